@@ -93,8 +93,21 @@ def table_seeds() -> list[bytes]:
         "lng,lat,wet,name\n175,3,t,a\n-175,4,f,a\n,5,f,b\n",
         "x,y,label\n3,4,1\n5,6,0\n",
         '"lon","lat","wet"\n"14","43","ja"\n',
+        "sep=;\nlon;lat;wet;name\n14,5;43;1,0;7\n15;44;0,0;7.0\n",
+        'lon,lat,wet,name\n14, 43, "yes", "a, b"\n15,44,no,007\n',
+        "geom,longitude,latitude,wet\n0101000000000000000000000000000000000000000,14,43,1\n",
+        f"the_geom,wet\n{shapely.to_wkb(shapely.Point(14, 43), hex=True)},1\nPOINT EMPTY,0\n",
+        'wkt,wet\n"SRID=4267;POINT (14 43)",1\n"SRID=32633;MULTIPOINT ((3e5 5e6))",0\n',
+        "lon,lat,lon,wet\n14,43,15,1\n",
+        "x,y,lon,lat,label,Label\n3,4,14,43,1,0\n",
+        '\x1e{"type":"Feature","properties":{"wet":1},"geometry":'
+        '{"type":"Point","coordinates":[14,43]}}\n{"type":"Point","coordinates":[]}\n',
+        '{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:4267"}},'
+        '"features":[]}',
     ]
-    return [json.dumps(told).encode() + SEAM + table.encode() for told in TOLD for table in tables]
+    texts = [table.encode() for table in tables]
+    texts += [tables[0].encode("utf-16"), tables[0].encode("latin-1") + b"\xe9"]
+    return [json.dumps(told).encode() + SEAM + text for told in TOLD for text in texts]
 
 
 def mutate_table(data: bytes, rng: Random, seeds: list[bytes]) -> bytes:
@@ -106,7 +119,7 @@ def mutate_table(data: bytes, rng: Random, seeds: list[bytes]) -> bytes:
     elif choice == 1:
         table = rng.choice(seeds).partition(SEAM)[2]
     else:
-        table = mutate_bytes(table, rng, [each.partition(SEAM)[2] for each in seeds[:8]])
+        table = mutate_bytes(table, rng, [each.partition(SEAM)[2] for each in seeds[:20]])
     return told + seam + table
 
 

@@ -273,7 +273,10 @@ def load_object(
     try:
         document = json.loads(data.decode("utf-8-sig"), parse_float=number, parse_constant=number)
     except UnicodeDecodeError as error:
-        raise GeoJSONError(f"not UTF-8 text (byte {error.start})") from None
+        raise GeoJSONError(
+            f"not UTF-8 text (byte {error.start}): targets and masks are GeoJSON in longitude and "
+            "latitude; make one of a layer by ogr2ogr -t_srs EPSG:4326 new.geojson FILE"
+        ) from None
     except ValueError as error:  # JSONDecodeError, or an integer of thousands of digits
         raise GeoJSONError(f"not JSON: {error}") from None
     if not isinstance(document, dict):

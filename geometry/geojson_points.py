@@ -1,98 +1,144 @@
-"""Points of a GeoJSON file and their properties, as rows of text."""
+"""Points of a GeoJSON file and their properties: a column of geometries and columns beside it."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from geometry.geojson import MAX_BYTES, features, load_object
+from geometry.geojson import MAX_BYTES, features
 from geometry.geojson_rings import GeoJSONError, short
+
+#: Endings of text sequences, which may hold no object at all.
+SEQUENCES = (".geojsonl", ".geojsons", ".ndjson", ".jsonl")
 
 #: Most properties that are told apart: a file may give each feature others.
 MAX_PROPERTIES = 100
 
+#: What stands before each object of a text sequence (RFC 8142).
+RECORD = "\x1e"
+
 
 @dataclass(frozen=True, slots=True)
 class PointsFile:
-    """Features as rows of text; nothing is checked but that they are features.
+    """Features as rows; nothing is checked but that they are features.
 
     Attributes
     ----------
     properties : tuple of str
         Names of the first properties, in the order in which they appear.
-    rows : list of (str, str, mapping)
-        Both coordinates of a point and the feature's properties.  Of what is no point, the first
-        coordinate says what it is.
+    geometries : list
+        Objects of GeoJSON, None where there is none.
+    rows : list of mapping
+        The features' properties.
     member : mapping
         The foreign member ``geodp``; empty if there is none.
+    crs : str or None
+        The system that the file names (GeoJSON 2008).
     """
 
     properties: tuple[str, ...]
-    rows: list[tuple[str, str, Mapping[str, Any]]]
+    geometries: list[Any]
+    rows: list[Mapping[str, Any]]
     member: Mapping[str, Any]
-
-    def cells(self, row: int) -> list[str]:
-        """The coordinates and the properties of a row, as text; empty where there is none."""
-        first, second, properties = self.rows[row]
-        return [first, second, *(as_text(properties.get(name)) for name in self.properties)]
+    crs: str | None
 
 
-def read_points(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> PointsFile:
+def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFile:
     """Read the features of a file as points.
 
     Parameters
     ----------
-    path : path-like
+    name : str
+        Of the file, for messages.
+    data : bytes
+        One object, or one on each line (GeoJSON text sequences).
     max_bytes : int
-        Limit on the file's size.
+        Limit on their number.
 
     Raises
     ------
     GeoJSONError
-        If the file is too large, not JSON, or not GeoJSON.
-    OSError
-        If the file cannot be opened.
+        If it is too large, not JSON, or not GeoJSON.
     """
-    name = os.fspath(path)
     try:
-        document, _ = load_object(path, max_bytes)
-        member = document.get("geodp", {})
+        if len(data) > max_bytes:
+            raise GeoJSONError(f"larger than {max_bytes:,} bytes")
+        documents = _objects(data, sequence=name.lower().endswith(SEQUENCES))
+        geometries: list[Any] = []
+        rows: list[Mapping[str, Any]] = []
+        properties: dict[str, None] = {}
+        for document in documents:
+            for where, geometry, own in features(document):
+                if geometry is not None and not isinstance(geometry, dict):
+                    raise GeoJSONError(
+                        f"{where}: geometry must be an object, not {short(geometry)}"
+                    )
+                geometries.append(geometry)
+                rows.append(own)
+                if len(properties) < MAX_PROPERTIES:
+                    properties |= dict.fromkeys(own)
+        first = documents[0] if documents else {}
+        member = first.get("geodp", {})
         if not isinstance(member, dict):
             raise GeoJSONError(f"member geodp must be an object, not {short(member)}")
-        rows: list[tuple[str, str, Mapping[str, Any]]] = []
-        properties: dict[str, None] = {}
-        for _, geometry, own in features(document):
-            rows.append((*_coordinates(geometry), own))
-            if len(properties) < MAX_PROPERTIES:
-                properties |= dict.fromkeys(own)
+        crs = _system(first.get("crs"))
     except RecursionError:
         raise GeoJSONError(f"{name}: nested too deeply") from None
     except GeoJSONError as error:
         raise GeoJSONError(f"{name}: {error}") from None
-    return PointsFile(tuple(properties)[:MAX_PROPERTIES], rows, member)
+    return PointsFile(tuple(properties)[:MAX_PROPERTIES], geometries, rows, member, crs)
 
 
-def as_text(value: Any) -> str:
-    """A JSON value as a cell of a table: empty for null, true and false as JSON has them."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, bool | int | float):
-        return json.dumps(value)
-    return short(value)
+def _objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GeoJSONError(f"not UTF-8 text (byte {error.start})") from None
+    try:
+        if sequence and not text.strip():
+            return []
+        found = [_json(text)]
+    except ValueError as whole:  # JSONDecodeError, or an integer of thousands of digits
+        lines = [line.strip(f"{RECORD} \t\r") for line in text.split("\n")]
+        lines = [line for line in lines if line]
+        try:
+            _json(lines[0] if lines else "")
+        except ValueError:
+            raise GeoJSONError(f"not JSON: {whole}") from None
+        found = []
+        for i, line in enumerate(lines, 1):
+            try:
+                found.append(_json(line))
+            except ValueError as error:
+                raise GeoJSONError(f"object {i} is not JSON: {error}") from None
+    for each in found:
+        if not isinstance(each, dict):
+            raise GeoJSONError(f"must be a JSON object, not {short(each)}")
+    return found
 
 
-def _coordinates(geometry: Any) -> tuple[str, str]:
-    if geometry is None:
-        return "", ""
-    kind = geometry.get("type") if isinstance(geometry, dict) else None
-    if kind != "Point":
-        return f"a {kind}" if isinstance(kind, str) else short(geometry), ""
-    position = geometry.get("coordinates")
-    if not isinstance(position, list) or len(position) < 2:
-        return "", ""
-    return as_text(position[0]), as_text(position[1])
+def _json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_members)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, unless it names a member twice: of two the last would count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise GeoJSONError(f"an object names its member {short(twice)} twice")
+    return found
+
+
+def _system(crs: Any) -> str | None:
+    """The system that the old member ``crs`` names."""
+    if crs is None:
+        return None
+    properties = crs.get("properties") if isinstance(crs, dict) else None
+    name = properties.get("name") if isinstance(properties, dict) else None
+    if not isinstance(name, str):
+        raise GeoJSONError(f"member crs names no coordinate reference system: {short(crs)}")
+    return name

@@ -7,6 +7,9 @@ alone (docs/privacy.md, lemma T0).
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ import shapely
 from numpy.typing import NDArray
 
 from geometry.crs import CrsError, settled_crs
+from geometry.geojson_rings import short
 from geometry.grid import Bounds
 
 
@@ -65,7 +69,7 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
         return unmasked(X)
     shapes = np.asarray(X.geometry.array, dtype=object)
     for row, what in odd_shapes(shapes).items():
-        raise ValueError(f"row {row}: {what}, where a point was expected")
+        raise ValueError(f"row {row}: {what.removeprefix('is ')}")
     points = single_points(shapes)
     xy = np.column_stack([shapely.get_x(points), shapely.get_y(points)]).astype(np.float64)
     try:
@@ -83,11 +87,131 @@ def _refuse_swapped(X: Any) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the points of a column of geometries are.
+
+    Attributes
+    ----------
+    xy : ndarray of float, shape (n, 2)
+        NaN where there is none.
+    faults : dict of int to str
+        Why a geometry is no point.
+    systems : ndarray of int, shape (n,)
+        The code of EPSG that a geometry states for itself; 0 where it states none.
+    """
+
+    xy: NDArray[np.float64]
+    faults: dict[int, str]
+    systems: NDArray[np.int64]
+
+
+_EMPTY = "is an empty point, without coordinates"
+_SRID = re.compile(r"\s*SRID=(\d{1,9});", re.IGNORECASE)
+_HEX = re.compile(r"\s*(?:0[01](?:[0-9a-f]{2})+)\s*", re.IGNORECASE)
+
+
+def read_places(values: Sequence[Any] | NDArray[Any]) -> Places:
+    """Points of geometries in any of the forms that tables have.
+
+    Parameters
+    ----------
+    values : sequence, shape (n,)
+        Shapely's, WKB as bytes or in hexadecimal digits, WKT, each with a system (SRID) or not;
+        objects of GeoJSON; records of x and y; None.
+    """
+    n = len(values)
+    shapes, systems = np.empty(n, dtype=object), np.zeros(n, dtype=np.int64)
+    faults: dict[int, str] = {}
+    forms: dict[str, list[int]] = {"wkt": [], "wkb": []}
+    raw = list(values)
+    for i, value in enumerate(raw):
+        if isinstance(value, str):
+            stated = _SRID.match(value)
+            if stated:
+                systems[i] = int(stated[1])
+                raw[i] = value = value[stated.end() :]
+            hexadecimal = _HEX.fullmatch(value)
+            if hexadecimal:
+                raw[i] = bytes.fromhex(value.strip())
+            forms["wkb" if hexadecimal else "wkt"].append(i)
+        elif isinstance(value, bytes):
+            forms["wkb"].append(i)
+        elif isinstance(value, dict):
+            shapes[i] = _point_of(value, i, faults)
+        elif isinstance(value, shapely.Geometry):
+            shapes[i] = value
+        elif value is not None and value == value:
+            faults[i] = f"{_cut(value)!r} is not a point"
+    for form, read in (("wkt", shapely.from_wkt), ("wkb", shapely.from_wkb)):
+        some = forms[form]
+        given = np.array([raw[i] for i in some] + [None], dtype=object)[:-1]
+        found = read(given, on_invalid="ignore")
+        shapes[some] = found
+        for i in np.array(some, dtype=np.int64)[shapely.is_missing(found)].tolist():
+            if form == "wkb" or raw[i].strip():
+                faults[i] = f"{_cut(values[i])!r} is not a point"
+    own = shapely.get_srid(shapes)
+    systems = np.where((systems == 0) & (own > 0), own, systems)
+    odd = odd_shapes(shapes)
+    shapes[list(odd)] = None
+    for i in np.flatnonzero(shapely.is_missing(shapes)).tolist():
+        faults.setdefault(i, odd.get(i, "is empty"))
+    points = single_points(shapes)
+    xy = np.column_stack([shapely.get_x(points), shapely.get_y(points)]).astype(np.float64)
+    for i in np.flatnonzero(~np.isfinite(xy).all(axis=1)).tolist():
+        faults.setdefault(i, "is a point whose coordinates are not finite")
+    return Places(xy, faults, systems)
+
+
+def _point_of(value: dict[str, Any], i: int, faults: dict[int, str]) -> Any:
+    """The point of a record or of an object of GeoJSON; None with a fault if it is none."""
+    kind, at = value.get("type"), value.get("coordinates")
+    if "type" not in value:
+        at = [value.get("x"), value.get("y")]
+    elif kind == "MultiPoint" and isinstance(at, list) and len(at) == 1:
+        at = at[0]
+    elif kind != "Point":
+        several = f" of {len(at)} points" if kind == "MultiPoint" and isinstance(at, list) else ""
+        faults[i] = _odd(kind, several) if isinstance(kind, str) else f"{short(value)} is no point"
+        return None
+    if not isinstance(at, list) or len(at) < 2 or None in at[:2]:
+        faults[i] = _EMPTY
+        return None
+    for number in at[:2]:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            faults[i] = f"{short(number)} is not a number"
+            return None
+        try:
+            finite = abs(float(number)) < np.inf
+        except OverflowError:
+            finite = False
+        if not finite:
+            faults[i] = f"{short(number)} is not finite"
+            return None
+    return shapely.Point(float(at[0]), float(at[1]))
+
+
 def odd_shapes(shapes: NDArray[Any]) -> dict[int, str]:
     """What those are that are neither missing nor one point."""
-    kinds = shapely.get_type_id(shapes)
-    wrong = (kinds > 0) & ~((kinds == 4) & (shapely.get_num_geometries(shapes) == 1))
-    return {int(i): f"a {shapes[i].geom_type}" for i in np.flatnonzero(wrong)}
+    kinds, parts = shapely.get_type_id(shapes), shapely.get_num_geometries(shapes)
+    alone = (kinds == 0) | ((kinds == 4) & (parts == 1))
+    empty = alone & shapely.is_empty(shapes)
+    odd = {int(i): _EMPTY for i in np.flatnonzero(empty)}
+    for i in np.flatnonzero((kinds >= 0) & ~alone).tolist():
+        several = f" of {parts[i]} points" if kinds[i] == 4 else ""
+        odd[i] = _odd(shapes[i].geom_type, several)
+    return dict(sorted(odd.items()))
+
+
+def _odd(kind: str, several: str) -> str:
+    split = ": make single points of it" if several else ""
+    return f"is a {kind[:40]}{several}, where a point was expected{split}"
+
+
+def _cut(value: Any) -> str:
+    text = value.hex() if isinstance(value, bytes) else str(value).strip()
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def single_points(shapes: NDArray[Any]) -> NDArray[Any]:

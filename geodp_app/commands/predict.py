@@ -12,7 +12,6 @@ import numpy as np
 from geodp_app.commands import arguments, points
 from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
-from geodp_app.files.import_file import open_import
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import write_points
 from geometry.polygons import contains_points
@@ -64,7 +63,8 @@ def run(options: argparse.Namespace) -> None:
     if supported is not None:
         there = contains_points(supported, learned.in_own_frame(examples))
         added["supported"] = there.astype(np.int64)
-    file = open_import(options.points, options.layer)
+    assert read.file is not None
+    file = read.file
     kept = range(len(predicted)) if read.rows is None else read.rows.tolist()
     wanted = iter([*kept, -1])
     chosen, rows = next(wanted), []

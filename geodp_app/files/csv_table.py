@@ -1,4 +1,4 @@
-"""A CSV text taken apart: its frame line, its header, its rows, and the first fault in them."""
+"""A CSV text taken apart: its frame line, its header, and batches of its columns."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import csv
 import io
 import json
 import math
-import os
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from geodp_app.errors import InputError
+from geometry.geojson_rings import short
 
 MARK = "# geodp "
-GRID_COLUMNS = ("x", "y", "label")
-DEGREE_COLUMNS = ("lon", "lat", "label")
 _NUMBER = re.compile(
     # one way to match a run of digits: two would take quadratic time to fail
     r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*",
@@ -25,8 +29,54 @@ _NUMBER = re.compile(
 #: Largest file that is read, in bytes: ten million rows with room to spare.
 MAX_BYTES = 512 * 2**20
 
-#: Least and largest value of each of the two coordinates.
-Limits = tuple[tuple[float, float], tuple[float, float]]
+#: The place of a column of geometries, among a reader's columns.
+GEOMETRY = -1
+
+#: Names of columns that hold points as text, without capitals.
+GEOMETRIES = ("wkt", "geom", "geometry", "the_geom", "wkt_geom", "wkb", "wkb_geometry")
+
+#: Rows that are taken apart at a time: so few that the collector of garbage has nothing to do.
+_ROWS_AT_ONCE = 500
+#: Rows in a batch: some milliseconds' work.
+BATCH = 5_000
+
+#: Characters of a text that are taken apart at a time.
+_CHUNK = 1 << 18
+
+#: Characters of a text from which it is worth loading Arrow.
+LARGE = 1 << 21
+
+#: A column of some rows: texts, or values with their type.
+Column = Sequence[Any] | NDArray[Any]
+
+
+@dataclass(slots=True)
+class Batch:
+    """Some columns of some rows.
+
+    Attributes
+    ----------
+    columns : list of sequence, shape (n,) each
+    n : int
+    share : float
+        How much of the file has been read with it, 0..1.
+    wrong : dict of int to int
+        Number of cells of rows that have too few or too many.
+    lines : sequence of int, shape (n,) or (0,)
+        The line of the file on which each row ends, if it has lines.
+    faults : dict of int to str
+        Why the geometry of a row is no point.
+    systems : ndarray of int, shape (n,), or None
+        What a geometry states of its own system: a code of EPSG, or 0.
+    """
+
+    columns: list[Column]
+    n: int
+    share: float
+    wrong: dict[int, int] = field(default_factory=dict)
+    lines: Sequence[int] = ()
+    faults: dict[int, str] = field(default_factory=dict)
+    systems: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,64 +105,261 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A CSV text taken apart: its frame line, its header, and the rows as one string."""
+class CsvRows:
+    """The rows of a CSV text.
 
-    member: dict[str, Any]
-    header: tuple[str, ...]
-    columns: tuple[str, ...]
-    body: str
-    lines_before: int
+    Attributes
+    ----------
+    name : str
+        Of the file, for messages.
+    text : str
+    head : Head
+    geometry : int or None
+        The column of points as text, if there is one.
+    """
 
-    @property
-    def places(self) -> tuple[int, ...]:
-        """Where the wanted columns stand in a row."""
-        return tuple(self.header.index(column) for column in self.columns)
+    name: str
+    text: str
+    head: Head
+    geometry: int | None
+
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+        """The columns at these places, of all rows in order.
+
+        Parameters
+        ----------
+        places : sequence of int
+        numbers : bool
+            Whether numbers may come as such, and not as they are written.
+
+        Raises
+        ------
+        InputError
+            If a line cannot be taken apart; it is named.
+        """
+        wanted = [self.geometry if place == GEOMETRY else place for place in places]
+        start, before, end = self.head.start, self.head.lines, len(self.text)
+        while end > start and self.text[end - 1].isspace():
+            end -= 1
+        quoted, done = self.text.find('"', start) >= 0, start
+        while done < end:
+            # without quotes each line is a row
+            stop = end if quoted else self.text.find("\n", done + _CHUNK, end) + 1 or end
+            fast = None
+            if numbers and not quoted:
+                fast = self._numbers(self.text[done:stop], [place or 0 for place in wanted], before)
+            if fast is not None:
+                fast.share = (stop - start) / (end - start)
+                yield fast
+            else:
+                for batch in self._slowly(done, stop, wanted, before):
+                    batch.share = (done - start + batch.share * (stop - done)) / (end - start)
+                    yield batch
+            before += 0 if quoted else self.text.count("\n", done, stop)
+            done = stop
+
+    def _numbers(self, piece: str, wanted: list[int], before: int) -> Batch | None:
+        """The columns of whole lines, if all of it are plainly numbers, a row on each line."""
+        between, width = self.head.delimiter, len(self.head.names)
+        n = piece.count("\n") + (not piece.endswith("\n"))
+        # loadtxt does not notice another length of rows that are cut down to some columns
+        if piece.count(between) != n * (width - 1) or any(
+            row.count(between) != width - 1 for row in io.StringIO(piece)
+        ):
+            return None
+        read = _arrow_numbers if len(self.text) >= LARGE else _numpy_numbers
+        try:
+            found = read(piece, width, wanted, between)
+        except ValueError:
+            return None
+        if len(found) != n or not (abs(found) < 2**53).all():
+            return None
+        whole = (found == np.rint(found)).all(axis=0)
+        columns: list[Column] = [
+            found[:, i].astype(np.int64) if whole[i] else found[:, i] for i in range(len(wanted))
+        ]
+        return Batch(columns, n, 1.0, lines=range(before + 1, before + n + 1))
+
+    def _slowly(
+        self, start: int, stop: int, wanted: Sequence[int | None], before: int
+    ) -> Iterator[Batch]:
+        """The columns of a part of the text, row by row."""
+
+        def chunks() -> Iterator[str]:  # a large text is never copied whole
+            done = start
+            while done < stop:
+                some = self.text.find("\n", done + _CHUNK, stop) + 1 or stop
+                yield self.text[done:some]
+                done = some
+
+        width, size = len(self.head.names), self.text.count("\n", start, stop) + 1
+        given = chain.from_iterable(map(io.StringIO, chunks()))
+        reader = csv.reader(given, delimiter=self.head.delimiter)
+        lines: list[int] = []
+        most = _ROWS_AT_ONCE  # at first: somebody may want to see no more than that
+        batch = Batch([[] for _ in wanted], 0, 0.0)
+        try:
+            ended = False
+            while not ended:
+                rows, ended = [], True
+                for i, row in enumerate(islice(reader, _ROWS_AT_ONCE), 1):
+                    ended = i < _ROWS_AT_ONCE
+                    if row:
+                        rows.append(row)
+                        lines.append(before + reader.line_num)
+                self._add(batch, rows, wanted, width)
+                if batch.n >= most or (ended and batch.n):
+                    batch.lines, batch.share = lines, reader.line_num / size
+                    yield batch
+                    lines, batch, most = [], Batch([[] for _ in wanted], 0, 0.0), BATCH
+        except csv.Error as error:
+            line = before + reader.line_num
+            raise InputError(f"{self.name}: line {line}: {error}") from None
+
+    def _add(
+        self, batch: Batch, rows: list[list[str]], wanted: Sequence[int | None], width: int
+    ) -> None:
+        """Put rows at the end of a batch's columns."""
+        if any(len(row) != width for row in rows):
+            for i, row in enumerate(rows):
+                if len(row) != width:
+                    rows[i] = self._again(row, width)
+                    if len(rows[i]) != width:
+                        batch.wrong[batch.n + i] = len(row)
+                        rows[i] = [""] * width
+        if rows:
+            columns = list(zip(*rows, strict=True))
+            for column, place in zip(batch.columns, wanted, strict=True):
+                cells = columns[place or 0]
+                quoted = '"' in "".join(cells)
+                column += map(_unquoted, cells) if quoted else cells  # type: ignore[operator]
+        batch.n += len(rows)
+
+    def _again(self, row: list[str], width: int) -> list[str]:
+        """A row in which spaces stand before a quote: 1, 2, "yes, or no"."""
+        if not any(cell.lstrip(" ").startswith('"') for cell in row):
+            return row
+        joined = [self.head.delimiter.join(row)]
+        reader = csv.reader(joined, delimiter=self.head.delimiter, skipinitialspace=True)
+        return next(reader, row)
 
 
-def load_text(name: str) -> str:
-    """A file's text with line ends as newlines.
+def _numpy_numbers(
+    piece: str, width: int, wanted: list[int], delimiter: str
+) -> NDArray[np.float64]:
+    """Columns of lines of numbers; ValueError if a field is none."""
+    lines = io.StringIO(piece)
+    return np.loadtxt(lines, delimiter=delimiter, comments=None, usecols=wanted, ndmin=2)
+
+
+def _arrow_numbers(
+    piece: str, width: int, wanted: list[int], delimiter: str
+) -> NDArray[np.float64]:
+    """The same by Arrow, several times as fast, where it is installed."""
+    try:
+        import pyarrow
+        from pyarrow import csv as arrow
+    except ImportError:
+        return _numpy_numbers(piece, width, wanted, delimiter)
+    names = [str(i) for i in range(width)]
+    table = arrow.read_csv(
+        io.BytesIO(piece.encode()),
+        arrow.ReadOptions(column_names=names, use_threads=False),
+        arrow.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
+        arrow.ConvertOptions(
+            column_types=dict.fromkeys(names, pyarrow.float64()),
+            include_columns=[names[i] for i in wanted],
+            null_values=[],
+        ),
+    )
+    return np.column_stack([table.column(i).to_numpy() for i in range(len(wanted))])
+
+
+def _unquoted(cell: str) -> str:
+    """A cell whose quotes a space before them has kept."""
+    plain = cell.strip(" ")
+    if len(plain) < len(cell) and len(plain) > 1 and plain[0] == plain[-1] == '"':
+        return plain[1:-1].replace('""', '"')
+    return cell
+
+
+def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
+    """Take a CSV file apart.
 
     Raises
     ------
     InputError
-        If it cannot be opened, is too large, holds a NUL byte, or is not UTF-8.
+        If it is no text, or has no usable header.
     """
-    try:
-        with open(name, "rb") as file:
-            small = 0 < os.fstat(file.fileno()).st_size <= MAX_BYTES
-            # a limit sets its whole size aside: only for pipes, devices and what is too large
-            data = file.read() if small else file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{name}: cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{name}: larger than {MAX_BYTES:,} bytes")
-    if b"\0" in data:
+    text = text_of(name, data)
+    head = read_head(name, text, ",;\t|")
+    if all(_is_number(cell) for cell in head.names):
+        raise InputError(
+            f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
+            "such as x,y,label"
+        )
+    return head, CsvRows(name, text, head, geometry_column(head.names))
+
+
+def geometry_column(names: Sequence[str]) -> int | None:
+    """The place of the column that holds points as text, by its name."""
+    plain = [name.strip().lower() for name in names]
+    return next((plain.index(name) for name in GEOMETRIES if name in plain), None)
+
+
+def _is_number(text: str) -> bool:
+    return bool(_NUMBER.fullmatch(text))
+
+
+#: First bytes of what people take for a table of text, and what to do with it.
+_PACKED = (
+    (b"\x1f\x8b", "is packed (gzip): unpack it first, such as by gunzip"),
+    (b"BZh", "is packed (bzip2): unpack it first, such as by bunzip2"),
+    (b"\xfd7zXZ", "is packed (xz): unpack it first, such as by unxz"),
+    (b"\x28\xb5\x2f\xfd", "is packed (zstd): unpack it first, such as by unzstd"),
+    (b"PK\x03\x04", "is a zip archive or a spreadsheet: unpack it, or save its sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "is a spreadsheet of Excel: save its sheet as CSV (UTF-8)"),
+)  # fmt: skip
+
+
+def text_of(name: str, data: bytes) -> str:
+    """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so.
+
+    Raises
+    ------
+    InputError
+        If it is no text; the message says what to do.
+    """
+    for start, reason in _PACKED:
+        if data.startswith(start):
+            raise InputError(f"{name}: {reason}")
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    if encoding == "utf-8-sig" and b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise InputError(f"{name}: line {line} holds a NUL byte; this is not a text file")
+        raise InputError(f"{name}: line {line} holds a NUL byte; this is not a text file in UTF-8")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
+        if encoding == "utf-16":
+            raise InputError(
+                f"{name}: begins as UTF-16 text and is none: save it as UTF-8"
+            ) from None
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{name}: line {line} is not UTF-8 text") from None
+        shown = Path(name).name
+        raise InputError(
+            f"{name}: line {line} is not UTF-8 text: save it as UTF-8; if it is in Latin-1 "
+            f"(Windows-1252): iconv -f WINDOWS-1252 -t UTF-8 {shown}"
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{name}: line {line} holds a NUL byte; this is not a text file")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
 
 
-def split_text(name: str, text: str) -> Table:
-    """Take comment lines, header line and rows apart.
-
-    Raises
-    ------
-    InputError
-        If there is no usable header.
-    """
-    head = read_head(name, text)
-    header = tuple(column.lower() for column in head.names)
-    columns = _choose_columns(name, header)
-    return Table(head.member, header, columns, text[head.start :].rstrip(), head.lines)
+#: The line by which a spreadsheet states what stands between columns.
+_SEPARATOR = re.compile(r'\s*"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 
 
 def read_head(name: str, text: str, delimiters: str = ",") -> Head:
@@ -134,7 +381,7 @@ def read_head(name: str, text: str, delimiters: str = ",") -> Head:
     if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
     member: dict[str, Any] = {}
-    line, start = 0, 0
+    line, start, stated = 0, 0, ""
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
@@ -142,11 +389,19 @@ def read_head(name: str, text: str, delimiters: str = ",") -> Head:
         line, start = line + 1, end + 1
         if content.startswith(MARK):
             member = read_mark(name, line, content)
+        elif line == 1 and stated_separator(content):
+            stated = stated_separator(content)
         elif content.strip() and not content.startswith("#"):
-            delimiter = max(delimiters, key=content.count)
+            delimiter = stated or max(delimiters, key=content.count)
             names = _read_names(name, line, content, delimiter)
             return Head(member, names, delimiter, start, line)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
+
+
+def stated_separator(line: str) -> str:
+    """What a spreadsheet's first line says to stand between columns; empty if it says nothing."""
+    said = _SEPARATOR.fullmatch(line)
+    return said[1] if said else ""
 
 
 def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str, ...]:
@@ -174,52 +429,6 @@ def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
     return member
 
 
-def _choose_columns(name: str, header: tuple[str, ...]) -> tuple[str, ...]:
-    for columns in (GRID_COLUMNS, DEGREE_COLUMNS):
-        if set(columns) <= set(header):
-            twice = [column for column in columns if header.count(column) > 1]
-            if twice:
-                raise InputError(f"{name}: the header names column {twice[0]} twice")
-            return columns
-    wanted = DEGREE_COLUMNS if {"lon", "lat"} & set(header) else GRID_COLUMNS
-    missing = ", ".join(column for column in wanted if column not in header)
-    found = ",".join(header)
-    found = found if len(found) <= 60 else found[:57] + "..."
-    raise InputError(
-        f"{name}: missing column {missing}: the header must name x,y,label or lon,lat,label, "
-        f"not {found!r}"
-    )
-
-
-def first_fault(table: Table, limits: Limits) -> str:
-    """Row, line, column and reason of the first fault: the slow second pass."""
-    reader = csv.reader(io.StringIO(table.body))
-    row_number = 0
-    try:
-        for row in reader:
-            if not row:  # a blank line
-                continue
-            row_number += 1
-            fault = _row_fault(row, table, limits)
-            if fault:
-                line = table.lines_before + reader.line_num
-                return f"row {row_number} (line {line}){fault}"
-    except csv.Error as error:
-        return f"line {table.lines_before + reader.line_num}: {error}"
-    return "the rows cannot be read as numbers"
-
-
-def _row_fault(row: list[str], table: Table, limits: Limits) -> str:
-    if len(row) != len(table.header):
-        return f": has {len(row)} fields, the header has {len(table.header)}"
-    ranges = (*limits, (0.0, 1.0))
-    for column, place, (low, high) in zip(table.columns, table.places, ranges, strict=True):
-        fault = _field_fault(row[place], column, low, high)
-        if fault:
-            return f", column {column}: {fault}"
-    return ""
-
-
 def number_fault(text: str) -> str:
     """Why a field is no finite number; empty if it is one."""
     shown = _shown(text)
@@ -234,18 +443,15 @@ def _shown(text: str) -> str:
     return text.strip() if len(text) <= 40 else text[:37] + "..."
 
 
-def _field_fault(text: str, column: str, low: float, high: float) -> str:
-    fault = number_fault(text)
-    if fault:
-        return fault
-    shown, value = _shown(text), float(text)
-    if column == "label" and value not in (0, 1):
-        return f"{shown} is not 0 or 1"
-    if column in ("x", "y"):
-        if value != round(value):
-            return f"{shown} is not an integer"
-        if not low <= value <= high:
-            return f"{shown} is off the grid 0..{high} (set its size with --grid)"
-    if not low <= value <= high:
-        return f"{shown} is outside the bounds {low:.10g}..{high:.10g}"
-    return ""
+def as_cells(values: Column) -> list[str]:
+    """Values as text; empty for none, and for a number that is none."""
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    return [value if type(value) is str else _cell(value) for value in listed]
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return short(value) if isinstance(value, list | dict) else str(value)

@@ -5,36 +5,19 @@ Nothing is imported: a data frame is known by its columns, a geopandas one by it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
-import shapely
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
-from geodp_app.files.import_file import PREVIEW, ImportFile
-from geodp_app.files.layers import AXES, BATCH, LayerRows, Row, as_cells
-from geometry.places import has_geometry, odd_shapes, single_points
+from geodp_app.files.csv_table import geometry_column
+from geodp_app.files.import_file import ImportFile, make
+from geodp_app.files.layers import AXES, ArrayRows
+from geometry.places import has_geometry
 
 #: What messages call a data frame.
 _NAME = "the data frame"
-
-
-@dataclass(frozen=True, slots=True)
-class _ArrayRows:
-    """Rows of columns in memory."""
-
-    columns: list[NDArray[Any]]
-
-    def __iter__(self) -> Iterator[Row]:
-        n = len(self.columns[0])
-        for start in range(0, n, BATCH):
-            cells = [as_cells(column[start : start + BATCH].tolist()) for column in self.columns]
-            for i, row in enumerate(zip(*cells, strict=True), start + 1):
-                yield [*row], None, i / n
 
 
 def is_data_frame(value: object) -> bool:
@@ -53,37 +36,30 @@ def open_frame(frame: Any) -> ImportFile:
     names = [str(name) for name in frame.columns]
     if not names:
         raise InputError(f"{_NAME} has no columns")
-    if not has_geometry(frame):
-        rows: _ArrayRows | LayerRows = _ArrayRows(
-            [_values(frame.iloc[:, i]) for i in range(len(names))]
-        )
-        return _opened(tuple(names), rows, crs=None, placed=False)
-    places = frame.geometry
-    fields = [i for i, name in enumerate(names) if name != str(places.name)]
-    shapes = np.asarray(places.array, dtype=object)
-    points = single_points(shapes)
-    columns = (*AXES, *(names[i] for i in fields))
-    crs = None if frame.crs is None else frame.crs.to_wkt()
-    x, y = shapely.get_x(points), shapely.get_y(points)
-    of_points = LayerRows(
-        columns, x, y, odd_shapes(shapes), [_values(frame.iloc[:, i]) for i in fields], crs
-    )
-    return _opened(columns, of_points, crs=crs, placed=True)
+    columns, places, crs = list(range(len(names))), None, None
+    if has_geometry(frame):
+        places = np.asarray(frame.geometry.array, dtype=object)
+        crs = None if frame.crs is None else frame.crs.to_wkt()
+        columns = [i for i in columns if names[i] != str(frame.geometry.name)]
+    values = [_values(frame.iloc[:, i]) for i in columns]
+    names = [names[i] for i in columns]
+    if places is None and (found := geometry_column(names)) is not None:
+        places = values[found]
+    rows = ArrayRows(values, len(frame), places)
+    placed, loose = places is not None, not has_geometry(frame)
+    heads = (*AXES, *names) if placed else names
+    return make(_NAME, heads, rows, placed=placed, crs=crs, loose=loose)
 
 
 def _values(column: Any) -> NDArray[Any]:
-    """A column's values, None where there is none."""
+    """A column's values, None where there is none; numbers in their width."""
     missing = np.asarray(column.isna(), dtype=bool)
+    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # of pandas' own numbers
+    if isinstance(kind, np.dtype) and kind.kind == "f":
+        return np.asarray(column.to_numpy(dtype=kind, na_value=np.nan))
     values = np.asarray(column)
     if not missing.any():
         return values
     values = values.astype(object)
     values[missing] = None
     return values
-
-
-def _opened(
-    columns: tuple[str, ...], rows: _ArrayRows | LayerRows, *, crs: str | None, placed: bool
-) -> ImportFile:
-    preview = tuple(tuple(row) for row, _, _ in islice(rows, PREVIEW))
-    return ImportFile(_NAME, columns, {}, preview, rows, placed, crs)

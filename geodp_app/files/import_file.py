@@ -1,72 +1,46 @@
-"""A file of examples whose columns have any names: opened, looked at, and given row by row.
+"""A file of examples whose columns have any names: opened, and given as batches of its columns.
 
-CSV, with commas, semicolons, tabs or bars, points as text (WKT) in one of its columns or not;
-GeoJSON points with their properties; what GDAL reads, and Parquet (:mod:`geodp_app.files.layers`).
-What the columns mean is another matter (:mod:`geodp_app.files.import_rows`).
+A reader for each format knows nothing but columns: text (:mod:`geodp_app.files.csv_table`),
+GeoJSON, what GDAL reads, Parquet (:mod:`geodp_app.files.layers`), data frames
+(:mod:`geodp_app.files.data_frames`).  What they mean, and which rows are examples, is told in one
+place for all of them (:mod:`geodp_app.files.import_rows`).
 """
 
 from __future__ import annotations
 
-import csv
 import os
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import load_text, read_head
-from geodp_app.files.layers import (
-    AXES,
-    LAYER_ENDINGS,
-    PARQUET,
-    LayerRows,
-    ParquetRows,
-    Row,
-    open_layer,
-    open_parquet,
-)
-from geometry.geojson import GeoJSONError
-from geometry.geojson_points import PointsFile, read_points
+from geodp_app.files import csv_table
+from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
+from geodp_app.files.layers import AXES, LAYER_ENDINGS, PARQUET, open_layer, open_parquet
+from geometry.crs import LONLAT
+from geometry.geojson import MAX_BYTES as MAX_MAP
+from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
+from geometry.geojson_rings import GeoJSONError
+from geometry.places import read_places
 
 #: Endings of files of rows as text.
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
+#: Endings of files of GeoJSON, of one object or of one on each line.
+MAP_ENDINGS = frozenset({".geojson", ".json", *SEQUENCES})
 #: Rows that are shown before anything is chosen.
 PREVIEW = 3
-#: Rows given at a time: some milliseconds' work.
-_ROWS_AT_ONCE = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Some columns of some rows.
+class Reader(Protocol):
+    """The rows of a format, in order, each as often as they are asked for."""
 
-    Attributes
-    ----------
-    cells : tuple of list of str
-        For each column one cell a row; empty for a row of wrong length.
-    wrong : dict of int to int
-        Number of cells of rows that have too few or too many.
-    lines : list of int
-        The line of the file on which each row ends; empty if the file has no such lines.
-    share : float
-        How much of the file has been read with it, 0..1.
-    """
-
-    cells: tuple[list[str], ...]
-    wrong: dict[int, int]
-    lines: list[int]
-    share: float
-
-
-class Rows(Protocol):
-    """Rows of a file in order, each as often as it is asked for."""
-
-    def __iter__(self) -> Iterator[Row]:
-        """Each row's cells as text, its line in the file, if the file has lines, and how much of
-        the file has been read with it, 0..1."""
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+        """The columns at these places; :data:`GEOMETRY` is the column of geometries.  With
+        `numbers` a text that is a number may come as such."""
         ...
 
 
@@ -80,30 +54,46 @@ class ImportFile:
         Path, for messages.
     columns : tuple of str
         Names of the columns as they stand; one without a name is called by its number.
+    reader : Reader
     member : mapping
         What the file states of its frame; empty if nothing.
-    preview : tuple of tuple of str
-        Cells of the first rows.
-    rows : Rows
     placed : bool
-        Whether the first two columns are the places of features or of points as text, longitude
-        and latitude unless `crs` says otherwise.
+        Whether the first two columns are the places of a column of geometries.
     crs : str or None
         Coordinate reference system that the file states.
     decimal_comma : bool
         Whether numbers may have a comma for a point.
+    headless : bool
+        Whether the file is empty and of a format that names its columns in its rows.
+    loose : bool
+        Whether geometries are one column among others, beside which there may be coordinates.
+    preview : tuple of tuple of str
+        Cells of the first rows.
     """
 
     name: str
     columns: tuple[str, ...]
-    member: dict[str, Any]
-    preview: tuple[tuple[str, ...], ...]
-    rows: Rows
+    reader: Reader
+    member: dict[str, Any] = field(default_factory=dict)
     placed: bool = False
     crs: str | None = None
     decimal_comma: bool = False
+    headless: bool = False
+    loose: bool = False
+    preview: tuple[tuple[str, ...], ...] = ()
 
-    def blocks(self, places: Sequence[int]) -> Iterator[Block]:
+    @property
+    def rows(self) -> Iterator[tuple[list[str], int | None, float]]:
+        """All rows in order: cells as text, the line in the file if it has lines, and how much of
+        the file has been read with it, 0..1."""
+        for batch in self.batches(range(len(self.columns))):
+            texts = [as_cells(column) for column in batch.columns]
+            for i, fault in batch.faults.items():
+                texts[0][i] = fault
+            for i, row in enumerate(zip(*texts, strict=True)):
+                yield [*row], batch.lines[i] if len(batch.lines) else None, batch.share
+
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
         Raises
@@ -111,62 +101,20 @@ class ImportFile:
         InputError
             If a line cannot be taken apart; it is named.
         """
-        rows = iter(self.rows)
-        # a row is let go at once: to hold thousands makes the collector of garbage stop the window
-        while True:
-            block = Block(tuple([] for _ in places), {}, [], 0.0)
-            share = 1.0
-            for i, (row, line, share) in enumerate(islice(rows, _ROWS_AT_ONCE)):  # noqa: B007
-                right = len(row) == len(self.columns)
-                if not right:
-                    block.wrong[i] = len(row)
-                for cells, place in zip(block.cells, places, strict=True):
-                    cells.append(row[place] if right else "")
-                if line is not None:
-                    block.lines.append(line)
-            if not block.cells[0]:
-                return
-            yield replace(block, share=share)
-
-
-@dataclass(frozen=True, slots=True)
-class _CsvRows:
-    """Where the rows are in a CSV text, which is never copied, and the lines before them.
-
-    `wkt` is the place of a column of points as text, if there is one.
-    """
-
-    name: str
-    text: str
-    start: int
-    end: int
-    delimiter: str
-    lines: int
-    wkt: int | None
-
-    def __iter__(self) -> Iterator[Row]:
-        given = self.start
-
-        def lines() -> Iterator[str]:  # one by one: to split a large text takes long
-            nonlocal given
-            while given < self.end:
-                start, given = given, self.text.find("\n", given, self.end) + 1 or self.end
-                yield self.text[start:given]
-
-        reader = csv.reader(lines(), delimiter=self.delimiter)
-        try:
-            for row in reader:
-                if row:
-                    share = (given - self.start) / (self.end - self.start)
-                    yield self._placed(row), self.lines + reader.line_num, share
-        except csv.Error as error:
-            line = self.lines + reader.line_num
-            raise InputError(f"{self.name}: line {line}: {error}") from None
-
-    def _placed(self, row: list[str]) -> list[str]:
-        if self.wkt is None or len(row) <= self.wkt:
-            return row
-        return [*_of_wkt(row[self.wkt]), *row]
+        own = [place - 2 if self.placed else place for place in places]
+        own = [GEOMETRY if place < 0 else place for place in own]
+        asked = list(dict.fromkeys(own))
+        for batch in self.reader.batches(asked, numbers=numbers):
+            found: dict[int, Column] = dict(zip(asked, batch.columns, strict=True))
+            if GEOMETRY in found:
+                points = read_places(found[GEOMETRY])
+                batch.faults.update(points.faults)
+                batch.systems = points.systems
+            batch.columns = [
+                points.xy[:, place] if at == GEOMETRY else found[at]
+                for place, at in zip(places, own, strict=True)
+            ]
+            yield batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,27 +123,21 @@ class _FeatureRows:
 
     points: PointsFile
 
-    def __iter__(self) -> Iterator[Row]:
-        n = len(self.points.rows)
-        for i in range(n):
-            yield self.points.cells(i), None, (i + 1) / n
-
-
-#: Names of columns that hold points as text, without capitals.
-_WKT = ("wkt", "geom", "geometry", "the_geom", "wkt_geom")
-_POINT = re.compile(
-    r"\s*(?:SRID=\d+;)?\s*POINT\s*(?:Z|M|ZM)?\s*\(\s*(\S+)\s+([^\s)]+)[^)]*\)\s*", re.IGNORECASE
-)
-
-
-def _of_wkt(text: str) -> tuple[str, str]:
-    """Both coordinates of a point as text; of what is none, the text itself."""
-    found = _POINT.fullmatch(text)
-    return (found[1], found[2]) if found else (text, "")
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+        names, rows = self.points.properties, self.points.rows
+        for start in range(0, len(rows), BATCH):
+            some = rows[start : start + BATCH]
+            columns: list[Column] = [
+                self.points.geometries[start : start + BATCH]
+                if place == GEOMETRY
+                else [row.get(names[place]) for row in some]
+                for place in places
+            ]
+            yield Batch(columns, len(some), min(1.0, (start + BATCH) / len(rows)))
 
 
 def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
-    """Open a file of points.
+    """Open a file of points; "-" is standard input.
 
     Parameters
     ----------
@@ -209,53 +151,53 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
         If it cannot be read, or does not name its columns.
     """
     name = os.fspath(path)
-    kind = _kind(name)
+    kind, data = _look(name)
     if layer is not None and kind != "layer":
         raise InputError(f"{name}: has no layers: leave --layer out")
-    if kind == "map":
-        return _open_points(name)
     if kind == "layer":
-        return _opened(name, open_layer(name, layer), placed=True)
+        found = open_layer(name, layer, data)
+        placed = found.rows.geometries is not None
+        columns = (*AXES, *found.names) if placed else found.names
+        return make(name, columns, found.rows, placed=placed, crs=found.crs)
     if kind == "parquet":
-        found = open_parquet(name)
-        return _opened(name, found, placed=found.geometry is not None)
-    return _open_csv(name)
-
-
-def _opened(name: str, rows: LayerRows | ParquetRows, *, placed: bool) -> ImportFile:
-    return _make(name, rows.columns, {}, rows, placed=placed, crs=rows.crs)
-
-
-def _open_csv(name: str) -> ImportFile:
-    text = load_text(name)
-    head = read_head(name, text, ",;\t|")
-    if all(_is_number(cell) for cell in head.names):
-        raise InputError(
-            f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
-            "such as x,y,label"
-        )
-    end = len(text)
-    while end > head.start and text[end - 1].isspace():
-        end -= 1
-    plain = [column.lower() for column in head.names]
-    wkt = next((plain.index(column) for column in _WKT if column in plain), None)
-    rows = _CsvRows(name, text, head.start, end, head.delimiter, head.lines, wkt)
-    columns = head.names if wkt is None else (*AXES, *head.names)
+        table = open_parquet(name, data)
+        placed, loose = table.geometry is not None, table.geometry in table.names
+        columns = (*AXES, *table.names) if placed else table.names
+        return make(name, columns, table, placed=placed, crs=table.crs, loose=loose)
+    most = MAX_MAP if kind == "map" else csv_table.MAX_BYTES
+    whole = _whole(name, most) if data is None else data
+    if kind == "map":
+        return _open_points(name, whole)
+    head, rows = open_csv(name, whole)
+    placed = rows.geometry is not None
+    columns = (*AXES, *head.names) if placed else head.names
     comma = head.delimiter != ","
-    return _make(name, columns, head.member, rows, placed=wkt is not None, comma=comma)
+    member = head.member
+    return make(name, columns, rows, member=member, placed=placed, comma=comma, loose=placed)
 
 
-def _kind(name: str) -> str:
-    """ "map" for GeoJSON, "layer" for what GDAL reads, "parquet" or "csv"."""
+def _look(name: str) -> tuple[str, bytes | None]:
+    """ "map" for GeoJSON, "layer" for what GDAL reads, "parquet" or "csv"; and the bytes, where the
+    file can be read only once."""
     ending = Path(name).suffix.lower()
     if os.path.isdir(name) and ending in LAYER_ENDINGS:
-        return "layer"
-    start = _first_bytes(name)
+        return "layer", None
+    once = name == "-" or _is_pipe(name)
+    data = _whole(name, csv_table.MAX_BYTES) if once else None
+    start = _whole(name, 4096, whole=False) if data is None else data[:4096]
     if start.startswith(PARQUET):
-        return "parquet"
+        return "parquet", data
     if ending in LAYER_ENDINGS or start.startswith((b"SQLite format 3", b"fgb")):
-        return "layer"
-    return "map" if _is_map(name, start) else "csv"
+        return "layer", data
+    return ("map" if _is_map(name, start) else "csv"), data
+
+
+def _is_pipe(name: str) -> bool:
+    try:
+        kind = os.stat(name).st_mode
+    except (OSError, ValueError):  # told when it is opened
+        return False
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISCHR(kind)
 
 
 def is_map_file(path: str | os.PathLike[str]) -> bool:
@@ -266,56 +208,58 @@ def is_map_file(path: str | os.PathLike[str]) -> bool:
     InputError
         If it cannot be read.
     """
-    return _is_map(os.fspath(path), _first_bytes(os.fspath(path)))
+    return _is_map(os.fspath(path), _whole(os.fspath(path), 4096, whole=False))
 
 
 def _is_map(name: str, start: bytes) -> bool:
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        return True
-    return Path(name).suffix.lower() in (".geojson", ".json")
+    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip(RECORD.encode() + b" \t\r\n")
+    return plain.startswith(b"{") or Path(name).suffix.lower() in MAP_ENDINGS
 
 
-def _first_bytes(name: str) -> bytes:
+def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
+    """A file's bytes, or with `whole` off the first of them."""
     try:
-        with open(name, "rb") as file:
-            return file.read(4096)
+        if name == "-":
+            data = sys.stdin.buffer.read(most + 1)
+        else:
+            with open(name, "rb") as file:
+                small = 0 < os.fstat(file.fileno()).st_size <= most
+                # a limit sets its whole size aside: only for pipes, devices and what is too large
+                data = file.read() if small else file.read(most + whole)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{name}: cannot be read: {reason}") from None
+    if whole and len(data) > most:
+        raise InputError(f"{name}: larger than {most:,} bytes")
+    return data
 
 
-def _open_points(name: str) -> ImportFile:
+def _open_points(name: str, data: bytes) -> ImportFile:
     try:
-        points = read_points(name)
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+        points = read_points(name, data)
     except GeoJSONError as error:  # names the file already
         raise InputError(str(error)) from None
-    if not points.rows:
-        raise InputError(f"{name}: has no features")
-    axes = ("x", "y") if points.member.get("frame") == "grid" else AXES
-    columns = (*axes, *points.properties)
-    return _make(name, columns, dict(points.member), _FeatureRows(points), placed=True)
+    on_grid = points.member.get("frame") == "grid"
+    empty = not points.rows
+    columns = (*(("x", "y") if on_grid else AXES), *(("label",) if empty else points.properties))
+    member, crs = dict(points.member), None if on_grid else points.crs or LONLAT
+    rows = _FeatureRows(points)
+    return make(name, columns, rows, member=member, placed=True, crs=crs, headless=empty)
 
 
-def _make(
+def make(
     name: str,
-    columns: tuple[str, ...],
-    member: dict[str, Any],
-    rows: Rows,
+    columns: Sequence[str],
+    reader: Reader,
     *,
-    placed: bool,
+    member: Mapping[str, Any] | None = None,
+    placed: bool = False,
     crs: str | None = None,
     comma: bool = False,
+    headless: bool = False,
+    loose: bool = False,
 ) -> ImportFile:
+    """A file whose columns all have names."""
     named = tuple(column or f"column {i}" for i, column in enumerate(columns, 1))
-    preview = tuple(tuple(row) for row, _, _ in islice(rows, PREVIEW))
-    return ImportFile(name, named, member, preview, rows, placed, crs, comma)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    file = ImportFile(name, named, reader, dict(member or {}), placed, crs, comma, headless, loose)
+    return replace(file, preview=tuple(tuple(row) for row, _, _ in islice(file.rows, PREVIEW)))

@@ -1,8 +1,6 @@
-"""Rows of a file as examples: guessing what its columns mean, reading the chosen ones, then telling
-the rows that do not fit.
+"""Rows of a file as examples: reading the chosen columns, then telling the rows that do not fit.
 
-A guess from the columns' names is a first offer: the person sees it and may choose otherwise.
-Reading takes a pass over the text; what the numbers and labels mean can then be changed at will,
+Reading takes a pass over the file; what the numbers and labels mean can then be changed at will,
 without another.
 """
 
@@ -10,106 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.files.csv_table import number_fault
-from geodp_app.files.import_file import Block, ImportFile
+from geodp_app.files.csv_table import Batch, Column, as_cells, number_fault
+from geodp_app.files.import_columns import Columns, Kind
+from geodp_app.files.import_file import ImportFile
+from geodp_app.files.persons import names_of
 from geometry.grid import GridMap
 from learners.labels import OPPOSITES, meant, normal
 
-Kind = Literal["grid", "degrees"]
-
 #: What becomes of a row whose place lies outside the public bounds.
 OutOfBounds = Literal["refuse", "drop", "clip"]
-
-#: Names of coordinates, without signs and capitals; earlier ones are preferred.
-_AXES: tuple[tuple[str, str, Kind], ...] = (
-    ("x", "y", "grid"),
-    ("lon", "lat", "degrees"),
-    ("lng", "lat", "degrees"),
-    ("long", "lat", "degrees"),
-    ("longitude", "latitude", "degrees"),
-    ("pointx", "pointy", "degrees"),
-    ("easting", "northing", "grid"),
-    ("east", "north", "grid"),
-    ("col", "row", "grid"),
-    ("column", "row", "grid"),
-)
-_LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
-#: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
-_OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user", "time",
-                     "timestamp", "date", "wkt", "geom", "geometry", "thegeom"})  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Places of the columns that are read, from 0; None where none is chosen.
-
-    Attributes
-    ----------
-    first, second : int or None
-        x and y, or longitude and latitude.
-    label : int or None
-    """
-
-    first: int | None = None
-    second: int | None = None
-    label: int | None = None
-
-    @property
-    def placed(self) -> bool:
-        """Whether two different columns of coordinates are chosen."""
-        return None not in (self.first, self.second) and self.first != self.second
-
-    @property
-    def complete(self) -> bool:
-        """Whether three different columns are chosen."""
-        places = (self.first, self.second, self.label)
-        return None not in places and len(set(places)) == 3
-
-
-def guess_columns(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> tuple[Columns, Kind]:
-    """The columns that names speak for, and the kind of coordinates.
-
-    Parameters
-    ----------
-    names : sequence of str
-    rows : sequence of sequence of str
-        The first rows.  Where no name says label, it is the only column that is left, or the only
-        one that holds words such as yes and no.
-    """
-    plain = [_plain(name) for name in names]
-    for first, second, kind in _AXES:
-        if first in plain and second in plain:
-            places = plain.index(first), plain.index(second)
-            return Columns(*places, _guess_label(plain, places, rows)), kind
-    return Columns(label=_guess_label(plain, (), rows)), "degrees"
-
-
-def _guess_label(
-    plain: Sequence[str], taken: Sequence[int], rows: Sequence[Sequence[str]]
-) -> int | None:
-    places = {name for first, second, _ in _AXES for name in (first, second)} - set(_LABELS)
-    out = places | _OTHERS
-    left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
-    for name in _LABELS:
-        found = [i for i in left if plain[i] == name]
-        if found:
-            return found[0]
-    if taken and len(left) == 1:
-        return left[0]
-    speaking = [i for i in left if _all_labels([row[i] for row in rows if len(row) == len(plain)])]
-    return speaking[0] if len(speaking) == 1 else None
-
-
-def _all_labels(cells: Sequence[str]) -> bool:
-    found = {normal(cell) for cell in cells}
-    return any(found <= set(pair) for pair in OPPOSITES) and bool(found)
 
 
 def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
@@ -127,15 +41,6 @@ def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
             return pair
     whole = [pair for pair in OPPOSITES if set(pair) <= set(found)]
     return whole[0] if len(whole) == 1 else (None, None)
-
-
-def same_name(name: str, names: Sequence[str]) -> str | None:
-    """A column by its name as it stands, or the only one that differs in letters' case and outer
-    spaces."""
-    if name in names:
-        return name
-    alike = [other for other in names if other.strip().lower() == name.strip().lower()]
-    return alike[0] if len(alike) == 1 else None
 
 
 def unlabelled(rows: ReadRows) -> ReadRows:
@@ -163,10 +68,6 @@ def as_zero_or_one(rows: ReadRows) -> ReadRows:
     spoken = dict(zip(rows.labels, rows.shown, strict=True))
     shown = tuple(spoken.get(label, label) for label in labels)
     return replace(rows, codes=found, labels=labels, shown=shown)
-
-
-def _plain(name: str) -> str:
-    return "".join(c for c in name.casefold() if c.isalnum())
 
 
 #: Rows that do not fit and are told one by one.
@@ -198,6 +99,14 @@ class ReadRows:
         Where rows end in the file.
     faults : dict of int to (str, str)
         Column and reason of the first rows that cannot be read.
+    systems : ndarray of int64, shape (n,) or (0,)
+        What a geometry states of its own system: a code of EPSG, or 0.
+    of_geometry : bool
+        Whether the coordinates are those of geometries, which are in the system of the file.
+    persons : tuple of str, shape (n,) or (0,)
+        Whose each row is, if that was read.
+    nobody : (int, str) or None
+        The first row that names no single person, from 0, and why.
     """
 
     names: tuple[str, str, str]
@@ -207,6 +116,10 @@ class ReadRows:
     shown: tuple[str, ...]
     lines: NDArray[np.int64]
     faults: dict[int, tuple[str, str]]
+    systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    of_geometry: bool = False
+    persons: tuple[str, ...] = ()
+    nobody: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +193,7 @@ def read_rows(
     columns: Columns,
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[float], None] = lambda share: None,
+    person: int | None = None,
 ) -> ReadRows | None:
     """Read the chosen columns of all rows.
 
@@ -292,6 +206,8 @@ def read_rows(
         Whether to give up, asked every few milliseconds; the result is then None.
     tell : callable
         Takes the share that has been read, 0..1.
+    person : int, optional
+        The column that tells whose a row is.
 
     Raises
     ------
@@ -303,26 +219,31 @@ def read_rows(
     # without a label the first column is read twice, and never looked at
     label = columns.first if columns.label is None else columns.label
     places = (columns.first, columns.second, label)
-    reader = _Reader(file, places)
-    for block in file.blocks(places):
+    reader = _Reader(file, places, labelled=columns.label is not None)
+    asked = places if person is None else (*places, person)
+    for batch in file.batches(asked, numbers=person is None):
         if stop():
             return None
-        reader.add(block)
-        tell(block.share)
+        reader.add(batch)
+        tell(batch.share)
     return reader.result()
 
 
 class _Reader:
-    """Blocks of rows become arrays."""
+    """Batches of columns become arrays."""
 
-    def __init__(self, file: ImportFile, places: tuple[int, int, int]) -> None:
-        self._width = len(file.columns)
-        self._decimal_comma = file.decimal_comma
+    def __init__(self, file: ImportFile, places: tuple[int, int, int], *, labelled: bool) -> None:
+        self._width = len(file.columns) - 2 * file.placed
+        self._comma, self._labelled = file.decimal_comma, labelled
+        self._placed = [file.placed and place < 2 for place in places[:2]]
         first, second, label = (file.columns[place] for place in places)
         self._names = (first, second, label)
         self._numbers: list[NDArray[np.float64]] = []
         self._codes: list[NDArray[np.int32]] = []
         self._lines: list[NDArray[np.int64]] = []
+        self._systems: list[NDArray[np.int64]] = []
+        self._persons: list[str] = []
+        self._nobody: tuple[int, str] | None = None
         self._known: dict[str, int] = {}  # by text as it stands
         self._labels: dict[str, int] = {}
         self._shown: list[str] = []
@@ -330,48 +251,70 @@ class _Reader:
         self._told = Counter[int]()
         self._before = 0
 
-    def add(self, block: Block) -> None:
+    def add(self, batch: Batch) -> None:
         """Add the next rows of the file."""
-        *axes, labels = block.cells
-        for i, length in block.wrong.items():
+        first, second, labels, *persons = batch.columns
+        for i, length in batch.wrong.items():
             self._tell(i, -1, f"has {length} fields, the header has {self._width}")
-        numbers = np.empty((len(labels), 2))
-        for axis, texts in enumerate(axes):
-            if self._decimal_comma:
-                texts = [text.replace(",", ".", 1) for text in texts]
-            numbers[:, axis] = self._column(texts, axis)
-        codes = [self._code(text) for text in labels]
-        for i, code in enumerate(codes):
-            if code == _EMPTY:
-                self._tell(i, 2, "is empty")
+        numbers = np.empty((batch.n, 2))
+        for axis, column in enumerate((first, second)):
+            placed = self._placed[axis]
+            numbers[:, axis] = column if placed else self._column(column, axis)
+        if any(self._placed):  # a geometry that is no point is told by the first coordinate's name
+            for i, fault in batch.faults.items():
+                self._tell(i, 0, fault)
+            if batch.systems is not None:
+                self._systems.append(batch.systems)
+        codes = self._coded(labels) if self._labelled else np.zeros(batch.n, dtype=np.int32)
+        for i in np.flatnonzero(codes == _EMPTY).tolist():
+            self._tell(i, 2, "is empty")
+        for column in persons:
+            names, faults = names_of(column)
+            self._persons += names
+            for i, fault in faults.items():
+                if self._nobody is None and i not in batch.wrong:
+                    self._nobody = self._before + i, fault
         self._numbers.append(numbers)
-        self._codes.append(np.array(codes, dtype=np.int32))
-        self._lines.append(np.array(block.lines, dtype=np.int64))
-        self._before += len(labels)
+        self._codes.append(codes)
+        self._lines.append(np.array(batch.lines, dtype=np.int64))
+        self._before += batch.n
 
     def result(self) -> ReadRows:
         """What was made of all rows that were added."""
+        none = np.empty(0, dtype=np.int64)
         return ReadRows(
             self._names,
             np.concatenate([np.empty((0, 2)), *self._numbers]),
             np.concatenate([np.empty(0, dtype=np.int32), *self._codes]),
             tuple(self._labels),
             tuple(self._shown),
-            np.concatenate([np.empty(0, dtype=np.int64), *self._lines]),
+            np.concatenate([none, *self._lines]),
             self._faults,
+            np.concatenate([none, *self._systems]),
+            all(self._placed),
+            tuple(self._persons),
+            self._nobody,
         )
 
-    def _column(self, texts: list[str], axis: int) -> NDArray[np.float64]:
+    def _column(self, values: Column, axis: int) -> NDArray[np.float64]:
         """Numbers, the quick way if all are plainly numbers."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+            numbers: NDArray[np.float64] = values.astype(np.float64)
+            for i in np.flatnonzero(~np.isfinite(numbers)).tolist():
+                self._tell(i, axis, number_fault(as_cells(values[i : i + 1])[0]))
+            return numbers
+        texts = as_cells(values)
         whole = "".join(texts)
+        if self._comma and "," in whole:
+            texts = [text.replace(",", ".", 1) for text in texts]
         if whole.isascii() and "_" not in whole:  # float() takes more than numbers of a file
             try:
-                values = np.array(texts, dtype=np.float64)
+                found = np.array(texts, dtype=np.float64)
             except ValueError:
                 pass
             else:
-                if np.isfinite(values).all():
-                    return values
+                if np.isfinite(found).all():
+                    return found
         return np.array([self._number(i, text, axis) for i, text in enumerate(texts)])
 
     def _number(self, i: int, text: str, axis: int) -> float:
@@ -381,11 +324,24 @@ class _Reader:
         self._tell(i, axis, fault)
         return float("nan")
 
+    def _coded(self, values: Column) -> NDArray[np.int32]:
+        """Codes of labels; numbers are looked at once for each different one."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+            if values.dtype.kind == "i" and len(values) and abs(values).max() <= 1:
+                different = np.flatnonzero(np.bincount(values + 1)) - 1  # without sorting
+                each = np.searchsorted(different, values)
+            else:
+                different, each = np.unique(values, return_inverse=True)
+            codes = np.array([self._code(text) for text in as_cells(different)], dtype=np.int32)
+            return codes[each]
+        known = self._known
+        return np.array(
+            [known[text] if text in known else self._code(text) for text in as_cells(values)],
+            dtype=np.int32,
+        )
+
     def _code(self, text: str) -> int:
-        known = self._known.get(text)
-        if known is not None:
-            return known
-        label = normal(text)
+        label = _one_form(text.replace(",", ".", 1) if self._comma and "," in text else text)
         if not label:
             return _EMPTY
         if label not in self._labels:
@@ -402,12 +358,20 @@ class _Reader:
         """Keep a fault of a row, or with place -1 of all of it.
 
         As many of each place, which come row by row: so none is missing of the first rows that do
-        not fit, although a block is read column by column.
+        not fit, although a batch is read column by column.
         """
         if self._told[place] < MOST_TOLD:
             self._told[place] += 1
             column = self._names[place] if place >= 0 else ""
             self._faults.setdefault(self._before + i, (column, reason))
+
+
+def _one_form(text: str) -> str:
+    """A label by which equal numbers are one, however they are written: 2, 2.0 and 2e0."""
+    label = normal(text)
+    if not number_fault(label) and abs(value := float(label)) < 2**53:
+        return str(int(value)) if value.is_integer() else repr(value)
+    return label
 
 
 def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:

@@ -29,12 +29,13 @@ from geodp_app.files.ledger import beside
 from geodp_app.files.session import load_session
 from geodp_app.files.stored_run import StoredRun
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
+from geometry.geojson_points import SEQUENCES
 
 Kind = Literal["session", "target", "examples"]
 
 _SUFFIXES: dict[str, Kind] = {
     ".geodp": "session", ".geojson": "target", ".json": "target",
-    **dict.fromkeys(sorted(LAYER_ENDINGS | TEXT_ENDINGS | {".parquet"}), "examples"),
+    **dict.fromkeys((*LAYER_ENDINGS, *TEXT_ENDINGS, *SEQUENCES, ".parquet"), "examples"),
 }  # fmt: skip
 #: Most vertices of a mask, which sessions keep.
 MOST_IN_MASK = 200_000
@@ -221,7 +222,8 @@ def file_kind(path: str | os.PathLike[str]) -> Kind:
         If it cannot be read, or is nothing known.
     """
     name = os.fspath(path)
-    kind = _SUFFIXES.get(Path(name).suffix.lower())
+    ending = Path(name).suffix.lower()
+    kind, sequence = _SUFFIXES.get(ending), ending in SEQUENCES
     if kind == "examples" and os.path.isdir(name):  # a geodatabase of files is a folder
         return kind
     if os.path.exists(name) and not os.path.isfile(name):
@@ -233,7 +235,7 @@ def file_kind(path: str | os.PathLike[str]) -> Kind:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     if start.startswith(b"PK") and not _holds_shapefile(name):
         return "session"
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and not sequence:
         return "target"
     if kind is None:
         raise InputError(

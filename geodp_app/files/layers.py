@@ -5,24 +5,24 @@ Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a 
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
+import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import shapely
-from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
+from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, geometry_column
 from geometry.crs import LONLAT
-from geometry.geojson_points import as_text
 from geometry.geojson_rings import short
-from geometry.places import odd_shapes, single_points
 
 #: Names of the columns that stand for a feature's place.
 AXES = ("longitude", "latitude")
@@ -38,81 +38,100 @@ REFERRING = (
     "NGW", "OAPIF", "OGCAPI", "OGR_VRT", "PLSCENES", "VRT", "WFS",
 )  # fmt: skip
 
-#: The first bytes of a Parquet file.
-PARQUET = b"PAR1"
-
-#: Rows that are made text of at a time.
-BATCH = 5_000
-
-#: A row's cells as text, its line in the file, and how much of the file has been read with it.
-Row = tuple[list[str], int | None, float]
+#: The first bytes of a Parquet file, and what is said of one that is damaged.
+PARQUET, _DAMAGED = b"PAR1", "cannot be read as Parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class LayerRows:
-    """Features of a layer: both coordinates of a point, then the fields.
+class ArrayRows:
+    """Rows of columns in memory.
 
     Attributes
     ----------
-    columns : tuple of str
-    x, y : ndarray of float, shape (n,)
-        NaN where there is none.
-    odd : dict of int to str
-        What a feature is that is no point.
-    fields : list of ndarray, shape (n,) each
+    columns : sequence of ndarray or list, shape (n,) each
+    n : int
+    geometries : sequence, shape (n,), or None
+        The column of geometries, if there is one.
+    """
+
+    columns: Sequence[Column]
+    n: int
+    geometries: Column | None = None
+
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+        """The columns at these places, of all rows in order."""
+        found = [self.geometries if place == GEOMETRY else self.columns[place] for place in places]
+        for start in range(0, self.n, BATCH):
+            stop = min(start + BATCH, self.n)
+            some = [column[start:stop] for column in found if column is not None]
+            yield Batch(some, stop - start, stop / self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Features of a layer.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of its fields.
+    rows : ArrayRows
     crs : str or None
         Coordinate reference system, as an authority's code or WKT.
     """
 
-    columns: tuple[str, ...]
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    odd: dict[int, str]
-    fields: list[NDArray[Any]]
+    names: tuple[str, ...]
+    rows: ArrayRows
     crs: str | None
-
-    def __iter__(self) -> Iterator[Row]:
-        n = len(self.x)
-        for start in range(0, n, BATCH):
-            some = slice(start, start + BATCH)
-            columns = [as_cells(column[some].tolist()) for column in (self.x, self.y, *self.fields)]
-            for i, row in enumerate(zip(*columns, strict=True), start):
-                yield [self.odd[i], "", *row[2:]] if i in self.odd else [*row], None, (i + 1) / n
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetRows:
-    """Rows of a Parquet file; of a GeoParquet file the place comes first, as in a layer.
+    """Rows of a Parquet file.
 
     Attributes
     ----------
-    path : str
-    columns : tuple of str
+    name : str
+    data : bytes or None
+        What is in it, where it can be read only once.
+    names : tuple of str
+        Of the columns beside the places.
     geometry : str or None
         Name of the column that holds the places, if one does.
     crs : str or None
     """
 
-    path: str
-    columns: tuple[str, ...]
+    name: str
+    data: bytes | None
+    names: tuple[str, ...]
     geometry: str | None
     crs: str | None
 
-    def __iter__(self) -> Iterator[Row]:
-        parquet = parquet_module(self.path)
-        with reading(self.path, "cannot be read as Parquet"):
-            yield from self._rows(parquet.ParquetFile(self.path))
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+        """The columns at these places, of all rows in order."""
+        named = [str(self.geometry) if at == GEOMETRY else self.names[at] for at in places]
+        with (
+            reading(self.name, "cannot be read as Parquet"),
+            _parquet(self.name, self.data) as file,
+        ):
+            n, done = file.metadata.num_rows, 0
+            for batch in file.iter_batches(BATCH, columns=named):
+                done += batch.num_rows
+                columns = [_values(batch.column(name)) for name in named]
+                yield Batch(columns, batch.num_rows, min(1.0, done / max(1, n)))
 
-    def _rows(self, file: Any) -> Iterator[Row]:
-        n, done = max(1, file.metadata.num_rows), 0
-        names = [name for name in file.schema_arrow.names if name != self.geometry]
-        for batch in file.iter_batches(BATCH):
-            columns = [as_cells(batch.column(name).to_pylist()) for name in names]
-            if self.geometry is not None:
-                columns = [*_places(batch.column(self.geometry)), *columns]
-            for row in zip(*columns, strict=True):
-                done += 1
-                yield [*row], None, done / n
+
+def _values(column: Any) -> Column:
+    """Values of Arrow: numbers as they are, in their width; all else as Python has it."""
+    import pyarrow.types as kinds
+
+    number = kinds.is_floating(column.type) or (
+        kinds.is_integer(column.type) and not column.null_count
+    )
+    if number:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 @contextmanager
@@ -148,7 +167,22 @@ def data_alone() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def open_layer(name: str, layer: str | None = None) -> LayerRows:
+@contextmanager
+def plain_path(name: str) -> Iterator[str]:
+    """A path that no library takes for an address, a connection or a part of an archive."""
+    path = os.path.abspath(name)
+    if not re.search(r"[!;?*\[\]]|://", path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+        own = Path(path)
+        for each in own.parent.iterdir():  # what lies beside it belongs to it
+            if each.name.startswith(own.stem):
+                os.symlink(each, os.path.join(folder, "points" + each.name[len(own.stem) :]))
+        yield os.path.join(folder, "points" + own.suffix)
+
+
+def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -> Layer:
     """Read a layer of points with GDAL.
 
     Parameters
@@ -157,6 +191,8 @@ def open_layer(name: str, layer: str | None = None) -> LayerRows:
         Path.
     layer : str, optional
         By default the only one that may hold points.
+    data : bytes, optional
+        What is in the file, where it can be read only once.
 
     Raises
     ------
@@ -167,17 +203,13 @@ def open_layer(name: str, layer: str | None = None) -> LayerRows:
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
-    with reading(name):
-        layers = pyogrio.list_layers(name)
+    with reading(name), plain_path(name) as path:
+        source = path if data is None else data
+        layers = pyogrio.list_layers(source)
         chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
-        meta, _, wkb, fields = pyogrio.raw.read(name, layer=chosen, force_2d=True)
-        shapes = np.array([], dtype=object) if wkb is None else shapely.from_wkb(wkb)
-    odd = odd_shapes(shapes)
-    points = single_points(shapes)
-    columns = (*AXES, *map(str, meta["fields"]))
-    return LayerRows(
-        columns, shapely.get_x(points), shapely.get_y(points), odd, fields, meta["crs"]
-    )
+        meta, _, wkb, fields = pyogrio.raw.read(source, layer=chosen, force_2d=True)
+    n = len(wkb) if wkb is not None else len(fields[0]) if fields else 0
+    return Layer(tuple(map(str, meta["fields"])), ArrayRows(fields, n, wkb), meta["crs"])
 
 
 def _choose(name: str, layers: list[tuple[str, str | None]], wanted: str | None) -> str:
@@ -198,7 +230,7 @@ def _may_hold_points(kind: str) -> bool:
     return any(word in kind for word in ("Point", "Unknown", "Collection"))
 
 
-def open_parquet(name: str) -> ParquetRows:
+def open_parquet(name: str, data: bytes | None = None) -> ParquetRows:
     """Look at a Parquet file, with or without places in the form of GeoParquet.
 
     Raises
@@ -206,9 +238,8 @@ def open_parquet(name: str) -> ParquetRows:
     InputError
         If pyarrow is missing, or the file is damaged.
     """
-    arrow = parquet_module(name)
-    with reading(name, "cannot be read as Parquet"):
-        schema = arrow.read_schema(name)
+    with reading(name, _DAMAGED), _parquet(name, data) as file:
+        schema = file.schema_arrow
         columns = list(schema.names)
     primary, crs, encoding = geo_member(name, schema)
     if encoding not in (None, "WKB", "point"):
@@ -216,7 +247,17 @@ def open_parquet(name: str) -> ParquetRows:
             f"{name}: its places are encoded as {short(encoding)}: they must be points"
         )
     names = tuple(each for each in columns if each != primary)
-    return ParquetRows(name, names if primary is None else (*AXES, *names), primary, crs)
+    if primary is None and (found := geometry_column(names)) is not None:
+        primary = names[found]
+    return ParquetRows(name, data, names, primary, crs)
+
+
+@contextmanager
+def _parquet(name: str, data: bytes | None) -> Iterator[Any]:
+    """A Parquet file, open; its name is a path and nothing else."""
+    parquet = parquet_module(name)
+    with io.BytesIO(data) if data is not None else open(name, "rb") as source:
+        yield parquet.ParquetFile(source)
 
 
 def geo_member(name: str, schema: Any) -> tuple[str | None, str | None, str | None]:
@@ -241,22 +282,6 @@ def geo_member(name: str, schema: Any) -> tuple[str | None, str | None, str | No
     return primary, json.dumps(crs) if isinstance(crs, dict) else crs, encoding
 
 
-def _places(column: Any) -> tuple[list[str], list[str]]:
-    """Both coordinates of each place of a column in WKB, or of records of x and y."""
-    values = column.to_pylist()
-    if any(isinstance(value, dict) for value in values):
-        records = [value or {} for value in values]
-        return as_cells([each.get("x") for each in records]), as_cells(
-            [e.get("y") for e in records]
-        )
-    shapes = shapely.from_wkb(values, on_invalid="ignore")
-    points = single_points(shapes)
-    xs, ys = as_cells(shapely.get_x(points).tolist()), as_cells(shapely.get_y(points).tolist())
-    for i, what in odd_shapes(shapes).items():
-        xs[i] = what
-    return xs, ys
-
-
 def parquet_module(name: str) -> Any:
     """pyarrow's module of Parquet files.
 
@@ -278,14 +303,3 @@ def missing_library(name: str, library: str, error: ImportError) -> str:
         f"{name}: to read {Path(name).suffix or 'this'} files {library} is needed, which is not "
         f"installed ({error.name or error}): pip install 'geodp[geo]'"
     )
-
-
-def as_cells(values: list[Any]) -> list[str]:
-    """Values as text; empty for none, and for a number that is none."""
-    return [value if type(value) is str else _cell(value) for value in values]
-
-
-def _cell(value: Any) -> str:
-    if type(value) is float:
-        return repr(value) if value == value else ""
-    return as_text(value) if isinstance(value, str | int | None) else str(value)

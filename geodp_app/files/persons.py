@@ -1,4 +1,8 @@
-"""One row of each person: docs/privacy.md, lemmas T0 and T1.
+"""Whose a row is, and one row of each person: docs/privacy.md, lemmas T0 and T1.
+
+The rules are stated here for all roads: what names nobody, what names several, and which values
+are one name.  Files and data frames come through :func:`names_of`; an engine of tables does the
+same by these constants (:mod:`geodp_app.tables.query`).
 
 Which of a person's rows is taken is a function of that person's rows alone: the one whose hash of
 identifier, grid point and label is least.  Nothing is drawn.
@@ -7,57 +11,119 @@ identifier, grid point and label is least.  Nothing is drawn.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples
-from geodp_app.errors import InputError
-from geodp_app.files.import_file import ImportFile
 
-#: Characters without width, which a text may show nothing by.
-_WIDTHLESS = "\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff\u180e"
+#: Unicode's white space, and characters without width: a text of these alone shows nothing.
+BLANKS = (
+    "\t\n\v\f\r\x1c-\x20\x85\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
+)
 
-#: From here on doubles stand for several whole numbers.
-_BLURRED = 2.0**53
+#: What programs write for nobody, without capitals and outer spaces.
+NOBODY = ("nan", "none", "null", "<na>", "nat")
+
+#: The identifier of nobody.
+NIL_UUID = "00000000-0000-0000-0000-000000000000"
+
+#: Texts that are whole numbers as floating-point numbers are written, and decimals: 7.0 is 7.
+WHOLE = r"^-?(0|[1-9][0-9]*)[.]0*$"
+
+#: Texts that are floating-point numbers, which may stand for several whole ones.
+FLOATING = r"^-?[0-9]*[.]?[0-9]*([eE][+-]?[0-9]+)?$"
+
+_SHOWN, _WHOLE = re.compile(f"[^{BLANKS}]"), re.compile(WHOLE)
 
 
-def persons_of(file: ImportFile, place: int) -> list[str]:
-    """Whose each row is, as the text of its cell.
+def told_apart(bits: int | None) -> float:
+    """From here on a floating-point number of so many bits stands for several whole numbers."""
+    return 2.0 ** {16: 11, 32: 24}.get(bits or 64, 53)
 
-    Raises
-    ------
-    InputError
-        If a cell names nobody, or is a number that stands for several.
+
+def names_of(values: Sequence[Any] | NDArray[Any]) -> tuple[list[str], dict[int, str]]:
+    """The person that each value names: equal texts are one person.
+
+    Parameters
+    ----------
+    values : sequence, shape (n,)
+        Texts, numbers, or what else a column holds; floating-point numbers tell their width.
+
+    Returns
+    -------
+    names : list of str
+    faults : dict of int to str
+        Why a value names no single person.
     """
-    owners: list[str] = []
-    for block in file.blocks((place,)):
-        for i, text in enumerate(block.cells[0]):
-            if fault := _fault(text):
-                row = len(owners) + 1
-                line = f" (line {block.lines[i]})" if block.lines else ""
-                raise InputError(
-                    f"{file.name}: row {row}{line}, column {file.columns[place]}: {fault}: it must "
-                    "name a person"
-                )
-            owners.append(text)
-    return owners
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        return [str(value) for value in values.tolist()], {}
+    bits = None
+    if isinstance(values, np.ndarray) and values.dtype.kind in "Mm":
+        values = values.astype(str)  # of no time: NaT
+    if isinstance(values, np.ndarray):
+        bits = 8 * values.dtype.itemsize if values.dtype.kind == "f" else None
+        values = values.astype(float).tolist() if bits else values.tolist()
+    names, faults = [], {}
+    known: dict[Any, tuple[str, str]] = {}
+    for i, value in enumerate(values):
+        if type(value) is str and value in known:
+            name, fault = known[value]
+        else:
+            name, fault = _name(value, bits)
+            if type(value) is str:
+                known[value] = name, fault
+        if fault:
+            faults[i] = f"{fault}: it must name a person"
+        names.append(name)
+    return names, faults
 
 
-def _fault(text: str) -> str:
-    if not text.strip().strip(_WIDTHLESS).strip():
-        return "is empty"
-    if text.strip().lower() in ("nan", "none", "null", "<na>"):
-        return f"{text.strip()!r} is nobody"
-    if "." in text or "e" in text.lower():
+def _name(value: Any, bits: int | None) -> tuple[str, str]:
+    if value is None or value != value:  # NaN, and what pandas has for no time
+        return "", "is empty"
+    if isinstance(value, np.generic):
+        bits = 8 * value.dtype.itemsize if value.dtype.kind == "f" else bits
+        value = float(value) if value.dtype.kind == "f" else value.item()
+    if isinstance(value, bool):
+        return str(value).lower(), ""
+    if isinstance(value, float):
+        if abs(value) >= told_apart(bits):
+            return "", f"{value!r} stands for several whole numbers"
+        return (str(int(value)) if value.is_integer() else repr(value)), ""
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        return (text.rstrip("0").rstrip(".") if "." in text else text), ""
+    if isinstance(value, bytes):
+        return value.hex(), "" if value else "is empty"
+    if isinstance(value, UUID):
+        return str(value), "" if value.int else f"{value} is nobody"
+    if isinstance(value, list | dict | tuple | set | np.ndarray):
+        return "", f"holds {type(value).__name__}s, which do not name a person"
+    return _name_of_text(str(value), bits)
+
+
+def _name_of_text(text: str, bits: int | None) -> tuple[str, str]:
+    if not _SHOWN.search(text):
+        return "", "is empty"
+    plain = text.strip()
+    if plain.lower() in NOBODY or plain == NIL_UUID:
+        return "", f"{plain!r} is nobody"
+    if ("." in plain or "e" in plain.lower()) and re.match(FLOATING, plain):
         try:
-            value = abs(float(text))
-        except ValueError:
-            return ""
-        if value >= _BLURRED:
-            return f"{text.strip()[:40]} stands for several whole numbers"
-    return ""
+            blurred = abs(float(plain)) >= told_apart(bits)
+        except ValueError:  # a dot or an e alone
+            blurred = False
+        if blurred:
+            return "", f"{plain[:40]} stands for several whole numbers"
+    if _WHOLE.match(text):
+        text = text.partition(".")[0]
+    return ("0" if text == "-0" else text), ""
 
 
 def one_each(
@@ -78,7 +144,7 @@ def one_each(
     columns = zip(rows.tolist(), examples.points.tolist(), examples.labels.tolist(), strict=True)
     for i, (row, point, label) in enumerate(columns):
         owner = owners[row]
-        key = f"{len(owner)} {owner} {point[0]} {point[1]} {label}".encode()
+        key = f"{len(owner)} {owner} {point[0]} {point[1]} {label}".encode("utf-8", "surrogatepass")
         lot = hashlib.blake2b(key, digest_size=16).digest()
         if owner not in least or lot < least[owner][0]:
             least[owner] = (lot, i)

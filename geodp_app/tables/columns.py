@@ -1,7 +1,6 @@
 """The columns of a table that hold examples, and what can be wrong with a row.
 
-Columns are x, y, label on the grid or lon, lat, label in degrees, as in a CSV file of examples
-(:mod:`geodp_app.files.csv_table`), under these names or others.
+Columns are chosen as those of files are (:mod:`geodp_app.files.import_rows`).
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
-from geodp_app.files.import_rows import same_name
+from geodp_app.files.import_columns import choose_columns, place_of
 from geodp_app.tables.source import TableSource
 
 
@@ -59,7 +57,11 @@ class TableColumns:
 
 
 def find_columns(
-    source: TableSource, kinds: Mapping[str, Any], wanted: Mapping[str, str], person: str | None
+    source: TableSource,
+    kinds: Mapping[str, Any],
+    wanted: Mapping[str, str],
+    person: str | None,
+    files: Sequence[Sequence[str]] = (),
 ) -> TableColumns:
     """The columns that are meant, if they are of the right kinds.
 
@@ -72,47 +74,41 @@ def find_columns(
         Name by what a column stands for (x, y, lon, lat, label), where it is another.
     person : str or None
         Column that tells whose a row is.
+    files : sequence of sequence of str
+        Names of columns as they stand in each file.
 
     Raises
     ------
     InputError
-        If one is missing, does not hold numbers, or holds nothing that can name a person.
+        If one is missing or could be several, does not hold numbers, or holds nothing that can
+        name a person.
     """
     names = list(kinds)
-    choices = [roles for roles in (GRID_COLUMNS, DEGREE_COLUMNS) if set(wanted) <= set(roles)]
-    for roles in choices:
-        found = [same_name(wanted.get(role, role), names) for role in roles]
-        if None in found:
-            continue
-        own = None if person is None else same_name(person, names)
-        if person is not None and own is None:
-            raise InputError(f"{source.name}: {_missing(person, names)}")
-        first, second, label = map(str, found)
-        _check_kinds(source, kinds, (first, second, label))
-        if own is not None:
-            _check_person_kind(source, own, kinds[own])
-        return TableColumns(first, second, label, own, roles == GRID_COLUMNS)
-    lowered = {name.strip().lower() for name in names}
-    roles = choices[-1] if {"lon", "lat"} & (set(wanted) or lowered) else choices[0]
-    asked = [wanted.get(role, role) for role in roles]
-    lacking = ", ".join(name for name in asked if same_name(name, names) is None)
-    renamed = ",".join(f"{role}=NAME" for role in roles)
-    raise InputError(f"{source.name}: {_missing(lacking, names)}; name yours: --columns {renamed}")
-
-
-def _missing(column: str, names: Sequence[str]) -> str:
-    shown = ",".join(names)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    return f"missing column {column}: the table has {shown!r}"
+    try:
+        found, kind = choose_columns(names, wanted)
+        own = None if person is None else place_of(person, names)
+        for place in (found.first, found.second, found.label, own):
+            for each in files:  # what a file has twice is once what it is called, to an engine
+                if place is not None and names[place] in each:
+                    place_of(names[place], [name.lower() for name in each])
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from None
+    places = (found.first, found.second, found.label)
+    first, second, label = (names[place] for place in places if place is not None)
+    _check_kinds(source, kinds, (first, second, label))
+    if own is not None:
+        _check_person_kind(source, names[own], kinds[names[own]])
+    own_name = None if own is None else names[own]
+    return TableColumns(first, second, label, own_name, kind == "grid")
 
 
 def _check_kinds(
     source: TableSource, kinds: Mapping[str, Any], examples: tuple[str, str, str]
 ) -> None:
-    if source.kind == "csv":  # all text: the query looks into it
-        return
     for name in examples:
-        if kinds[name].is_numeric() or (name == examples[2] and kinds[name].is_boolean()):
+        if kinds[name].is_numeric() or kinds[name].is_string():  # the query looks into text
+            continue
+        if name == examples[2] and kinds[name].is_boolean():
             continue
         raise InputError(f"{source.name}: column {name}: holds {kinds[name]}, not numbers")
 
@@ -171,12 +167,13 @@ def refuse_faults(
 
 
 def _reason(place: int, fault: Fault, columns: TableColumns, frame: Frame) -> str:
+    if place == 2:
+        none = "empty, or no label" if fault == Fault.EMPTY else "not 0 or 1"
+        return f"is {none} in some row (labels are 1 and 0, true and false, yes and no, 1 and -1)"
     if fault == Fault.EMPTY:
         return "is empty or not a number in some row"
     if fault == Fault.BROKEN:
-        return "is not an integer in some row"
-    if place == 2:
-        return "is not 0 or 1 in some row"
+        return "is not an integer in some row (degrees need --columns lon=NAME,lat=NAME, --bounds)"
     if columns.on_grid or frame.bounds is None:
         return f"is off the grid 0..{frame.d} in some row (set its size with --grid)"
     box = frame.bounds.as_tuple()

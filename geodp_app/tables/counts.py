@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import settle_frame
+from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import abilities, count_expression, load_ibis
-from geodp_app.tables.source import CsvHead, TableSource, csv_head, hide_password, local_path
+from geodp_app.tables.source import CsvHead, TableSource, csv_heads, hide_password, local_path
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
 
@@ -42,7 +42,7 @@ ENGINE_MEMORY = "2GB"
 #: How often a cancelled engine is told to stop, every 0.05 s, before it is left behind.
 _PATIENCE = 100
 
-_CSV_FORM = "it must have commas, a header, and as many fields in every row as in the header"
+_CSV_FORM = "it must be UTF-8 text with a header, and as many fields in every row as in the header"
 
 #: Characters of an engine's message.
 _LONGEST = 200
@@ -105,8 +105,9 @@ def read_counts(
     """
     load_ibis()
     source.files()
-    head = csv_head(source) if source.kind == "csv" else CsvHead(0, {})
-    if head.lines and person is not None:
+    heads = csv_heads(source) if source.kind == "csv" else [CsvHead(0, {})]
+    head = heads[0]
+    if head.lines > head.stated and person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
         raise InputError(
             f"{source.name}: begins with comment lines, which do not go with --id: remove them "
@@ -115,10 +116,14 @@ def read_counts(
 
     def work(engine: _Engine) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64]]:
         with _open_table(source, head, engine) as (connection, table):
-            found = find_columns(source, dict(table.schema()), columns or {}, person)
+            kinds, names, bits = dict(table.schema()), [each.names for each in heads], 64
+            if source.kind == "parquet":
+                names, bits = _parquet_columns(connection, source, person)
+            found = find_columns(source, kinds, columns or {}, person, names)
             frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
-                expression = count_expression(table, found, frame, **abilities(connection))
+                able, comma = abilities(connection), head.delimiter != ","
+                expression = count_expression(table, found, frame, **able, bits=bits, comma=comma)
                 return found, frame, *_groups(connection, expression)
 
     found, frame, keys, amounts = _watched(work, quiet=quiet)
@@ -184,13 +189,16 @@ def _open_table(source: TableSource, head: CsvHead, engine: _Engine) -> Iterator
 
 
 def _open_duckdb(source: TableSource, spill: str) -> Any:
-    of_file = {"database": source.place, "read_only": True} if source.kind == "duckdb" else {}
+    path = os.path.abspath(source.place)  # what has a colon in it is no address
+    of_file = {"database": path, "read_only": True} if source.kind == "duckdb" else {}
     connection = load_ibis().duckdb.connect(
         **of_file, memory_limit=ENGINE_MEMORY, temp_directory=spill, preserve_insertion_order=False
     )
     # without it there is no progress to ask for
     connection.raw_sql("SET enable_progress_bar = true")
     connection.raw_sql("SET enable_progress_bar_print = false")
+    if not source.remote:  # nothing is fetched for files that are here
+        connection.raw_sql("SET autoinstall_known_extensions = false")
     # it trusts the least and greatest values that files state, which leave NaN out
     connection.raw_sql("SET disabled_optimizers = 'statistics_propagation'")
     return connection
@@ -199,16 +207,53 @@ def _open_duckdb(source: TableSource, spill: str) -> Any:
 def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
     # by name: otherwise the first file's types would round the other files' numbers
     if source.kind == "parquet":
-        return connection.read_parquet(source.place, union_by_name=True)
+        return connection.read_parquet(_paths(source), union_by_name=True)
     if source.kind == "csv":
         # all stated, nothing guessed but the end of lines.  No skip of the lines before the header:
         # DuckDB looks for quotes in what it skips, and may lose every row
-        form = {"delim": ",", "quote": '"', "escape": '"', "header": True, "skip": 0}
-        comment = "#" if head.lines else ""
+        form = {"delim": head.delimiter, "quote": '"', "escape": '"', "header": True}
+        form["skip"] = int(head.stated)
+        comment = "#" if head.lines > head.stated else ""
         return connection.read_csv(
-            source.place, **form, comment=comment, all_varchar=True, union_by_name=True
+            _paths(source), **form, comment=comment, all_varchar=True, union_by_name=True
         )
     return _named_table(source, connection)
+
+
+def _paths(source: TableSource) -> str | list[str]:
+    """The files, each by a path in which no sign has another meaning."""
+    if source.remote:
+        return source.place
+    return [glob.escape(os.path.join(os.curdir, path)) for path in source.files()]
+
+
+def _parquet_columns(
+    connection: Any, source: TableSource, person: str | None
+) -> tuple[list[tuple[str, ...]], int]:
+    """The columns' names in each file, and the bits of the narrowest floating-point numbers that
+    name persons: where files differ, the engine makes wider ones of them, or text."""
+    places = _paths(source)
+    found = connection.con.execute(
+        "SELECT file_name, name, num_children, type, logical_type FROM parquet_schema(?)", [places]
+    ).fetchall()
+    names: dict[str, list[str]] = {}
+    inner: list[int] = []  # how many are left within what is open
+    bits = 64
+    for file, name, children, kind, logical in found:
+        if file not in names:
+            names[file], inner = [], [children or 0]
+            continue
+        while inner and not inner[-1]:
+            inner.pop()
+        if len(inner) == 1:
+            names[file].append(name)
+            if person is not None and name.strip().lower() == person.strip().lower():
+                half = str(logical or "").startswith("Float16")
+                bits = min(bits, 16 if half else 32 if kind == "FLOAT" else 64)
+        inner[-1] -= 1
+        if children:
+            inner.append(children)
+    return [tuple(each) for each in names.values()], bits
 
 
 def _named_table(source: TableSource, connection: Any) -> Any:

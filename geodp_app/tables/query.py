@@ -18,15 +18,9 @@ from typing import Any
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
+from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
 from geodp_app.tables.columns import Fault, TableColumns
-
-#: Unicode's white space, and characters without width, for a text that shows nothing.
-_BLANKS = (
-    "\t\n\v\f\r\x1c-\x20\x85\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
-)
-
-#: The identifier of nobody.
-_NIL_UUID = "00000000-0000-0000-0000-000000000000"
+from learners.labels import OPPOSITES
 
 
 def load_ibis() -> Any:
@@ -53,7 +47,13 @@ def abilities(connection: Any) -> dict[str, bool]:
 
 
 def count_expression(
-    table: Any, columns: TableColumns, frame: Frame, *, knows_nan: bool = True
+    table: Any,
+    columns: TableColumns,
+    frame: Frame,
+    *,
+    knows_nan: bool = True,
+    bits: int = 64,
+    comma: bool = False,
 ) -> Any:
     """What the engine computes: columns key and amount.
 
@@ -64,6 +64,10 @@ def count_expression(
     frame : Frame
     knows_nan : bool
         Whether the engine has NaN and a test for it.
+    bits : int
+        Of the narrowest floating-point numbers that files have for persons.
+    comma : bool
+        Whether numbers may have a comma for a point.
 
     Returns
     -------
@@ -71,18 +75,19 @@ def count_expression(
         One row for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
     """
     ibis = load_ibis()
-    values = [_number(table[name]) for name in columns.examples]
+    first, second, label = (table[name] for name in columns.examples)
+    values = [_number(first, comma), _number(second, comma), _label(label, comma)]
     nans = [knows_nan and value.type().is_floating() for value in values]
     key = _row_key(values, nans, columns, frame)
     if columns.person is None:
         keys = table.select(key=key)
     else:
         person = table[columns.person]
-        key = ibis.cases(*_person_faults(person, knows_nan=knows_nan), else_=key)
+        key = ibis.cases(*_person_faults(person, bits, knows_nan=knows_nan), else_=key)
         bits = (2 * (frame.d + 1) ** 2).bit_length()
         # the low bits are the key, those above a hash of the row: least hash, then least key
         lot = _row_hash([person, *values]) % 2 ** min(31, 62 - bits) * 2**bits + key
-        lots = table.select(person=person, lot=ibis.cases((key < 0, key), else_=lot))
+        lots = table.select(person=_person(person), lot=ibis.cases((key < 0, key), else_=lot))
         chosen = lots.group_by("person").agg(lot=lots.lot.min())
         # a faulty row has a negative lot, the least, and is never passed over
         keys = chosen.select(
@@ -91,11 +96,19 @@ def count_expression(
     return keys.group_by("key").agg(amount=keys.count())
 
 
-def _person_faults(person: Any, *, knows_nan: bool) -> list[tuple[Any, int]]:
+def _person(person: Any) -> Any:
+    """The name by which rows are one person's: text that is a whole number is that number."""
+    if not person.type().is_string():
+        return person
+    whole = person.re_search(WHOLE).ifelse(person.substr(0, person.find(".")), person)
+    return (whole == "-0").ifelse("0", whole)
+
+
+def _person_faults(person: Any, bits: int, *, knows_nan: bool) -> list[tuple[Any, int]]:
     """What names nobody, or several: rows of different persons under one name.
 
-    NULL, NaN, text of blanks alone, no bytes, the UUID of zeros; and floating-point numbers from
-    where neighbouring whole numbers become one.
+    NULL, NaN, text of blanks alone or of a word for nothing, no bytes, the UUID of zeros; and
+    floating-point numbers from where neighbouring whole numbers become one.
     """
     ibis = load_ibis()
     kind = person.type()
@@ -105,27 +118,47 @@ def _person_faults(person: Any, *, knows_nan: bool) -> list[tuple[Any, int]]:
         if knows_nan:
             faults.append((number.isnan(), -Fault.NOBODY))
         if kind.is_floating():
-            apart = 2.0**24 if kind.is_float32() or kind.is_float16() else 2.0**53
+            own = 16 if kind.is_float16() else 32 if kind.is_float32() else 64
+            apart = told_apart(min(own, bits))
             faults.append((~(number.abs() < _exact(apart)), -Fault.SEVERAL))
     elif kind.is_string():
+        plain = person.strip().lower()
         # spelled out: engines' classes of characters differ
-        faults.append((~person.re_search(f"[^{_BLANKS}]"), -Fault.NOBODY))
+        shown = person.re_search(f"[^{BLANKS}]")
+        faults.append((~shown | plain.isin((*NOBODY, NIL_UUID)), -Fault.NOBODY))
+        number = plain.re_search(FLOATING).ifelse(plain.try_cast("float64"), None)
+        floating = plain.contains(".") | plain.contains("e")
+        blurred = floating & (number.abs() >= _exact(told_apart(bits)))
+        faults.append((blurred.fill_null(False), -Fault.SEVERAL))
     elif kind.is_binary():
         faults.append((person == ibis.literal(b"", type="binary"), -Fault.NOBODY))
     elif kind.is_uuid():
-        faults.append((person == ibis.uuid(_NIL_UUID), -Fault.NOBODY))
+        faults.append((person == ibis.uuid(NIL_UUID), -Fault.NOBODY))
     return faults
 
 
-def _number(column: Any) -> Any:
+def _number(column: Any, comma: bool) -> Any:
     """A column as numbers, NULL where a text is none; integers stay what they are."""
     kind = column.type()
     if kind.is_boolean():
         return column.cast("int64")
     if kind.is_string():
+        text = column.replace(",", ".") if comma else column
         # DuckDB would take 1_000 for a number
-        return column.contains("_").ifelse(load_ibis().null("float64"), column.try_cast("float64"))
+        return text.contains("_").ifelse(load_ibis().null("float64"), text.try_cast("float64"))
     return column if kind.is_integer() else column.cast("float64")
+
+
+def _label(column: Any, comma: bool) -> Any:
+    """A column of labels as numbers, by what its words say; NULL where a text says neither."""
+    number = _number(column, comma)
+    if not column.type().is_string():
+        return number
+    plain = column.strip().lower()
+    inside, outside = (tuple(dict.fromkeys(pair[i] for pair in OPPOSITES)) for i in (0, 1))
+    return load_ibis().cases(
+        (plain.isin(inside), _exact(1.0)), (plain.isin(outside), _exact(0.0)), else_=number
+    )
 
 
 def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: Frame) -> Any:
@@ -152,7 +185,7 @@ def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: 
     faults.append((label.isnull(), -Fault.EMPTY - 6))
     if nans[2]:
         faults.append((label.isnan(), -Fault.OFF - 6))
-    faults.append((~label.isin((0, 1)), -Fault.OFF - 6))
+    faults.append((~label.isin((0, 1, -1)), -Fault.OFF - 6))
     x, y = cells
     key = (x * (frame.d + 1) + y) * 2 + (label == 1).ifelse(1, 0)
     return ibis.cases(*faults, else_=key)

@@ -12,12 +12,12 @@ import glob
 import gzip
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import MARK, read_mark
+from geodp_app.files.csv_table import read_head, stated_separator
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 
@@ -56,7 +56,8 @@ class TableSource:
     @property
     def remote(self) -> bool:
         """Whether its files lie elsewhere: on a web server, in an object store."""
-        return "://" in self.place and not self.place.startswith("file:")
+        far = "://" in self.place and not self.place.startswith("file:")
+        return far and not os.path.exists(self.place)
 
     def files(self) -> list[Path]:
         """The local files that it names, in order.
@@ -77,6 +78,12 @@ class TableSource:
             relative = self.kind == "duckdb" and os.path.exists(self.place.lstrip("/"))
             hint = f"; for the one in this folder: duckdb:{self.place.lstrip('/')}"
             raise InputError(f"{self.place}: there is no such file{hint if relative else ''}")
+        for name in names:
+            if not os.path.isfile(name):
+                raise InputError(
+                    f"{name}: is no file, such as a pipe, which can be read only once: give it as "
+                    "POINTS instead of --table, or write it to a file"
+                )
         if self.kind == "duckdb":
             self._check_duckdb()
         return [Path(name) for name in names]
@@ -183,14 +190,18 @@ def columns_of(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class CsvHead:
-    """What stands before a CSV file's header: so many lines, and the frame that they state."""
+    """A CSV file's header, the lines before it, the frame that they state, and what stands
+    between columns."""
 
     lines: int
     member: dict[str, Any]
+    delimiter: str = ","
+    names: tuple[str, ...] = ()
+    stated: bool = False
 
 
-def csv_head(source: TableSource) -> CsvHead:
-    """The head that all files of a source have in common.
+def csv_heads(source: TableSource) -> list[CsvHead]:
+    """The heads of all files of a source, alike but for the order and number of columns.
 
     Raises
     ------
@@ -200,21 +211,30 @@ def csv_head(source: TableSource) -> CsvHead:
     files = source.files()
     heads = [_head_of(path) for path in files]
     for path, head in zip(files, heads, strict=True):
-        if head != heads[0]:
+        if replace(head, names=()) != replace(heads[0], names=()):
             raise InputError(f"{path}: the lines before its header are not those of {files[0]}")
-    return heads[0] if heads else CsvHead(0, {})
+    return heads or [CsvHead(0, {})]
 
 
 def _head_of(path: Path) -> CsvHead:
-    member: dict[str, Any] = {}
+    text = ""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number in range(_MOST_LINES):
-                line = file.readline(_MOST_BYTES).decode("utf-8-sig", "replace")
-                if line.startswith(MARK):
-                    member = read_mark(str(path), number + 1, line)
-                elif not line or (line.strip() and not line.startswith("#")):
-                    return CsvHead(number, member)
+                line = file.readline(_MOST_BYTES)
+                if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                    raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
+                text += line.decode("utf-8-sig" if not number else "utf-8", "replace")
+                before = line.isspace() or line.startswith(b"#")
+                before |= not number and bool(stated_separator(text.rstrip("\n")))
+                if not (before and line.endswith(b"\n")):
+                    break  # a line that is too long is a header, or none
+            else:
+                raise InputError(f"{path}: has no header in its first {_MOST_LINES} lines")
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
-    raise InputError(f"{path}: has no header in its first {_MOST_LINES} lines")
+    head = read_head(str(path), text.replace("\r\n", "\n").replace("\r", "\n"), ",;\t|")
+    stated = stated_separator(text.partition("\n")[0])
+    if stated and '"' in text.partition("\n")[0]:
+        raise InputError(f"{path}: line 1 names the separator in quotes: remove that line")
+    return CsvHead(head.lines - 1, head.member, head.delimiter, head.names, bool(stated))

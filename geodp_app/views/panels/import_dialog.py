@@ -25,12 +25,12 @@ from PySide6.QtWidgets import (
 from geodp_app.document.examples import Frame
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
-from geodp_app.files.examples_csv import member_frame
+from geodp_app.files.import_columns import is_plain
 from geodp_app.files.import_file import PREVIEW, ImportFile, open_import
 from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
 from geodp_app.files.importing import work_with
 from geodp_app.files.points import in_system
+from geodp_app.files.stated_frame import member_frame
 from geodp_app.formatting import count
 from geodp_app.palette import Palette
 from geodp_app.runs.verdict import verdict
@@ -242,7 +242,7 @@ class ImportDialog(QDialog):
             def read(stop: Callable[[], bool]) -> ReadRows | None:
                 rows = read_rows(file, columns, stop, tell)
                 # bounds are typed in degrees here
-                return rows if rows is None or file.crs is None else in_system(file, rows, LONLAT)
+                return rows if rows is None else in_system(file, rows, LONLAT)
 
             self._submit("read", read)
         else:
@@ -325,8 +325,7 @@ class ImportDialog(QDialog):
     def _nothing_to_ask(self, checked: CheckedRows) -> bool:
         """Whether the file is in the strict form, and all of it fits."""
         assert self._file is not None
-        names = [name.lower() for name in self._file.columns]
-        strict = any(set(form) <= set(names) for form in (GRID_COLUMNS, DEGREE_COLUMNS))
+        strict = is_plain(self._file.columns)
         stated = self.choices.coordinates() == "grid" or self._known_bounds() is not None
         labels = self.choices.labels() == ("1", "0")
         return not self._asked and strict and stated and labels and not checked.left_out

@@ -23,15 +23,9 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.document.examples import LARGE_GRIDS
+from geodp_app.files.import_columns import Columns, Kind, guess_columns
 from geodp_app.files.import_file import ImportFile
-from geodp_app.files.import_rows import (
-    CheckedRows,
-    Columns,
-    Kind,
-    ReadRows,
-    guess_columns,
-    guess_labels,
-)
+from geodp_app.files.import_rows import CheckedRows, ReadRows, guess_labels
 from geodp_app.formatting import MISSING, count
 from geodp_app.views.widgets.panes import add_field, fill, narrow_box
 from geometry.halfplane import MAX_D
@@ -88,7 +82,9 @@ class ImportChoices(QGroupBox):
 
     def show_file(self, file: ImportFile) -> None:
         """The columns of a file, with those chosen that names speak for."""
-        columns, kind = guess_columns(file.columns, file.preview)
+        columns, kind = guess_columns(
+            file.columns, file.preview, placed=file.placed, loose=file.loose
+        )
         if file.placed and file.member.get("frame") == "grid":
             kind = "grid"
         places = (columns.first, columns.second, columns.label)

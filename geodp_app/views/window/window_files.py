@@ -18,7 +18,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files import exporting, importing, session
-from geodp_app.files.import_file import TEXT_ENDINGS
+from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS
 from geodp_app.files.importing import Opened
 from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.learned_layers import SHAPE_FORMATS
@@ -45,7 +45,7 @@ _LEARNED = " ".join(["Shapes (*.geojson *.json", *(f"*{ending}" for ending in SH
 _POINTS = " ".join(
     f"*{ending}" for ending in sorted({*TEXT_ENDINGS, *LAYER_ENDINGS, ".parquet"} - {".gdb"})
 )
-_IMPORT = f"Examples ({_POINTS} *.geojson *.json)"
+_IMPORT = f"Examples ({_POINTS} {' '.join(f'*{ending}' for ending in sorted(MAP_ENDINGS))})"
 #: Bytes of a file that is read before anything is shown: some tens of milliseconds.
 _SMALL = 1 << 20
 _PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)

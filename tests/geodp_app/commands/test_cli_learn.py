@@ -281,7 +281,7 @@ def test_one_class_is_learned_and_not_told_in_a_pipe(write, tmp_path, capsys, la
 BAD_POINTS = [
     ("", "the file is empty"),
     ("x,y\n1,2\n", "missing column label"),
-    ("x,y,label\n1,2,2\n", "row 1 (line 2), column label: 2 is not 0 or 1"),
+    ("x,y,label\n1,2,2\n", "row 1 (line 2), column label: '2' means neither inside nor outside"),
     ("x,y,label\n1,nan,1\n", "row 1 (line 2), column y: nan is not finite"),
     ("x,y,label\n1,2,1\n1,2000,1\n", "row 2 (line 3), column y: 2000 is off the grid"),
     ("lon,lat,label\n1,2,1\n", "need public bounds"),

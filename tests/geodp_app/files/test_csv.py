@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
+from geodp_app.files import csv_table
 from geodp_app.files.examples_csv import format_examples, read_examples
+from geodp_app.files.import_columns import guess_columns
+from geodp_app.files.import_file import open_import
+from geodp_app.files.import_rows import Meaning, check_rows, read_rows
 from geometry.grid import Bounds, GridMap
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
@@ -109,15 +115,15 @@ def test_a_header_without_rows_is_a_sample_of_no_examples(write, text, frame):
 
 
 BAD_ROWS = [
-    ("3,4,2", "column label: 2 is not 0 or 1"),
-    ("3,4,0.5", "column label: 0.5 is not 0 or 1"),
-    ("3,4,yes", "column label: 'yes' is not a number"),
-    ("3,4,nan", "column label: nan is not finite"),
+    ("3,4,2", "column label: '2' means neither inside nor outside"),
+    ("3,4,0.5", "column label: '0.5' means neither inside nor outside"),
+    ("3,4,yes", "column label: 'yes' means neither inside nor outside"),
+    ("3,4,nan", "column label: 'nan' means neither inside nor outside"),
     ("nan,4,1", "column x: nan is not finite"),
     ("3,inf,1", "column y: inf is not finite"),
     ("3,-Infinity,1", "column y: -Infinity is not finite"),
     ("1e999,4,1", "column x: 1e999 is not finite"),
-    ("3.5,4,1", "column x: 3.5 is not an integer"),
+    ("3.5,4,1", "column x: 3.5 is not a whole number: x,y are places on the grid"),
     ("3,1025,1", "column y: 1025 is off the grid 0..1024"),
     ("-1,4,1", "column x: -1 is off the grid 0..1024"),
     ("3,,1", "column y: is empty"),
@@ -167,11 +173,11 @@ def test_degrees_outside_the_public_bounds_are_refused(write, row, reason):
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
         ("# only a comment\n", "has no header"),
-        ("x,y\n3,4\n", "missing column label"),
-        ("a,b,c\n3,4,1\n", "missing column x, y, label"),
-        ("lon,label\n3,4\n", "missing column lat"),
-        ("3,4,1\n", "missing column x, y, label"),
-        ("x,x,y,label\n1,1,2,1\n", "names column x twice"),
+        ("x,y\n3,4\n", "missing column x, y or label"),
+        ("a,b,c\n3,4,1\n", "missing column x, y or label"),
+        ("lon,label\n3,4\n", "missing column x, y or label"),
+        ("3,4,1\n", "line 1 holds numbers; put a line above it"),
+        ("x,x,y,label\n1,1,2,1\n", "columns 'x' and 'x' have one name"),
         ("lon,lat,label\n3,4,1\n", "need public bounds"),
         ("x,y,label\n3,4,1\n5,\x006,0\n", "line 3 holds a NUL byte"),
         (b"x,y,label\n3,4,1\n\xff,6,0\n", "line 3 is not UTF-8"),
@@ -190,6 +196,44 @@ def test_a_bad_file_is_named(write, content, reason):
         read_examples(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert reason in str(caught.value)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.one_of(
+            st.text(" 0123456789.,+-eE_naif\t#x", max_size=9),
+            st.tuples(*[st.floats(0, 9) | st.integers(0, 9)] * 3).map(
+                lambda r: ",".join(map(str, r))
+            ),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from(["x,y,label", "label,x,y,note"]),
+    st.sampled_from([0, csv_table.LARGE]),
+)
+def test_numbers_are_read_at_once_as_they_are_row_by_row(tmp_path_factory, lines, header, large):
+    path = tmp_path_factory.mktemp("rows") / "p.csv"
+    path.write_text("\n".join([header, *lines, "1,2,1", "1,2,1,0"]))
+    file = open_import(path)
+    columns, _ = guess_columns(file.columns)
+    with mock.patch.object(csv_table, "LARGE", large):  # by Arrow, or by NumPy
+        fast = read_rows(file, columns)
+    slow = read_rows(file, columns, person=0)  # cells as they stand are asked for, too
+    assert np.array_equal(fast.numbers, slow.numbers, equal_nan=True)
+    assert np.array_equal(fast.lines, slow.lines)
+    labels = [np.array([*rows.labels, "", ""])[rows.codes] for rows in (fast, slow)]
+    assert labels[0].tolist() == labels[1].tolist()
+    assert fast.faults == slow.faults
+
+
+def test_equal_numbers_are_one_label_whatever_other_rows_hold(write):
+    """Of a label that is chosen by hand, too: what a row becomes depends on that row alone."""
+    for others in ("", "5,6,2.5\n", "5,6,wet\n", '5,6,"2"\n', "5,6\n"):
+        file = open_import(write("p.csv", "x,y,label\n1,2,2\n3,4,2.0\n" + others))
+        rows = read_rows(file, guess_columns(file.columns)[0])
+        checked = check_rows(rows, Meaning("grid", Frame(8), "2", None))
+        assert checked.fits[:2].all()
 
 
 def test_two_frames_at_odds_are_refused(write):

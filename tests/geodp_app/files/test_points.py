@@ -60,13 +60,13 @@ def test_every_dialect_of_the_same_two_points(write: Write, text: str) -> None:
 
 def test_what_was_guessed_is_told_and_what_was_named_is_not(write: Write) -> None:
     path = write("p.csv", "a,longitude,latitude,b\n1,15.1,45.2,0\n")
-    with pytest.raises(InputError, match=r"missing column label: the file has .*--columns label="):
+    with pytest.raises(InputError, match=r"missing column label: it has .*--columns label="):
         read_points(path, DEGREES)
     found = read_points(path, Told(grid=10, bounds=BOX, columns={"label": "A"}))
     assert found.guessed == f"{path}: read by its column names: lon=longitude, lat=latitude"
     named = {"lon": "longitude", "lat": "latitude", "label": "b"}
     assert not read_points(path, Told(grid=10, bounds=BOX, columns=named)).guessed
-    with pytest.raises(InputError, match="missing column c: the file has 'a,longitude"):
+    with pytest.raises(InputError, match="missing column c: it has 'a,longitude"):
         read_points(path, Told(bounds=BOX, columns={"label": "c"}))
 
 
@@ -260,8 +260,9 @@ def test_a_person_more_is_at_most_one_example_more(write: Write) -> None:
 
 
 def test_labels_keep_what_says_neither(write: Write) -> None:
+    from geodp_app.files.import_columns import Columns
     from geodp_app.files.import_file import open_import
-    from geodp_app.files.import_rows import Columns, Meaning
+    from geodp_app.files.import_rows import Meaning
 
     path = write("p.csv", "x,y,label\n1,1,yes\n2,2,maybe\n3,3,No\n4,4,0\n")
     rows = read_rows(open_import(path), Columns(0, 1, 2))

@@ -1,0 +1,299 @@
+"""Which column of a table is what: told, or guessed from the names of all, never from its rows
+(docs/privacy.md, lemma T0).
+
+Files, data frames and tables in an engine ask here.  A guess is a first offer to the person before
+the window's dialog; a command takes it and says so, or refuses where two columns could be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from geodp_app.errors import InputError
+from geodp_app.files.csv_table import GEOMETRIES
+from learners.labels import OPPOSITES, normal
+
+Kind = Literal["grid", "degrees"]
+
+#: Names of coordinates, without signs and capitals; earlier ones are preferred.
+_AXES: tuple[tuple[str, str, Kind], ...] = (
+    ("x", "y", "grid"),
+    ("lon", "lat", "degrees"),
+    ("lng", "lat", "degrees"),
+    ("long", "lat", "degrees"),
+    ("longitude", "latitude", "degrees"),
+    ("pointx", "pointy", "degrees"),
+    ("easting", "northing", "grid"),
+    ("east", "north", "grid"),
+    ("col", "row", "grid"),
+    ("column", "row", "grid"),
+)
+_LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
+#: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
+_OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user", "time",
+                     "timestamp", "date"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Places of the columns that are read, from 0; None where none is chosen.
+
+    Attributes
+    ----------
+    first, second : int or None
+        x and y, or longitude and latitude.
+    label : int or None
+    """
+
+    first: int | None = None
+    second: int | None = None
+    label: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether three different columns are chosen."""
+        places = (self.first, self.second, self.label)
+        return None not in places and len(set(places)) == 3
+
+
+#: What the three columns are called, by the kind of coordinates.
+ROLES: dict[Kind, tuple[str, str, str]] = {
+    "grid": ("x", "y", "label"),
+    "degrees": ("lon", "lat", "label"),
+}
+
+
+def choose_columns(
+    names: Sequence[str],
+    wanted: Mapping[str, str],
+    *,
+    placed: bool = False,
+    loose: bool = False,
+    on_grid: bool = False,
+    metres: bool = False,
+    labelled: bool = True,
+) -> tuple[Columns, Kind]:
+    """The columns that are told, and beside them those that names speak for; never the rows.
+
+    All roads ask here: files, data frames, tables.
+
+    Parameters
+    ----------
+    names : sequence of str
+    wanted : mapping
+        Names of columns by what they stand for: x, y, lon, lat, label.
+    placed : bool
+        Whether the first two columns are the places of a column of geometries.
+    loose : bool
+        Whether that column is one among others, beside which there may be coordinates.
+    on_grid : bool
+        Whether geometries are in grid units.
+    metres : bool
+        Whether a system of coordinates is stated: what is not called longitude is then in it.
+    labelled : bool
+        Whether a label is needed.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or two could be meant; what to do is told, no file is named.
+    """
+    plain = [_plain(name) for name in names]
+    strange = set(wanted) - {role for roles in ROLES.values() for role in roles}
+    if strange or ({"x", "y"} & set(wanted) and {"lon", "lat"} & set(wanted)):
+        raise InputError("--columns: names are those of x,y or lon,lat, and of label")
+    told = {role: place_of(name, names, placed=placed) for role, name in wanted.items()}
+    for role, place in told.items():
+        same = [other for other in told if told[other] == place]
+        if len(same) > 1 and role == same[0]:
+            both = " and ".join(same)
+            raise InputError(f"--columns: {both} are one column, {cut(names[place])}: name two")
+    pair, kind = _axes(names, plain, told, placed=placed, loose=loose, on_grid=on_grid)
+    if pair is not None and metres and kind == "degrees" and pair != (0, 1) * placed:
+        # point_x is an easting as well as a longitude
+        called = bool({"lon", "lat"} & set(told)) or plain[pair[0]].startswith(("lon", "lng"))
+        kind = "degrees" if called else "grid"
+    first, second = pair or tuple(told.get(role) for role in ROLES[kind][:2])
+    label = told.get("label")
+    if label is None and labelled:
+        taken = tuple(place for place in (first, second) if place is not None)
+        label = _guess_label(names, plain, (*taken, *range(2 * placed)), placed=pair is not None)
+    roles = ROLES[kind][: 3 if labelled else 2]
+    found = dict(zip(roles, (first, second, label), strict=False))
+    lacking = [role for role in roles if found[role] is None]
+    if lacking:
+        ask = ",".join(f"{role}=NAME" for role in lacking)
+        raise InputError(
+            f"missing column {', '.join(lacking)}: it has {_shown(names)}; name yours: "
+            f"--columns {ask}"
+        )
+    return Columns(first, second, label if labelled else None), kind
+
+
+def guess_columns(
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]] = (),
+    *,
+    placed: bool = False,
+    loose: bool = False,
+) -> tuple[Columns, Kind]:
+    """The columns that names speak for, and the kind of coordinates; None where two could be meant.
+
+    Parameters
+    ----------
+    names : sequence of str
+    rows : sequence of sequence of str
+        The first rows.  Where no name says label, it is the only column that is left, or the only
+        one that holds words such as yes and no.
+    placed, loose : bool
+        As in :func:`choose_columns`.
+    """
+    plain = [_plain(name) for name in names]
+    try:
+        pair, kind = _axes(names, plain, {}, placed=placed, loose=loose)
+    except InputError:
+        pair, kind = None, "degrees"
+    taken = (*(pair or ()), *range(2 * placed))
+    try:
+        label = _guess_label(names, plain, taken, rows, placed=pair is not None)
+    except InputError:
+        label = None
+    first, second = pair or (None, None)
+    return Columns(first, second, label), kind if pair else "degrees"
+
+
+def is_plain(names: Sequence[str]) -> bool:
+    """Whether columns are called as the program calls them: x,y,label or lon,lat,label."""
+    plain = {name.lower() for name in names}
+    return any(plain >= set(roles) for roles in ROLES.values())
+
+
+def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
+    """Where the column is that is meant: by its name as it stands, else by the only one that
+    differs in letters' case and outer spaces.
+
+    Raises
+    ------
+    InputError
+        If there is none, or several.
+    """
+    alike = [i for i, name in enumerate(names) if name.strip().lower() == wanted.strip().lower()]
+    exact = [i for i in alike if names[i] == wanted]
+    found = exact or alike
+    own = [i for i in found if i >= 2 * placed]  # before those that come of geometries
+    found = own or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(_twice(names, found))
+    raise InputError(f"missing column {cut(wanted)}: it has {_shown(names)}")
+
+
+def _axes(
+    names: Sequence[str],
+    plain: Sequence[str],
+    told: Mapping[str, int],
+    *,
+    placed: bool,
+    loose: bool,
+    on_grid: bool = False,
+) -> tuple[tuple[int, int] | None, Kind]:
+    """The two columns of coordinates, and their kind."""
+    asked: Kind | None = None
+    if {"x", "y", "lon", "lat"} & set(told):
+        asked = "grid" if {"x", "y"} & set(told) else "degrees"
+    if placed and not loose and asked is None:
+        return (0, 1), "grid" if on_grid else "degrees"
+    pairs: dict[tuple[int, int], Kind] = {}
+    for first, second, kind in _AXES:
+        if asked not in (None, kind):
+            continue
+        both = []
+        for role, name in zip(ROLES[kind][:2], (first, second), strict=True):
+            found = [i for i, other in enumerate(plain) if other == name and i >= 2 * placed]
+            both.append([told[role]] if role in told else found)
+        if all(both):
+            for found in both:
+                if len(found) > 1:
+                    raise InputError(_twice(names, found))
+            pairs.setdefault((both[0][0], both[1][0]), kind)
+    if asked is None and "grid" in pairs.values():
+        if placed:
+            pairs[0, 1] = "degrees"
+        elif found := [i for i, name in enumerate(plain) if name in _GEOMETRIES]:
+            pair = next(iter(pairs))
+            ours = ",".join(f"{role}={names[i]}" for role, i in zip("xy", pair, strict=True))
+            raise InputError(
+                f"several columns are places: {_shown(names)}: read without {names[found[0]]} by "
+                f"--columns {cut(ours, 200)}"
+            )
+    degrees = [pair for pair, kind in pairs.items() if kind == "degrees"]
+    unclear = len(degrees) > 1 or (len(pairs) > 1 and not degrees)
+    if unclear or any(plain[a] == "x" and len(pairs) > 1 for a, _ in pairs):
+        choices = [
+            ",".join(f"{role}={names[i]}" for role, i in zip(ROLES[kind], pair, strict=False))
+            for pair, kind in pairs.items()
+        ]
+        raise InputError(
+            f"several columns are places: {_shown(names)}; choose: --columns "
+            f"{cut(' or --columns '.join(choices), 200)}"
+        )
+    if degrees or pairs:
+        pair = degrees[0] if degrees else next(iter(pairs))
+        return pair, pairs[pair]
+    if placed and asked is None:
+        return (0, 1), "degrees"
+    lonely: Kind = "degrees" if {"lon", "lng", "lat", "longitude"} & set(plain) else "grid"
+    return None, asked or lonely
+
+
+def _guess_label(
+    names: Sequence[str],
+    plain: Sequence[str],
+    taken: Sequence[int],
+    rows: Sequence[Sequence[str]] = (),
+    *,
+    placed: bool,
+) -> int | None:
+    places = {name for first, second, _ in _AXES for name in (first, second)} - set(_LABELS)
+    out = places | _OTHERS | _GEOMETRIES
+    left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
+    for name in _LABELS:
+        found = [i for i in left if plain[i] == name]
+        if len(found) > 1:
+            raise InputError(_twice(names, found))
+        if found:
+            return found[0]
+    if placed and len(left) == 1:
+        return left[0]
+    speaking = [i for i in left if _all_labels([row[i] for row in rows if len(row) == len(plain)])]
+    return speaking[0] if len(speaking) == 1 else None
+
+
+def _twice(names: Sequence[str], places: Sequence[int]) -> str:
+    alike = " and ".join(repr(cut(names[i])) for i in places)
+    return f"columns {alike} have one name: rename one, or choose with --columns"
+
+
+def _shown(names: Sequence[str]) -> str:
+    return repr(cut(",".join(names)))
+
+
+def cut(name: str, most: int = 60) -> str:
+    """A name of whatever length, for a message."""
+    return name if len(name) <= most else name[: most - 3] + "..."
+
+
+def _all_labels(cells: Sequence[str]) -> bool:
+    found = {normal(cell) for cell in cells}
+    return any(found <= set(pair) for pair in OPPOSITES) and bool(found)
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+#: Names of columns of geometries, without signs and capitals.
+_GEOMETRIES = frozenset(_plain(name) for name in GEOMETRIES)

@@ -1,0 +1,67 @@
+"""The public frame of a file of examples: what it states itself, what is told, what is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geodp_app.document.examples import DEFAULT_GRID, Frame
+from geodp_app.errors import InputError
+from geometry.geojson_rings import short
+from geometry.grid import Bounds, BoundsError
+from geometry.halfplane import MAX_D
+
+
+def settle_frame(
+    name: str,
+    member: dict[str, Any],
+    grid: int | None,
+    bounds: Bounds | None,
+    fallback: Frame | None = None,
+    *,
+    on_grid: bool,
+) -> Frame:
+    """Grid and bounds from the arguments, the file's member, or the fallback.
+
+    Raises
+    ------
+    InputError
+        If two of them are at odds, or there are no bounds and the examples are not `on_grid`.
+    """
+    own_grid, own_bounds = member_frame(name, member)
+    if own_bounds and bounds and own_bounds != bounds:
+        raise InputError(
+            f"{name}: its first line says bounds {own_bounds.as_tuple()}, --bounds says "
+            f"{bounds.as_tuple()}"
+        )
+    if on_grid and own_grid is not None and grid is not None and own_grid != grid:
+        raise InputError(f"{name}: its first line says grid {own_grid}, --grid says {grid}")
+    spare = fallback or Frame(DEFAULT_GRID)
+    frame = Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
+    if not on_grid and frame.bounds is None:
+        raise InputError(
+            f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
+            "(they are never taken from the data)"
+        )
+    return frame
+
+
+def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
+    """Grid size and bounds that a file's frame line states.
+
+    Raises
+    ------
+    InputError
+        If they are unusable.
+    """
+    grid, box = member.get("grid"), member.get("bounds")
+    if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
+        raise InputError(
+            f"{name}: its first line says grid {short(grid)}; it must be an integer in 1..{MAX_D}, "
+            "where counting is exact"
+        )
+    if box is None:
+        return grid, None
+    try:
+        return grid, Bounds.of_json(box)
+    except BoundsError as error:
+        raise InputError(f"{name}: bounds in its first line: {error}") from None

@@ -1,0 +1,582 @@
+"""One table of reports: the same inputs by every road they can take are the same examples, or are
+refused for the same reason.  Right values come from pandas, pyproj, shapely, GDAL and DuckDB."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import geopandas
+import numpy as np
+import pandas
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pyogrio
+import pytest
+import shapely
+from pyproj import Transformer
+
+import geodp
+from geodp_app.cli import main
+from geodp_app.document.examples import Frame
+from geodp_app.document.mask import read_mask
+from geodp_app.errors import InputError
+from geodp_app.files.import_columns import guess_columns
+from geodp_app.files.import_file import open_import
+from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, read_rows
+from geodp_app.files.points import Told, in_system, read_points
+from geodp_app.tables.counts import read_counts
+from geodp_app.tables.source import table_source
+from geometry.crs import LONLAT
+from geometry.geojson import GeoJSONError
+from geometry.grid import Bounds, checked_bounds
+
+BOX = Bounds(-100, 30, -90, 40)
+GRID = 1_000_000
+AT = np.array([[-97.5, 35.25], [-91.125, 31.5]])
+LABELS = [1, 0]
+CELLS = np.rint((AT - (-100, 30)) / 10 * GRID).astype(int).tolist()
+
+Cells = Counter  # of (x, y, label)
+
+
+def cells(points: Any, labels: Any, amounts: Any = None) -> Cells[tuple[int, int, int]]:
+    found: Cells[tuple[int, int, int]] = Counter()
+    amounts = [1] * len(points) if amounts is None else amounts
+    for (x, y), label, n in zip(points.tolist(), labels.tolist(), amounts, strict=True):
+        found[int(x), int(y), int(label)] += int(n)
+    return found
+
+
+RIGHT: Cells[tuple[int, int, int]] = Counter(
+    {(x, y, label): 1 for (x, y), label in zip(CELLS, LABELS, strict=True)}
+)
+
+
+# -- roads --------------------------------------------------------------------------------------
+
+
+def by_file(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+    """The command line's road."""
+    found = read_points(path, Told(GRID, BOX, person=told.get("id"))).examples
+    return cells(found.points, found.labels)
+
+
+def by_python(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+    found = geodp.read_points(path, bounds=BOX, grid=GRID, **told)
+    return cells(found.points, found.labels)
+
+
+def by_frame(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+    frame = pandas.read_parquet(path) if path.suffix == ".parquet" else geopandas.read_file(path)
+    found = geodp.read_points(frame, bounds=BOX, grid=GRID, **told)
+    return cells(found.points, found.labels)
+
+
+def by_table(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+    kind = "parquet" if path.suffix == ".parquet" else "csv"
+    source = table_source(f"{kind}:{path}")
+    found = read_counts(source, grid=GRID, bounds=BOX, person=told.get("id")).counts
+    return cells(found.points, found.labels, found.amounts)
+
+
+def by_window(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+    """What the import dialog does where nothing is chosen by hand."""
+    file = open_import(path)
+    columns, kind = guess_columns(file.columns, file.preview, placed=file.placed, loose=file.loose)
+    if not columns.complete:
+        raise InputError(f"{file.name}: choose columns")
+    rows = read_rows(file, columns)
+    assert rows is not None
+    rows = as_zero_or_one(in_system(file, rows, LONLAT))
+    checked = check_rows(rows, Meaning(kind, Frame(GRID, BOX), "1", "0"))
+    if checked.left_out:
+        raise InputError(f"{file.name}: {checked.misfits[0].reason}")
+    return cells(checked.examples.points, checked.examples.labels)
+
+
+FILES = (by_file, by_python, by_window)
+TEXT = (*FILES, by_table)
+ROADS = {"text": TEXT, "file": FILES, "layer": (*FILES, by_frame), "parquet": (*TEXT, by_frame)}
+
+
+# -- what is read -------------------------------------------------------------------------------
+
+POINTS = shapely.points(AT)
+WKB = shapely.to_wkb(POINTS, hex=True)
+EWKB = shapely.to_wkb(shapely.set_srid(POINTS, 4326), hex=True, include_srid=True)
+NAD27 = np.column_stack(Transformer.from_crs(4326, 4267, always_xy=True).transform(*AT.T))
+METRES = np.column_stack(Transformer.from_crs(4326, 32614, always_xy=True).transform(*AT.T))
+
+
+def wkt(place: Any, srid: int) -> str:
+    x, y = place.tolist()
+    return f'"SRID={srid};POINT ({x!r} {y!r})"'
+
+
+def rows(*columns: Any, header: str, sep: str = ",") -> str:
+    return f"{header}\n" + "".join(f"{sep.join(map(str, row))}\n" for row in zip(*columns))  # noqa: B905
+
+
+def collection(places: Any, crs: str | None = None, **more: Any) -> bytes:
+    features = [
+        {"type": "Feature", "properties": {"wet": label},
+         "geometry": {"type": "Point", "coordinates": list(place)}}
+        for place, label in zip(np.asarray(places).tolist(), LABELS, strict=True)
+    ]  # fmt: skip
+    document = {"type": "FeatureCollection", "features": features, **more}
+    if crs:
+        document["crs"] = {"type": "name", "properties": {"name": crs}}
+    return json.dumps(document).encode()
+
+
+def sequence(mark: str = "") -> bytes:
+    features = json.loads(collection(AT))["features"]
+    return "".join(f"{mark}{json.dumps(each)}\n" for each in features).encode()
+
+
+X, Y = AT.T.tolist()
+PLAIN = rows(X, Y, LABELS, header="lon,lat,label")
+READ: dict[str, tuple[str, str, str | bytes]] = {
+    "plain": ("text", "p.csv", PLAIN),
+    "a line of the separator": (
+        "text",
+        "p.csv",
+        "sep=;\n" + rows(X, Y, LABELS, header="lon;lat;label", sep=";"),
+    ),
+    "a separator and decimal commas": (
+        "text",
+        "p.csv",
+        rows(X, Y, ["1,0", "0,0"], header="lon;lat;label", sep=";").replace(".", ","),
+    ),
+    "tabs": ("text", "p.csv", rows(X, Y, ["yes", "no"], header="lon\tlat\tlabel", sep="\t")),
+    "spaces before quotes": (
+        "text",
+        "p.csv",
+        rows(X, Y, [' "yes"', ' "no"'], header="lon,lat,label"),
+    ),
+    "spaces before a quoted comma": (
+        "text",
+        "p.csv",
+        rows(X, Y, [' "a, b"', ' "c, ""d"""'], ["t", "F"], header="lon,lat,note,label"),
+    ),
+    "true and false": ("text", "p.csv", rows(X, Y, ["true", "FALSE"], header="lon,lat,label")),
+    "one and minus one": ("text", "p.csv", rows(X, Y, ["+1", "-1.0"], header="lon,lat,label")),
+    "other names": ("text", "p.csv", rows(X, Y, LABELS, header="Longitude,Latitude,wet")),
+    "UTF-16": ("file", "p.csv", PLAIN.encode("utf-16")),
+    "big-endian UTF-16": ("file", "p.csv", b"\xfe\xff" + PLAIN.encode("utf-16-be")),
+    "WKT": ("file", "p.csv", rows([f'"{p.wkt}"' for p in POINTS], LABELS, header="wkt,label")),
+    "WKB in hex digits": ("file", "p.csv", rows(WKB, LABELS, header="geom,label")),
+    "WKB with a system": ("file", "p.csv", rows(EWKB, LABELS, header="the_geom,label")),
+    "WKB beside coordinates": (
+        "file",
+        "p.csv",
+        rows(WKB, X, Y, LABELS, header="geom,longitude,latitude,label"),
+    ),
+    "WKT of one point in a MultiPoint": (
+        "file",
+        "p.csv",
+        rows([f'"MULTIPOINT (({x} {y}))"' for x, y in AT.tolist()], LABELS, header="wkt,label"),
+    ),
+    "systems of their own, each another": (
+        "file",
+        "p.csv",
+        rows([wkt(NAD27[0], 4267), wkt(METRES[1], 32614)], LABELS, header="wkt,label"),
+    ),
+    "GeoJSON": ("layer", "p.geojson", collection(AT)),
+    "GeoJSON in another system": (
+        "layer",
+        "p.geojson",
+        collection(NAD27, "urn:ogc:def:crs:EPSG::4267"),
+    ),
+    "GeoJSON in metres": ("layer", "p.geojson", collection(METRES, "EPSG:32614")),
+    "GeoJSON on lines": ("layer", "p.geojsonl", sequence()),
+    "GeoJSON in records": ("layer", "p.geojsons", sequence("\x1e")),
+    "GeoJSON on lines, called otherwise": ("file", "p.json", sequence()),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_every_road_reads_the_same(tmp_path: Path, case: str) -> None:
+    kind, name, content = READ[case]
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    for road in ROADS[kind]:
+        assert road(path) == RIGHT, road.__name__
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a!b.gpkg",
+        "zip:a.fgb",
+        "http:a.shp",
+        "PG:a.gpkg",
+        "a;b?c.gpkg",
+        "e[1]*.gpkg",
+        "gzip+tar:b.fgb",
+    ],
+)
+def test_a_path_is_a_path_whatever_it_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)
+    ending = Path(name).suffix
+    frame.to_file(f"plain{ending}")
+    for part in tmp_path.glob("plain.*"):
+        part.rename(tmp_path / (name.removesuffix(ending) + part.suffix))
+    for road in FILES:
+        assert road(Path(name)) == RIGHT
+    table = io.BytesIO()
+    pandas.DataFrame({"lon": X, "lat": Y, "label": LABELS}).to_parquet(table)
+    of_table = Path(name).with_suffix(".parquet")
+    of_table.write_bytes(table.getvalue())
+    for road in TEXT:
+        assert road(of_table) == RIGHT
+
+
+@pytest.mark.parametrize("form", ["csv", "geojson", "gpkg", "parquet"])
+def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
+    frame = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)
+    path, pipe = tmp_path / f"p.{form}", tmp_path / "pipe"
+    if form == "csv":
+        path.write_text(PLAIN * 1 + "\n" * 100_000)  # more than a pipe holds at once
+    elif form == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_file(path)
+    os.mkfifo(pipe)
+    data = path.read_bytes()
+    for road in FILES:
+        writer = threading.Thread(target=lambda: pipe.write_bytes(data))
+        writer.start()
+        assert road(pipe) == RIGHT
+        writer.join(10)
+    code = (
+        "import sys; from geodp_app.files.points import Told, read_points; "
+        "from geometry.grid import Bounds; "
+        f"e = read_points('-', Told({GRID}, Bounds(-100, 30, -90, 40))).examples; "
+        "print(sorted(e.points.tolist()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == str(sorted(CELLS))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_pipe_is_no_table_as_an_engine_reads_it_more_than_once(tmp_path: Path, kind: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"is no file, such as a pipe.* give it as POINTS"):
+        read_counts(table_source(f"{kind}:{tmp_path}/pipe"))
+
+
+def empty(path: Path) -> None:
+    none = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)[:0]
+    if path.suffix == ".csv":
+        path.write_text("lon,lat,label\n")
+    elif path.suffix == ".geojsonl":
+        path.touch()
+    elif path.suffix == ".parquet":
+        none.drop(columns="geometry").assign(lon=[], lat=[]).to_parquet(path)
+    else:
+        pyogrio.write_dataframe(none, path, geometry_type="Point")
+
+
+@pytest.mark.parametrize("ending", ["csv", "geojson", "geojsonl", "gpkg", "shp", "fgb", "parquet"])
+def test_what_is_empty_is_a_sample_of_no_examples(tmp_path: Path, ending: str) -> None:
+    """It is the neighbour of every sample of one: none may be refused that another is read for."""
+    path = tmp_path / f"p.{ending}"
+    empty(path)
+    for road in TEXT if ending in ("csv", "parquet") else FILES:
+        assert road(path) == Counter(), road.__name__
+
+
+# -- what is refused ----------------------------------------------------------------------------
+
+REFUSED: dict[str, tuple[str, str | bytes, str]] = {
+    "two labels": (
+        "text",
+        "lon,lat,label,label\n-95,35,1,0\n",
+        "'label' and 'label' have one name",
+    ),
+    "label and Label": ("text", "lon,lat,Label,label\n-95,35,1,0\n", "have one name"),
+    "two longitudes": (
+        "text",
+        "lon,lat,lon,label\n-95,35,-94,1\n",
+        "'lon' and 'lon' have one name",
+    ),
+    "two pairs": (
+        "text",
+        "x,y,lon,lat,label\n1,2,-95,35,1\n",
+        "x=x,y=y or --columns lon=lon,lat=lat",
+    ),
+    "two spellings": (
+        "text",
+        "lon,lat,longitude,latitude,label\n-95,35,1,2,1\n",
+        "several columns are places",
+    ),
+    "WKT beside x and y": (
+        "text",
+        'wkt,x,y,label\n"POINT (-95 35)",1,2,1\n',
+        "several columns are places",
+    ),
+    "a word": (
+        "text",
+        "lon,lat,label\n-95,35,maybe\n",
+        "labels are 1 and 0, true and false, yes and no",
+    ),
+    "degrees as x and y": ("text", "x,y,label\n8.5,45.25,1\n", "--columns lon=NAME,lat=NAME"),
+    "an empty point": ("file", "wkt,label\nPOINT EMPTY,1\n", "is an empty point"),
+    "several points": (
+        "file",
+        'wkt,label\n"MULTIPOINT ((-95 35), (-94 35))",1\n',
+        "is a MultiPoint of 2 points",
+    ),
+    "a line": (
+        "file",
+        'wkt,label\n"LINESTRING (-95 35, -94 35)",1\n',
+        "is a LineString, where a point was expected",
+    ),
+    "no such system": ("file", 'wkt,label\n"SRID=1;POINT (-95 35)",1\n', "EPSG:1: no such"),
+    "Latin-1": ("text", "lon,lat,label,note\n-95,35,1,é\n".encode("latin-1"), "UTF-8"),
+    "gzip": ("file", gzip.compress(PLAIN.encode()), "is packed (gzip): unpack it first"),
+    "a spreadsheet": ("file", b"PK\x03\x04xl/worksheets", "save its sheet as CSV"),
+    "nothing": ("text", b"", "the file is empty"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_no_road_reads_what_another_refuses(
+    tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind, content, reason = REFUSED[case]
+    path = tmp_path / "p.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    for road in ROADS[kind]:
+        with pytest.raises(InputError) as caught:
+            road(path)
+        if road not in (by_window, by_python):  # one asks, the other calls options parameters
+            assert reason in str(caught.value)
+    out = tmp_path / "l.geojson"
+    assert main(["learn", str(path), "--bounds=-100,30,-90,40", "-o", str(out)]) == 2
+    told = capsys.readouterr().err
+    assert reason in told
+    assert told.count("\n") == 1
+    assert not out.exists()
+
+
+def test_of_features_the_row_that_is_no_point_is_named(tmp_path: Path) -> None:
+    odd = {
+        "is empty": None,
+        "is an empty point": shapely.Point(),
+        "is a Polygon, where a point": shapely.box(-95, 33, -94, 34),
+        "is a MultiPoint of 2 points": shapely.MultiPoint([(-95, 33), (-94, 34)]),
+    }
+    for reason, shape in odd.items():
+        frame = geopandas.GeoDataFrame({"wet": LABELS}, geometry=[POINTS[0], shape], crs=4326)
+        for ending in ("gpkg", "geojson", "parquet"):
+            path = tmp_path / f"p.{ending}"
+            frame.to_parquet(path) if ending == "parquet" else frame.to_file(path)
+            for road in FILES:
+                with pytest.raises(
+                    InputError, match="is empty|is an empty" if "empty" in reason else reason
+                ):
+                    road(path)
+        with pytest.raises(InputError, match=f"row 2, column longitude: {reason}"):
+            geodp.read_points(frame, bounds=BOX, grid=GRID)
+
+
+def test_what_a_frame_states_holds_for_geometries_that_keep_an_old_number(tmp_path: Path) -> None:
+    numbered = shapely.set_srid(POINTS, 4326)
+    moved = geopandas.GeoDataFrame({"label": LABELS}, geometry=numbered, crs=4326).to_crs(32614)
+    moved = moved.set_geometry(shapely.set_srid(moved.geometry.array, 4326), crs=32614)
+    bare = geopandas.GeoDataFrame({"label": LABELS}, geometry=numbered)
+    for frame in (moved, bare):
+        found = geodp.read_points(frame, bounds=BOX, grid=GRID)
+        assert cells(found.points, found.labels) == RIGHT
+
+
+def test_a_feature_s_own_coordinates_stay_its_own(tmp_path: Path) -> None:
+    more = {"longitude": [1, 2], "latitude": [3, 4], "x": [5, 6], "y": [7, 8], "label": LABELS}
+    frame = geopandas.GeoDataFrame(more, geometry=POINTS, crs=4326)
+    frame.to_crs(32614).to_file(tmp_path / "p.gpkg")
+    assert [road(tmp_path / "p.gpkg") for road in (*FILES, by_frame)] == [RIGHT] * 4
+    wide = Told(GRID, Bounds(0, 0, 10, 10), {"lon": "longitude", "lat": "latitude"})
+    found = read_points(tmp_path / "p.gpkg", wide).examples  # in degrees, as they are called
+    assert found.points.tolist() == [[GRID // 10, 3 * GRID // 10], [2 * GRID // 10, 4 * GRID // 10]]
+
+
+def test_no_format_has_a_column_twice(tmp_path: Path) -> None:
+    columns = [pa.array(values) for values in (X, Y, LABELS, LABELS[::-1])]
+    table = pa.table(columns, names=["lon", "lat", "label", "label"])
+    parquet.write_table(table, tmp_path / "p.parquet")
+    feature = '{"type":"Feature","geometry":{"type":"Point","coordinates":[-95,35]},"properties":'
+    (tmp_path / "p.geojson").write_text(feature + '{"label":1,"label":0}}')
+    for road in TEXT:
+        with pytest.raises(InputError):
+            road(tmp_path / "p.parquet")
+    for road in FILES:
+        with pytest.raises(InputError, match="names its member 'label' twice"):
+            road(tmp_path / "p.geojson")
+    frame = pandas.DataFrame(dict(zip("abcd", columns, strict=True)))
+    frame.columns = pandas.Index(["lon", "lat", "label", "Label"])
+    with pytest.raises(InputError, match="'label' and 'Label' have one name"):
+        geodp.read_points(frame, bounds=BOX)
+
+
+def test_one_column_is_not_two(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("x,y,label\n1,2,1\n")
+    for read in (
+        lambda: read_points(tmp_path / "p.csv", Told(8, columns={"x": "x", "y": "x"})),
+        lambda: read_counts(table_source(f"csv:{tmp_path}/p.csv"), columns={"x": "x", "y": "X"}),
+    ):
+        with pytest.raises(InputError, match="x and y are one column, x: name two"):
+            read()
+
+
+def test_coordinates_without_a_system_are_in_the_one_that_is_told(tmp_path: Path) -> None:
+    box = checked_bounds((200_000, 3_300_000, 1_300_000, 4_400_000), "EPSG:32614")
+    right = np.rint((METRES - (200_000, 3_300_000)) / 1_100_000 * GRID).astype(int).tolist()
+    texts = [f'"POINT ({x!r} {y!r})"' for x, y in METRES.tolist()]
+    (tmp_path / "p.csv").write_text(rows(texts, LABELS, header="wkt,label"))
+    (tmp_path / "p.geojson").write_bytes(collection(METRES, "EPSG:32614"))
+    bare = geopandas.GeoDataFrame({"label": LABELS}, geometry=shapely.points(METRES))
+    bare.to_file(tmp_path / "p.shp")
+    for name in ("p.csv", "p.geojson", "p.shp"):
+        found = read_points(tmp_path / name, Told(GRID, box, crs=box.crs)).examples
+        assert found.points.tolist() == right, name
+    told = {"bounds": box.as_tuple(), "crs": "EPSG:32614", "grid": GRID}
+    assert geodp.read_points(bare, **told).points.tolist() == right
+    both = geodp.read_points(bare.set_crs(32614), bounds=box, grid=GRID)
+    assert both.points.tolist() == right
+
+
+def test_a_mask_that_is_no_geojson_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "coast.gpkg"
+    square = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs=4326)
+    square.to_file(path)
+    with pytest.raises(GeoJSONError, match="ogr2ogr -t_srs EPSG:4326"):
+        read_mask(path)
+
+
+# -- persons ------------------------------------------------------------------------------------
+
+
+def persons(path: Path, road: Callable[..., Cells[tuple[int, int, int]]]) -> int:
+    return sum(road(path, id="who").values())
+
+
+def of_persons(path: Path, *ids: Any) -> Path:
+    """A Parquet file for each list of ids, each row in a place of its own."""
+    for i, each in enumerate(ids):
+        n = len(each)
+        table = {"lon": np.linspace(-99, -91, n), "lat": np.full(n, 33.0 + i), "label": [1] * n}
+        parquet.write_table(pa.table({**table, "who": each}), path.with_stem(f"{path.stem}{i}"))
+    return path.with_stem(f"{path.stem}0")
+
+
+SAME: dict[str, tuple[Any, int]] = {
+    "whole numbers": (pa.array([7, 7, 8]), 2),
+    "doubles": (pa.array([7.0, 7.0, 7.5, -0.0, 0.0]), 3),
+    "single precision": (pa.array([7.0, 7.0, 16777215.0], pa.float32()), 2),
+    "half precision": (pa.array(np.array([7, 7, 2047], np.float16)), 2),
+    "text": (pa.array(["7", "7.0", "7.00", "007", "-0", "0.0", " 7", "a", "A"]), 6),
+    "large text": (pa.array(["9007199254740993", "9007199254740992"]), 2),
+    "decimals": (pa.array([Decimal("7.00"), Decimal("7.10"), Decimal("7.00")]), 2),
+    "bytes": (pa.array([b"7", b"7", b"8"]), 2),
+    "dates": (pa.array([1, 2, 1], pa.date32()), 2),
+    "truth": (pa.array([True, False, True]), 2),
+    "section numbers": (pa.array(["1.1", "1.10", "1.1"]), 2),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_every_road_takes_the_same_rows_for_one_person(tmp_path: Path, case: str) -> None:
+    ids, n = SAME[case]
+    path = of_persons(tmp_path / "p.parquet", ids)
+    roads = (by_file, by_python, by_table, by_frame)
+    assert [persons(path, road) for road in roads] == [n] * 4
+    if case in ("doubles", "text", "large text", "whole numbers", "section numbers"):
+        table = parquet.read_table(path).to_pydict()
+        text = pandas.DataFrame(table).astype({"who": object})
+        text.to_csv(tmp_path / "p.csv", index=False)
+        assert [persons(tmp_path / "p.csv", road) for road in (by_file, by_table)] == [n] * 2
+
+
+#: The rows may hold them once: they may have been somebody else's before.
+FAULTS: dict[str, Any] = {
+    "single precision": pa.array([1.0, 16777216.0], pa.float32()),
+    "half precision": pa.array(np.array([1, 2048], np.float16)),
+    "double precision": pa.array([1.0, -(2.0**53)]),
+    "text of a double": pa.array(["1", "9007199254740992.0"]),
+    "text with an exponent": pa.array(["1", "1e16"]),
+    "infinity": pa.array([1.0, float("inf")]),
+    "none": pa.array(["a", None]),
+    "NaN": pa.array([1.0, float("nan")]),
+    "blank": pa.array(["a", " \u200b"]),
+    "a word for nothing": pa.array(["a", "NaN"]),
+    "NULL as a word": pa.array(["a", "null "]),
+    "the UUID of zeros": pa.array(["a", str(UUID(int=0))]),
+    "no bytes": pa.array([b"a", b""]),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_every_road_refuses_who_is_nobody_or_several(tmp_path: Path, case: str) -> None:
+    path = of_persons(tmp_path / "p.parquet", FAULTS[case])
+    for road in (by_file, by_python, by_table, by_frame):
+        with pytest.raises(InputError, match="column who: "):
+            persons(path, road)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "Float32"])
+def test_ids_that_blur_are_refused_and_never_merged(dtype: str, tmp_path: Path) -> None:
+    """400 persons were 301 examples."""
+    first = 2**11 if dtype == "float16" else 2**24
+    ids = pandas.Series(np.arange(first, first + 400)).astype(dtype)
+    frame = pandas.DataFrame({"x": np.arange(400), "y": 0, "label": 1, "who": ids})
+    assert ids.nunique() < 400
+    for blurred in (frame, frame.assign(who=pandas.Series(list(ids.to_numpy()), dtype=object))):
+        with pytest.raises(InputError, match="stands for several whole numbers"):
+            geodp.read_points(blurred, grid=1024, id="who")
+    small = frame.assign(who=ids - ids.min())
+    small["who"] = pandas.Series(np.arange(400)).astype(dtype)
+    assert len(geodp.read_points(small, grid=1024, id="who").labels) == 400
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pa.array([7.0]), pa.array(["7"])),
+        (pa.array([7]), pa.array(["7.0"])),
+        (pa.array([7.0], pa.float32()), pa.array(["7"])),
+        (pa.array([7]), pa.array([7.0])),
+        (pa.array([Decimal("7.00")]), pa.array(["7"])),
+    ],
+)
+def test_one_person_in_two_files_is_one(tmp_path: Path, one: Any, other: Any) -> None:
+    of_persons(tmp_path / "p.parquet", one, other)
+    assert persons(tmp_path / "*.parquet", by_table) == 1
+
+
+@pytest.mark.parametrize("other", [pa.array(["a"]), pa.array([1.5]), pa.array([3])])
+@pytest.mark.parametrize(
+    "blurred", [pa.array(np.array([2048], np.float16)), pa.array([2.0**24], pa.float32())]
+)
+def test_what_one_file_has_blurred_another_file_s_type_does_not_hide(
+    tmp_path: Path, blurred: Any, other: Any
+) -> None:
+    of_persons(tmp_path / "p.parquet", blurred, other)
+    with pytest.raises(InputError, match="too large to tell whole numbers apart"):
+        persons(tmp_path / "*.parquet", by_table)
