@@ -368,7 +368,9 @@ def compare(
     return Comparison(rows)
 
 
-def save(shape: LearnedShape | Estimator, path: str | os.PathLike[str]) -> None:
+def save(
+    shape: LearnedShape | Estimator, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
     """Write a learned shape, or what a fitted learner has learned, with its exact hypothesis.
 
     Parameters
@@ -377,20 +379,24 @@ def save(shape: LearnedShape | Estimator, path: str | os.PathLike[str]) -> None:
     path : path-like
         Its ending says the format: .geojson, .gpkg, .parquet, .fgb or .shp; the last two hold
         polygons alone.
+    overwrite : bool
+        Whether a file, or a layer of this name, may go that geodp has not written.  Other layers
+        of a GeoPackage stay.
 
     Raises
     ------
     InputError
-        If it has another ending, or a library is missing.
+        If it has another ending, a library is missing, or something is there that is to be kept.
     OSError
         If it cannot be written; a file that was there is then unchanged.
     """
     from geodp_app.document.learned_shape import LearnedShape
-    from geodp_app.files.learned_file import write_shape
-    from geodp_app.files.writing import check_ending
+    from geodp_app.files.learned_file import shape_files
+    from geodp_app.files.writing import check_ending, write_files
 
     check_ending(path, "a shape")
-    write_shape(path, shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape))
+    learned = shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)
+    write_files(shape_files(path, learned, overwrite=overwrite))
 
 
 def load(path: str | os.PathLike[str]) -> LearnedShape:

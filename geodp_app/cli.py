@@ -1,7 +1,8 @@
 """The command `geodp`: reads the arguments, runs one verb, turns errors into one line.
 
 Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 3 an audit refutes
-what a learner claims, 130 cancelled.
+what a learner claims, 130 cancelled.  A command writes all of its files or none, so what was
+cancelled has written nothing, or says what.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from geodp_app.commands import (
 from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.files.layers import data_alone
-from geodp_app.files.writing import advice
+from geodp_app.files.writing import advice, cancelled_text, forget_written
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
@@ -81,13 +82,14 @@ def build_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code.  Arguments are without the program's name."""
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
+    forget_written()
     try:
         options = build_parser().parse_args(arguments or _default())
         with data_alone():
             code = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return _say("cancelled; nothing was written", 130)
+        return _say(cancelled_text(), 130)
     except BrokenPipeError:
         # the reader went away (`geodp plan | head`); keep Python from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,9 @@ import numpy as np
 from geodp_app.commands import arguments, points
 from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
-from geodp_app.files.import_file import open_import
 from geodp_app.files.points import read_points
-from geodp_app.files.points_out import write_points
+from geodp_app.files.points_out import points_files
+from geodp_app.files.writing import write_files
 from geometry.polygons import contains_points
 
 _DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
@@ -26,8 +25,9 @@ These points need no labels.
 
 The output has the columns of POINTS and a column `predicted`; if the shape was learned with
 --support, also `supported`: whether there were enough reports there to say anything.  It is CSV,
-GeoJSON or a GIS format, by its ending.  A released shape may be used in any way, so its predictions
-cost no epsilon; the points themselves are as private as they were."""
+GeoJSON or a GIS format, by its ending; in the format of POINTS all else stays as it was.  A
+released shape may be used in any way, so its predictions cost no epsilon; the points themselves are
+as private as they were."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -37,7 +37,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
     points.add_points_options(parser, "grid size of the points (default: the learned shape's)")
     arguments.add_within(parser, "label 0 whatever lies outside of")
-    arguments.add_output(parser, "points to write: .csv, .geojson, .gpkg, .fgb or .shp")
+    arguments.add_output(parser, "points to write: .csv, .geojson, .gpkg, .fgb, .shp or .parquet")
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     from learners.releases import support_shape
 
     inputs = [options.learned, options.points, *([options.within] if options.within else [])]
-    arguments.check_outputs([(options.output, "points")], inputs)
+    arguments.check_outputs([(options.output, "points")], inputs, overwrite=options.overwrite)
     mask = read_mask(options.within) if options.within else None
     learned = read_learned(options.learned)
     told = points.told_of(options, learned.frame, labelled=False)
@@ -64,16 +64,15 @@ def run(options: argparse.Namespace) -> None:
     if supported is not None:
         there = contains_points(supported, learned.in_own_frame(examples))
         added["supported"] = there.astype(np.int64)
-    file = open_import(options.points, options.layer)
-    kept = range(len(predicted)) if read.rows is None else read.rows.tolist()
-    wanted = iter([*kept, -1])
-    chosen, rows = next(wanted), []
-    for row, (cells, _, _) in zip(count(), file.rows, strict=False):
-        if row == chosen:
-            rows.append([*cells, *[""] * (len(file.columns) - len(cells))])
-            chosen = next(wanted)
-    assert read.places is not None  # of points without labels
-    write_points(options.output, file.columns, rows, added, read.places, examples.frame)
+    files = points_files(
+        options.output,
+        options.points,
+        read,
+        added,
+        layer=options.layer,
+        overwrite=options.overwrite,
+    )
+    write_files(files)
     if not options.quiet:
         inside = int(predicted.sum())
         sys.stderr.write(
