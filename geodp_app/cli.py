@@ -7,6 +7,7 @@ cancelled has written nothing, or says what.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -96,6 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
+        if not named and error.errno == errno.EBADF:
+            named = "standard output: cannot be written: "
         told = f"{named}{error.strerror or error}"
         if what_to_do := advice(error):
             named = named or "standard output or the cache of compiled loops: "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,13 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.learned_file import read_learned
     from learners.releases import support_shape
 
+    if options.points.exists() and not (options.points.is_file() or options.points.is_dir()):
+        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:  # it is read twice
+            held = Path(folder) / "points"
+            held.write_bytes(options.points.read_bytes())
+            options.points = held
+            run(options)
+        return
     inputs = [options.learned, options.points, *([options.within] if options.within else [])]
     arguments.check_outputs([(options.output, "points")], inputs, overwrite=options.overwrite)
     mask = read_mask(options.within) if options.within else None

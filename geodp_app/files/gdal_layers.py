@@ -14,6 +14,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sqlite3
 import tempfile
 import warnings
@@ -41,6 +42,8 @@ _NO_TIME, _NO_DAY = "1970-01-01T00:00:00.000Z", "1970-01-01"
 _MADE = "made"
 #: Bytes of the head of .shp and .shx.
 _HEAD = 100
+
+_MARK = re.compile(r"[^\w\s]")
 
 #: Metadata of a layer that geodp wrote, as GDAL has it.
 OWN = "geodp"
@@ -119,14 +122,28 @@ def layer_files(
         if driver == "ESRI Shapefile":
             shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
             return _shapefile(path, write, shapes, placed=crs is not None)
-        if driver == "GPKG" and _others(path, overwrite=overwrite):
-            return {path: _among_others(path, write)}
+        # a GeoPackage has no layer whose name begins with a mark
+        layer = f"_{path.stem}" if driver == "GPKG" and _MARK.match(path.stem) else path.stem
+        if driver == "GPKG" and _others(path, layer, overwrite=overwrite):
+            return {path: _among_others(path, layer, write)}
         memory = io.BytesIO()
-        write(memory, path.stem)
+        write(memory, layer)
         return {path: memory.getvalue()}
     except RuntimeError as error:  # as all of pyogrio's errors are
         told = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be written: {told}") from None
+
+
+def gdal_path(path: str | os.PathLike[str]) -> str:
+    """A path that GDAL takes for nothing but a path: no address, connection or part of an archive.
+
+    Examples
+    --------
+    >>> gdal_path("/data/PG:a.gpkg"), gdal_path("/data/a!b.gpkg")
+    ('/data/PG:a.gpkg', '/vsisubfile/0,/data/a!b.gpkg')
+    """
+    name = os.path.abspath(path)
+    return f"/vsisubfile/0,{name}" if "!" in name else name
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -160,7 +177,7 @@ def _no_time() -> Iterator[None]:
         pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": before})
 
 
-def _others(path: Path, *, overwrite: bool) -> bool:
+def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
     """Whether a GeoPackage is there that holds more than the layer that is to be written.
 
     Raises
@@ -170,7 +187,7 @@ def _others(path: Path, *, overwrite: bool) -> bool:
     """
     import pyogrio
 
-    name = os.path.abspath(path)
+    name = os.path.abspath(path)  # never taken for an address
     if not os.path.isfile(name) or not os.path.getsize(name):
         return False
     try:
@@ -195,19 +212,19 @@ def _others(path: Path, *, overwrite: bool) -> bool:
         raise InputError(
             f"{path}: is there already, and no GeoPackage: choose another name, or give --overwrite"
         )
-    if path.stem in tables and not overwrite:
+    if layer in tables and not overwrite:
         with contextlib.suppress(RuntimeError), warnings.catch_warnings(action="ignore"):
-            info = pyogrio.read_info(name, layer=path.stem)
+            info = pyogrio.read_info(gdal_path(path), layer=layer)
             if OWN in (info.get("layer_metadata") or {}) or "predicted" in info["fields"]:
-                return styled or tables != {path.stem}
+                return styled or tables != {layer}
         raise InputError(
-            f"{path}: has a layer {path.stem} that geodp has not written: choose another name, or "
+            f"{path}: has a layer {layer} that geodp has not written: choose another name, or "
             "give --overwrite"
         )
-    return styled or tables != {path.stem}
+    return styled or tables != {layer}
 
 
-def _among_others(path: Path, write: Callable[[str, str], None]) -> bytes:
+def _among_others(path: Path, layer: str, write: Callable[[str, str], None]) -> bytes:
     """A GeoPackage with its layers and a new one, or one instead of the old of its name."""
     with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
         made = os.path.join(folder, f"{_MADE}.gpkg")
@@ -216,7 +233,7 @@ def _among_others(path: Path, write: Callable[[str, str], None]) -> bytes:
             contextlib.closing(sqlite3.connect(made)) as new,
         ):
             old.backup(new)
-        write(made, path.stem)
+        write(made, layer)
         return Path(made).read_bytes()
 
 

@@ -209,7 +209,7 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
         If it cannot be read, or does not name its columns.
     """
     name = os.fspath(path)
-    kind = file_kind(name)
+    kind = _kind(name)
     if layer is not None and kind != "layer":
         raise InputError(f"{name}: has no layers: leave --layer out")
     if kind == "map":
@@ -245,7 +245,7 @@ def _open_csv(name: str) -> ImportFile:
     return _make(name, columns, head.member, rows, placed=wkt is not None, comma=comma)
 
 
-def file_kind(name: str) -> str:
+def _kind(name: str) -> str:
     """ "map" for GeoJSON, "layer" for what GDAL reads, "parquet" or "csv"."""
     ending = Path(name).suffix.lower()
     if os.path.isdir(name) and ending in LAYER_ENDINGS:

@@ -18,7 +18,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
-from geodp_app.files.gdal_layers import OWN, layer_files
+from geodp_app.files.gdal_layers import OWN, gdal_path, layer_files
 from geodp_app.files.layers import missing_library, reading
 from geometry.crs import LONLAT, CrsError, reproject, settled_crs
 from geometry.files import NewFile
@@ -151,8 +151,7 @@ def _gdal(name: str) -> _Read:
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
-    # a path from the root is never taken for an address
-    path = os.path.abspath(name)
+    path = gdal_path(name)
     with reading(name):
         infos = [pyogrio.read_info(path, layer=layer) for layer, _ in pyogrio.list_layers(path)]
     info = _only(name, infos)

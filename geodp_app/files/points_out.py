@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import shapely
@@ -25,9 +25,16 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import read_head
-from geodp_app.files.gdal_layers import DRIVERS, layer_files
-from geodp_app.files.import_file import file_kind, open_import
-from geodp_app.files.layers import geo_member, missing_library, parquet_module, reading
+from geodp_app.files.gdal_layers import DRIVERS, gdal_path, layer_files
+from geodp_app.files.import_file import is_map_file, open_import
+from geodp_app.files.layers import (
+    LAYER_ENDINGS,
+    PARQUET,
+    geo_member,
+    missing_library,
+    parquet_module,
+    reading,
+)
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, is_degrees, settled_crs
@@ -80,7 +87,7 @@ def points_files(
         If the source cannot be read any more.
     """
     check_kept(path, overwrite=overwrite)
-    path, kind = Path(path), file_kind(os.fspath(source))
+    path, kind = Path(path), _kind(source)
     driver = DRIVERS.get(path.suffix.lower())
     n = len(read.examples.labels)
     kept = np.arange(n) if read.rows is None else read.rows
@@ -114,6 +121,19 @@ def points_files(
     table = _with(table, added, pyarrow)
     files = layer_files(path, table, geometry, shape, crs, fid=fid, overwrite=overwrite)
     return [NewFile(each, data, private=True) for each, data in files.items()]
+
+
+def _kind(source: Path) -> Literal["csv", "map", "layer", "parquet"]:
+    """What kind of file it is, by its first bytes and its ending."""
+    if source.is_dir():
+        return "layer"
+    with open(source, "rb") as file:
+        start = file.read(20)
+    if start.startswith(PARQUET):
+        return "parquet"
+    if source.suffix.lower() in LAYER_ENDINGS or start.startswith((b"SQLite format 3", b"fgb")):
+        return "layer"
+    return "map" if is_map_file(source) else "csv"
 
 
 #: Fields and geometries, the name of the column of these, their kind and system, and the name of
@@ -265,10 +285,9 @@ def _layer(source: Path, layer: str | None, pyarrow: Any) -> _Found:
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(source.name, "pyogrio", error)) from None
-    # a path from the root is never taken for an address
-    path = os.path.abspath(source)
+    path = gdal_path(source)
     with reading(os.fspath(source)):
-        if layer is None and file_kind(path) == "layer":
+        if layer is None:
             kinds = [(str(name), kind) for name, kind in pyogrio.list_layers(path)]
             layer = next(
                 name for name, kind in kinds
