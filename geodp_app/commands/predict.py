@@ -48,10 +48,12 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.learned_file import read_learned
     from learners.releases import support_shape
 
-    if options.points.exists() and not (options.points.is_file() or options.points.is_dir()):
+    streamed = options.points == Path("-") and not options.points.exists()
+    if streamed or options.points.is_fifo() or options.points.is_char_device():
         with tempfile.TemporaryDirectory(prefix="geodp-") as folder:  # it is read twice
-            held = Path(folder) / "points"
-            held.write_bytes(options.points.read_bytes())
+            held = Path(folder) / "standard-input"
+            with open(0 if streamed else options.points, "rb", closefd=not streamed) as stream:
+                held.write_bytes(stream.read())
             options.points = held
             run(options)
         return

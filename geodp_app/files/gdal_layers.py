@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 import shapely
+import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
 from geodp_app.files.layers import missing_library
-from geometry.crs import written_crs
+from geometry.crs import LONLAT, reproject, settled_crs, written_crs
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
 DRIVERS = {
@@ -93,17 +94,20 @@ def layer_files(
     crs = None if crs is None else written_crs(crs)
     if driver == "Parquet":
         return {path: _parquet_bytes(path, table, geometry, kind, crs, member)}
+    if driver == "GeoJSON":
+        return {path: _geojson_bytes(table, geometry, crs)}
     try:
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(path.name, "pyogrio", error)) from None
     options: dict[str, Any] = {"encoding": "UTF-8"}
-    if driver in ("GPKG", "ESRI Shapefile"):  # their names do not tell capitals from small letters
-        renamed = dict(zip(table.column_names, distinct(table.column_names), strict=True))
-        table, geometry = table.rename_columns(list(renamed.values())), renamed[geometry]
-    if driver == "GeoJSON":
-        options |= {"RFC7946": "YES", "COORDINATE_PRECISION": "15"}
+    # GDAL, as most formats, does not tell capitals from small letters here
+    renamed = dict(zip(table.column_names, distinct(table.column_names), strict=True))
+    table, geometry = table.rename_columns(list(renamed.values())), renamed[geometry]
+    if driver == "FlatGeobuf":
+        options["SPATIAL_INDEX"] = "NO"  # it would put features in another order
     elif driver == "GPKG":
+        options["GEOMETRY_NAME"] = geometry
         others = [name for name in table.column_names if name != fid]
         options["FID"] = fid or distinct([*others, "fid"])[-1]
         if member is not None:
@@ -258,6 +262,36 @@ def _parquet_bytes(
     buffer = io.BytesIO()
     parquet.write_table(table.replace_schema_metadata(metadata), buffer)
     return buffer.getvalue()
+
+
+def _geojson_bytes(table: Any, geometry: str, crs: str | None) -> bytes:
+    """GeoJSON (RFC 7946): in degrees, and no system is stated."""
+    own = LONLAT if crs is None else settled_crs(crs)
+
+    def degrees(xyz: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack([reproject(xyz[:, :2], own, LONLAT), xyz[:, 2:]])
+
+    shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
+    flat = ~shapely.has_z(shapes)
+    for some, z in ((flat, False), (~flat, True)):
+        shapes[some] = shapely.transform(shapes[some], degrees, include_z=z)
+    features = [
+        {
+            "type": "Feature",
+            "properties": properties,
+            "geometry": None if shape is None else shapely.geometry.mapping(shape),
+        }
+        for properties, shape in zip(
+            table.drop_columns([geometry]).to_pylist(), shapes.tolist(), strict=True
+        )
+    ]
+    collection = {"type": "FeatureCollection", "features": features}
+    return (json.dumps(collection, ensure_ascii=False, default=_as_json) + "\n").encode()
+
+
+def _as_json(value: Any) -> str:
+    """Dates and times as ISO says them, bytes as hexadecimal digits."""
+    return value.hex() if isinstance(value, bytes) else str(value.isoformat())
 
 
 def _shapefile(

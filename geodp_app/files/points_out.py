@@ -293,6 +293,7 @@ def _layer(source: Path, layer: str | None, pyarrow: Any) -> _Found:
                 name for name, kind in kinds
                 if kind and any(word in kind for word in ("Point", "Unknown", "Collection"))
             )  # fmt: skip
+        info = pyogrio.read_info(path, layer=layer)
         meta, table = pyogrio.read_arrow(
             path, layer=layer, return_fids=True, datetime_as_string=True
         )
@@ -307,7 +308,7 @@ def _layer(source: Path, layer: str | None, pyarrow: Any) -> _Found:
     geometry = meta["geometry_name"] or _free("geom", table.column_names)
     table = table.append_column(geometry, wkb)
     # the numbers come first, under the name that the file has for them, if it keeps any
-    fid = meta["fid_column"] or None
+    fid = info["fid_column"] or None
     if fid is None:
         table = table.remove_column(0)
     return table, geometry, meta["geometry_type"] or "Unknown", meta["crs"], fid
