@@ -155,6 +155,11 @@ def forget_written() -> None:
     _written.clear()
 
 
+def note_written(path: str | os.PathLike[str]) -> None:
+    """Something has its name that :func:`write_files` has not given it."""
+    _written.append(os.fspath(path))
+
+
 def cancelled_text() -> str:
     """What to say of a command that was interrupted."""
     if not _written:

@@ -7,6 +7,7 @@ it is there, and how long it is shown does not depend on how long that took.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from PySide6.QtCore import (
 from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.errors import InputError
 from geodp_app.files.animation import Frame, animation_bytes
-from geodp_app.files.learned_file import place_note, shape_files
+from geodp_app.files.learned_file import place_note, rescued, shape_files
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import COMPILING, ProgressBar
@@ -93,12 +94,14 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
                 data = shooting.picture()
             real = options.file is not None and options.view != "release"
             files = [NewFile(options.output, data, private=real)]
+            shape = None
             if release is not None:
                 work = window.document.work
                 shape = LearnedShape(release, work.frame, work.within)
                 files += shape_files(options.learned, shape, overwrite=options.overwrite)
                 told += place_note(options.learned, work.frame, hint=False)
-            write_files(files)
+            with contextlib.nullcontext() if shape is None else rescued(shape, lambda: None):
+                write_files(files)
         finally:
             window.abandon()
             window.hide()  # who goes on in this process has none of it
