@@ -237,19 +237,17 @@ def _write_stream(file: NewFile) -> None:
 
 
 def _try_stream(path: str | os.PathLike[str]) -> None:
-    """Whether a pipe or a device takes anything; a pipe that nobody reads yet may be read later."""
+    """Whether a device takes anything; a pipe is not opened, for its reader would see it end."""
     try:
         if os.fspath(path) == STDOUT:
-            os.write(1, b"")
-            return
-        handle = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
-        try:
-            os.write(handle, b"")  # what is full says so of no bytes, too
-        finally:
-            os.close(handle)
+            os.write(1, b"")  # what is closed or full says so of no bytes, too
+        elif stat.S_ISCHR(os.stat(path).st_mode):
+            with open(path, "wb", buffering=0) as device:
+                device.write(b"")
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        if error.errno != errno.ENXIO:
-            raise _named(error, path) from None
+        raise _named(error, path) from None
 
 
 def _mode(path: str | os.PathLike[str]) -> int | None:

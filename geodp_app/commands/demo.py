@@ -41,6 +41,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--folder", type=Path, default=Path(), help="where to leave the files (default: here)"
     )
+    arguments.add_overwrite(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -48,7 +49,9 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Sample, learn, write, draw, tell."""
     shape_file, picture_file = options.folder / "learned.geojson", options.folder / "learned.png"
-    arguments.check_outputs([(shape_file, "GeoJSON"), (picture_file, "PNG")], [])
+    arguments.check_outputs(
+        [(shape_file, "GeoJSON"), (picture_file, "PNG")], [], overwrite=options.overwrite
+    )
 
     from geodp_app.commands.evaluate import compare
     from geodp_app.commands.running import picture_bytes, run_learner

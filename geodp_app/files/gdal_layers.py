@@ -46,6 +46,9 @@ _HEAD = 100
 
 _MARK = re.compile(r"[^\w\s]")
 
+#: What to do about a file that is kept.
+OR_ELSE = "choose another name, or give --overwrite (in Python overwrite=True)"
+
 #: Metadata of a layer that geodp wrote, as GDAL has it.
 OWN = "geodp"
 
@@ -213,18 +216,13 @@ def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
     if tables is None:  # not a GeoPackage
         if overwrite:
             return False
-        raise InputError(
-            f"{path}: is there already, and no GeoPackage: choose another name, or give --overwrite"
-        )
+        raise InputError(f"{path}: is there already, and no GeoPackage: {OR_ELSE}")
     if layer in tables and not overwrite:
         with contextlib.suppress(RuntimeError), warnings.catch_warnings(action="ignore"):
             info = pyogrio.read_info(gdal_path(path), layer=layer)
             if OWN in (info.get("layer_metadata") or {}) or "predicted" in info["fields"]:
                 return styled or tables != {layer}
-        raise InputError(
-            f"{path}: has a layer {layer} that geodp has not written: choose another name, or "
-            "give --overwrite"
-        )
+        raise InputError(f"{path}: has a layer {layer} that geodp has not written: {OR_ELSE}")
     return styled or tables != {layer}
 
 

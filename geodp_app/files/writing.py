@@ -13,26 +13,20 @@ from pathlib import Path
 from typing import Literal
 
 from geodp_app.errors import InputError
-from geodp_app.files.learned_layers import SHAPE_FORMATS
+from geodp_app.files.gdal_layers import DRIVERS, OR_ELSE
 from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
 
 #: What a file may hold.
 Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
                 "PNG or SVG", "PNG, GIF or WebP", "a zip"]  # fmt: skip
 
-#: Formats of points beside CSV, by the ending of a name.
-POINT_FORMATS = {
-    ".geojson": "GeoJSON", ".json": "GeoJSON", ".gpkg": "GPKG", ".fgb": "FlatGeobuf",
-    ".shp": "ESRI Shapefile", ".parquet": "Parquet",
-}  # fmt: skip
-
 _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "GeoJSON": (".geojson", ".json"),
-    "a shape": (".geojson", ".json", *SHAPE_FORMATS),
+    "a shape": tuple(DRIVERS),
     "JSON": (".json",),
     "JSON lines": (".jsonl", ".ndjson"),
     "CSV": (".csv",),
-    "points": (".csv", *POINT_FORMATS),
+    "points": (".csv", *DRIVERS),
     "PNG": (".png",),
     "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),
@@ -205,10 +199,7 @@ def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None
     there = [part for part in parts if part.is_file() and part.stat().st_size]
     # of a shapefile the table alone can tell
     if there and not _is_ours(there[0]):
-        raise InputError(
-            f"{there[0]}: is there already, and geodp has not written it: choose another name, or "
-            "give --overwrite"
-        )
+        raise InputError(f"{there[0]}: is there already, and geodp has not written it: {OR_ELSE}")
 
 
 def _is_sqlite(path: Path) -> bool:

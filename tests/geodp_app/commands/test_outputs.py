@@ -283,6 +283,32 @@ def test_what_can_be_seen_before_costs_nothing(
     assert after == before
 
 
+@pytest.mark.parametrize(("library", "ending"), [("pyogrio", ".fgb"), ("pyogrio", ".gpkg"),
+                                                 ("pyarrow", ".parquet"), ("pyproj", ".parquet")])  # fmt: skip
+def test_a_library_that_is_missing_costs_nothing(
+    tmp_path: Path, given: Path, library: str, ending: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    ledger = tmp_path / "a.ledger"
+    assert main(["ledger", str(ledger), "--new"]) == 0
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(learn(given, tmp_path / f"a{ending}", "--ledger", ledger)) == 2
+    assert "pip install 'geodp[geo]'" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert entered(ledger, capsys) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+def test_a_trial_does_not_end_a_pipe(tmp_path: Path, given: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        done = run(*learn(given, pipe))
+        assert done.returncode == 0
+        assert reader.stdout is not None
+        assert reader.stdout.read().startswith(b'{"type": "FeatureCollection"')
+
+
 # -- what is there already ---------------------------------------------------------------------
 
 
