@@ -241,6 +241,9 @@ def interrupted(bench: Bench, _: int) -> Iterator[Outcome]:
                 for name in full
                 if name != "s.jsonl"  # it has seconds
             )
+            if os.listdir(bench.temporary):
+                outcome.faults.append(f"call {number}: temporary files stay")
+                replace_files(bench.temporary, {})
             if code != 130 or (found and not whole) or words not in told or not names:
                 outcome.faults.append(f"call {number}: ends with {code}, {sorted(found)}: {told!r}")
         yield outcome

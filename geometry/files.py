@@ -167,7 +167,7 @@ def _take_names(
 ) -> OSError | None:
     """Give all that is staged its name; what failed first, if anything did."""
     failed: OSError | None = None
-    with _interrupts_wait():
+    with interrupts_wait():
         _remove(stale)
         for path, (temporary, target) in staged.items():
             try:
@@ -183,7 +183,7 @@ def _take_names(
 
 
 @contextlib.contextmanager
-def _interrupts_wait() -> Iterator[None]:
+def interrupts_wait() -> Iterator[None]:
     """Let Ctrl+C wait for what is done meanwhile."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python hands signals to the main thread alone

@@ -11,6 +11,7 @@ from geodp_app.commands import arguments
 from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geodp_app.document.targets import EXAMPLE_GRID
 from geodp_app.errors import PictureError
+from geodp_app.files.writing import Holds, write_files
 from geometry.files import NewFile
 from geometry.geojson import read_geojson
 
@@ -49,16 +50,14 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Sample, learn, write, draw, tell."""
     shape_file, picture_file = options.folder / "learned.geojson", options.folder / "learned.png"
-    arguments.check_outputs(
-        [(shape_file, "GeoJSON"), (picture_file, "PNG")], [], overwrite=options.overwrite
-    )
+    wanted: list[tuple[Path | None, Holds]] = [(shape_file, "GeoJSON"), (picture_file, "PNG")]
+    arguments.check_outputs(wanted, [], overwrite=options.overwrite)
 
     from geodp_app.commands.evaluate import compare
     from geodp_app.commands.running import picture_bytes, run_learner
     from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.files.learned_file import shape_files
     from geodp_app.files.reports import release_figures
-    from geodp_app.files.writing import write_files
     from geodp_app.runs.figures import Picture
     from learners.accounting import privacy_statement
     from learners.registry import BY_ID
@@ -81,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         ("test error", error),
     )
     title = f"{target.name}, learned with differential privacy"
-    files = shape_files(shape_file, LearnedShape(release, frame))
+    files = shape_files(shape_file, LearnedShape(release, frame), overwrite=options.overwrite)
     told = f"{picture_file}: a picture of it beside the target and some of the examples."
     try:
         picture = Picture(frame, title, figures, release.shape(), shape, sample)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from geodp_app.errors import InputError
 from geodp_app.files.layers import missing_library
 from geometry.crs import LONLAT, reproject, settled_crs, written_crs
+from geometry.files import interrupts_wait
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
 DRIVERS = {
@@ -228,7 +229,7 @@ def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
 
 def _among_others(path: Path, layer: str, write: Callable[[str, str], None]) -> bytes:
     """A GeoPackage with its layers and a new one, or one instead of the old of its name."""
-    with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+    with _folder() as folder:
         made = os.path.join(folder, f"{_MADE}.gpkg")
         with (
             contextlib.closing(sqlite3.connect(os.path.abspath(path))) as old,
@@ -237,6 +238,13 @@ def _among_others(path: Path, layer: str, write: Callable[[str, str], None]) -> 
             old.backup(new)
         write(made, layer)
         return Path(made).read_bytes()
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """A folder that is gone in the end, also if Ctrl+C is pressed while it goes."""
+    with interrupts_wait(), tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+        yield folder
 
 
 def _parquet_bytes(
@@ -297,7 +305,7 @@ def _shapefile(
 ) -> dict[Path, bytes]:
     """The parts of a shapefile, by way of a folder."""
     why = ""
-    with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+    with _folder() as folder:
         made = os.path.join(folder, f"{_MADE}.shp")
         try:
             write(made, _MADE)

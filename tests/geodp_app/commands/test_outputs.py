@@ -283,8 +283,10 @@ def test_what_can_be_seen_before_costs_nothing(
     assert after == before
 
 
-@pytest.mark.parametrize(("library", "ending"), [("pyogrio", ".fgb"), ("pyogrio", ".gpkg"),
-                                                 ("pyarrow", ".parquet"), ("pyproj", ".parquet")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("library", "ending"),
+    [("pyogrio", ".fgb"), ("pyogrio", ".gpkg"), ("pyarrow", ".parquet"), ("pyproj", ".parquet")],
+)
 def test_a_library_that_is_missing_costs_nothing(
     tmp_path: Path, given: Path, library: str, ending: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
