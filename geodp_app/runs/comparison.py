@@ -377,7 +377,7 @@ def check_folder(folder: Path) -> None:
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a new folder")
     if folder == Path("-"):
-        raise InputError("-: a folder is written, which standard output takes not: name one")
+        raise InputError("the shapes go to a folder, and standard output is none: name a folder")
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not empty; name a new folder")
     check_folder_ending(folder)
