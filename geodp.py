@@ -446,7 +446,9 @@ def compare(
 
 
 @_of_parameters()
-def save(shape: LearnedShape | Estimator, path: str | os.PathLike[str]) -> None:
+def save(
+    shape: LearnedShape | Estimator, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
     """Write a learned shape, or what a fitted learner has learned, with its exact hypothesis.
 
     Parameters
@@ -455,25 +457,29 @@ def save(shape: LearnedShape | Estimator, path: str | os.PathLike[str]) -> None:
     path : path-like
         Its ending says the format: .geojson, .gpkg, .parquet, .fgb or .shp; the last two hold
         polygons alone.
+    overwrite : bool
+        Whether a file, or a layer of this name, may go that geodp has not written.  Other layers
+        of a GeoPackage stay.
 
     Raises
     ------
     InputError
-        If it has another ending, or a library is missing.
+        If it has another ending, a library is missing, or something is there that is to be kept.
     OSError
         If it cannot be written; a file that was there is then unchanged.
     """
     from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.errors import InputError
-    from geodp_app.files.learned_file import write_shape
-    from geodp_app.files.writing import check_ending
+    from geodp_app.files.learned_file import shape_files
+    from geodp_app.files.writing import check_ending, write_files
 
     if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
         raise InputError(
             f"a learned shape or a fitted learner is saved, not {type(shape).__name__}"
         )
     check_ending(path, "a shape")
-    write_shape(path, shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape))
+    learned = shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)
+    write_files(shape_files(path, learned, overwrite=overwrite))
 
 
 @_of_parameters()

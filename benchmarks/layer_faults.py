@@ -5,11 +5,14 @@
 *limit*: no file may grow beyond so many bytes (RLIMIT_FSIZE), for many numbers below what the
 largest file of the output needs; the libraries that write (GDAL, Arrow, Qt) meet it as they meet a
 full disk.  *disk*: a real file system of little room, if this user may mount one, holds the
-output; *temporary*: it holds the temporary files alone.
+output; *temporary*: it holds the temporary files alone.  *interrupt*: Ctrl+C at each call that
+changes files, of a run with a report and records beside its shape.
 
 Each command runs in a process of its own, with nothing and with old files at the output's names.
 It must end with code 2 and one line that names a file and says what to do, leave what was there as
-it was, and no other file there or among the temporary ones; or end well, with the output whole.
+it was, and no other file there or among the temporary ones but what was learned, if it says where;
+or end well, with the output whole.  What is interrupted ends with code 130, has written all of its
+files or none, and says which.
 
 Exit status 1 if anything else was found.
 """
@@ -28,6 +31,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from faults import mounted
@@ -37,7 +41,7 @@ from geodp_app.cli import main as command
 _BOUNDS = ["--bounds", "13,42,20,47"]
 #: Endings of what each verb writes.
 ENDINGS = {
-    "predict": (".csv", ".geojson", ".gpkg", ".fgb", ".shp"),
+    "predict": (".csv", ".geojson", ".gpkg", ".fgb", ".shp", ".parquet"),
     "learn": (".geojson", ".gpkg", ".fgb", ".shp", ".parquet"),
     "render": (".png", ".svg"),
 }
@@ -97,17 +101,21 @@ class Bench:
     def arguments(self, verb: str, output: Path) -> list[str]:
         """A command that writes this output."""
         if verb == "learn":
-            return self._learn(output)
+            return [*self._learn(output), "--overwrite"]
         points = [str(self.points), *_BOUNDS] if verb == "predict" else []
-        return [verb, str(self.learned), *points, "-o", str(output)]
+        return [verb, str(self.learned), *points, "-o", str(output), "--overwrite"]
 
-    def run(self, arguments: list[str], limit: int | None = None) -> tuple[int, str]:
-        """Code and words of a command in a process of its own."""
+    def run(
+        self, arguments: list[str], limit: int | None = None, stop: int | None = None
+    ) -> tuple[int, str]:
+        """Code and words of a command in a process of its own, interrupted at a call or not."""
         with tempfile.TemporaryFile("w+") as words:
             child = os.fork()
             if child == 0:
                 code = 99
                 try:
+                    if stop is not None:
+                        interrupt_at(stop)
                     code = self._child(arguments, limit, words.fileno())
                 finally:
                     os._exit(code)
@@ -145,13 +153,15 @@ class Bench:
     ) -> None:
         """One command on a disk that fills, with and without old files."""
         for old in (False, True):
-            before = {name: b"old " + name.encode() for name in full} if old else {}
+            # a style that is there stays: it is no output then
+            before = {name: b"old " + name.encode() for name in full if old and ".qml" not in name}
             replace_files(output.parent, before)
             code, told = self.run(self.arguments(verb, output), limit)
             outcome.cases += 1
             outcome.refused += code == 2
             fault = _fault(code, told, contents(output.parent), before, full)
-            if not fault and os.listdir(self.temporary):
+            left = [str(each) for each in self.temporary.iterdir()]
+            if not fault and left and left != [told.strip().rpartition(" is kept in ")[2]]:
                 fault = "temporary files stay"
             replace_files(self.temporary, {})
             if fault and len(outcome.faults) < 20:
@@ -172,9 +182,71 @@ def _fault(
         return "" if whole else f"ends well, with files of {lengths}"
     if code != 2:
         return f"ends with {code}: {told[-200:]}"
+    if "is on standard output instead" in told and told.startswith('{"type"'):
+        told = told.partition("\n")[2]
     if len(told.splitlines()) != 1 or "make room" not in told or "/" not in told:
         return f"says {told[-300:]!r}"
     return "" if found == before else f"files are { ({n: len(d) for n, d in found.items()}) }"
+
+
+def interrupt_at(number: int) -> None:
+    """Ctrl+C at this call of those that change files, from 0, once a run has been tried."""
+    from geodp_app.files import learned_file
+
+    calls = 0
+    shape_files = learned_file.shape_files
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **keys: Any) -> Any:
+            nonlocal calls
+            if calls == number:
+                calls += 1
+                signal.raise_signal(signal.SIGINT)
+            calls += 1
+            return real(*arguments, **keys)
+
+        return call
+
+    def begin(path: Any, shape: Any, **how: Any) -> Any:
+        if shape.release.learner != "none":  # this is no trial
+            for name in ("open", "fsync", "link", "replace", "unlink"):
+                setattr(os, name, counted(getattr(os, name)))
+        return shape_files(path, shape, **how)
+
+    learned_file.shape_files = begin
+
+
+def interrupted(bench: Bench, _: int) -> Iterator[Outcome]:
+    """A run with three kinds of files."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for ending in ENDINGS["learn"]:
+        output, outcome = bench.out / f"a{ending}", Outcome(f"interrupt, learn {ending}")
+        others = ["--report", f"{bench.out}/r.json", "--records", f"{bench.out}/s.jsonl"]
+        arguments = [*bench.arguments("learn", output), *others]
+        replace_files(bench.out, {})
+        bench.run(arguments)
+        full = contents(bench.out)
+        for number in range(200):
+            replace_files(bench.out, {})
+            code, told = bench.run(arguments, stop=number)
+            found = contents(bench.out)
+            outcome.cases += 1
+            if code == 0:  # there is no such call any more
+                break
+            outcome.refused += not found
+            words = "when it had written" if found else "cancelled; nothing was written"
+            names = all(name in told for name in found)
+            whole = found.keys() == full.keys() and all(
+                found[name] == full[name]
+                for name in full
+                if name != "s.jsonl"  # it has seconds
+            )
+            if os.listdir(bench.temporary):
+                outcome.faults.append(f"call {number}: temporary files stay")
+                replace_files(bench.temporary, {})
+            if code != 130 or (found and not whole) or words not in told or not names:
+                outcome.faults.append(f"call {number}: ends with {code}, {sorted(found)}: {told!r}")
+        yield outcome
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -245,6 +317,7 @@ def small_disk(bench: Bench, temporary: bool) -> Iterator[Outcome]:
 
 
 PARTS: dict[str, Callable[[Bench, int], Iterator[Outcome]]] = {
+    "interrupt": interrupted,
     "limit": limited,
     "disk": lambda bench, _: small_disk(bench, temporary=False),
     "temporary": lambda bench, _: small_disk(bench, temporary=True),

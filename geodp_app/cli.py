@@ -1,11 +1,13 @@
 """The command `geodp`: reads the arguments, runs one verb, turns errors into one line.
 
 Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 3 an audit refutes
-what a learner claims, 130 cancelled.
+what a learner claims, 130 cancelled.  A command writes all of its files or none, so what was
+cancelled has written nothing, or says what.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -30,7 +32,7 @@ from geodp_app.commands import (
 from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.files.layers import data_alone
-from geodp_app.files.writing import advice
+from geodp_app.files.writing import advice, cancelled_text, forget_written
 from geodp_app.formatting import for_any_terminal
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
@@ -83,19 +85,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code.  Arguments are without the program's name."""
     for_any_terminal(sys.stdout, sys.stderr)
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
+    forget_written()
     try:
         options = build_parser().parse_args(arguments or _default())
         with data_alone():
             code = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return _say("cancelled; nothing was written", 130)
+        return _say(cancelled_text(), 130)
     except BrokenPipeError:
         # the reader went away (`geodp plan | head`); keep Python from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
+        if not named and error.errno == errno.EBADF:
+            named = "standard output: cannot be written: "
         told = f"{named}{error.strerror or error}"
         if what_to_do := advice(error):
             named = named or "standard output or the cache of compiled loops: "

@@ -1,8 +1,9 @@
 """What a run tells the person at a terminal: a progress bar, private facts; nothing in a pipe.
 
 Also that loops are being compiled: about half a minute, once on a machine.  Numba compiles a loop
-at its first call and keeps it; a loop that is in its cache is no news.  What is said of it depends
-on the machine alone, not on the examples, so it may go into a pipe.
+at its first call and keeps it; a loop that is in its cache is no news.  Which loops a run calls
+depends on its examples, and what is in the cache on those of earlier runs, so that is for a
+terminal, too.
 """
 
 from __future__ import annotations
@@ -39,13 +40,17 @@ class ProgressBar:
         self, *, quiet: bool = False, stream: TextIO | None = None, lines: bool = False
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._quiet = quiet
         self._lines = lines and not quiet
         self._on = not quiet and not lines and self._stream.isatty()
         self._started = time.monotonic()
         self._drawn = -1.0
         self._length = 0
         self._said = ""
+
+    @property
+    def for_programs(self) -> bool:
+        """Whether lines are written, for a program that may keep them."""
+        return self._lines
 
     def update(self, done: float, text: str) -> None:
         """Show a fraction done, in 0..1, and a short text."""
@@ -70,8 +75,8 @@ class ProgressBar:
         self._length = len(line)
 
     def line(self, text: str) -> None:
-        """Say something that stays, above the bar or in a pipe; public, for a pipe keeps it."""
-        if not self._quiet:
+        """Say something that stays above the bar, on a terminal alone."""
+        if self._on:
             self.clear()
             self._stream.write(f"{text}\n")
             self._stream.flush()
@@ -134,7 +139,8 @@ def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
                 self._show()
 
         def _show(self) -> None:
-            bar.update(0.0, f"compiling, {self._done} loops done")
+            if not bar.for_programs:
+                bar.update(0.0, f"compiling, {self._done} loops done")
 
     with event.install_listener("numba:compile", Teller()):
         yield

@@ -47,6 +47,15 @@ def settled_crs(text: str) -> str:
     return LONLAT if name in _PLAIN else name
 
 
+def written_crs(name: str) -> str:
+    """The name that files and data frames have for a system: that of most other data.
+
+    Longitude and latitude are EPSG:4326 there, as people and programs say it, also where a format
+    has them in this order; a map whose system is called OGC:CRS84 does not go with theirs.
+    """
+    return "EPSG:4326" if name == LONLAT else name
+
+
 def is_degrees(name: str) -> bool:
     """Whether a system's axes are longitude and latitude, in degrees."""
     return name == LONLAT or bool(_load(name).is_geographic)

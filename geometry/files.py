@@ -14,16 +14,45 @@ import contextlib
 import errno
 import os
 import secrets
+import signal
 import stat
-from collections.abc import Iterable
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedWriter
 from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
 
 #: Read and written by their owner alone.
 _OWNERS = stat.S_IRUSR | stat.S_IWUSR
 
+#: Standard output, on every system: written to as it is open, from where it stands.
+STDOUT = "/dev/stdout"
+
 #: By the path asked for: the name that the bytes have for now, and the one they are to take.
 _Staged = dict[str | os.PathLike[str], tuple[str, str]]
+
+
+class NewFile(NamedTuple):
+    """A file that is to be written.
+
+    Attributes
+    ----------
+    path : path-like
+        A symbolic link stays and its target is replaced; an existing file keeps its permissions.
+        Something that is no regular file (a pipe, a device) is written straight through, never
+        replaced; so is :data:`STDOUT`, whatever it leads to.
+    data : bytes or str
+        Text is written as UTF-8, line ends as they are.
+    private : bool
+        The file's owner alone may read and write it (mode 0600), also where an existing file
+        allowed others to; it is so before it has a name or a byte.
+    """
+
+    path: str | os.PathLike[str]
+    data: bytes | str
+    private: bool = False
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
@@ -31,15 +60,8 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bo
 
     Parameters
     ----------
-    path : path-like
-        The file to create or replace.  A symbolic link stays and its target is replaced; an
-        existing file keeps its permissions.  Something that is no regular file (a pipe, a
-        device such as /dev/stdout) is written straight through, never replaced.
-    data : bytes or str
-        Text is written as UTF-8, line ends as they are.
-    private : bool
-        The file's owner alone may read and write it (mode 0600), also where an existing file
-        allowed others to; it is so before it has a name or a byte.
+    path, data, private
+        As of a :class:`NewFile`.
 
     Raises
     ------
@@ -47,63 +69,185 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bo
         As the system reports it: no such folder, no permission, disk full, is a folder.  Its
         ``filename`` is the path that was asked for.
     """
-    atomic_write_all([(path, data)], private=private)
+    atomic_write_all([NewFile(path, data, private)])
 
 
 def atomic_write_all(
-    files: Iterable[tuple[str | os.PathLike[str], bytes | str]], *, private: bool = False
+    files: Iterable[NewFile | tuple[str | os.PathLike[str], bytes | str]],
+    *,
+    stale: Iterable[str | os.PathLike[str]] = (),
+    before: Callable[[], None] = lambda: None,
+    written: list[str] | None = None,
 ) -> None:
     """Write files that belong together: none takes its name before all of them are on the disk.
 
-    Names are taken one after the other, in the order given.  On any failure no temporary file is
-    left, and a disk that is full leaves every old file as it was.
+    Names are taken one after the other, in the order given, and Ctrl+C waits until all are.  Until
+    then, on any failure no temporary file is left, and a disk that is full leaves every old file
+    as it was.  A name that cannot be taken keeps no other from being so; pipes and devices come
+    last.
 
     Parameters
     ----------
-    files : iterable of (path, data) pairs
-        Different paths, and what each is to hold, as in :func:`atomic_write`.
-    private : bool
-        As there.
+    files : iterable of NewFile, or of (path, data) pairs
+        Different paths.
+    stale : iterable of path-like
+        Files that speak of the old ones, to be removed before the first name is taken.
+    before : callable
+        Called when all is on the disk and nothing has its name; what it raises ends it there.
+    written : list of str, optional
+        Takes the path of every file that has its name, as soon as it has.
 
     Raises
     ------
     OSError
-        As there; its ``filename`` is the path of the file that failed.
+        As :func:`atomic_write`; its ``filename`` is the path of the first file that failed.
     """
     staged: _Staged = {}
-    path: str | os.PathLike[str] = ""
+    streams: list[NewFile] = []
     try:
-        for path, data in files:
-            _stage(path, data.encode("utf-8") if isinstance(data, str) else data, private, staged)
-        for path in staged:
-            os.replace(*staged[path])
-    except BaseException as error:  # KeyboardInterrupt too: nothing half-written may stay
-        for temporary, _ in staged.values():
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        if isinstance(error, OSError):  # the person knows this name, not the temporary one
-            error.filename, error.filename2 = os.fspath(path), None
+        for file in map(_as_new, files):
+            if not _stage(file, staged):
+                streams.append(file)
+        before()
+        failed = _take_names(staged, stale, [] if written is None else written)
+    except BaseException:  # KeyboardInterrupt too: nothing half-written may stay
+        _remove(temporary for temporary, _ in staged.values())
         raise
-    for folder in dict.fromkeys(os.path.dirname(target) for _, target in staged.values()):
-        sync_folder(folder)
+    for file in streams:
+        try:
+            _write_stream(file)
+        except OSError as error:
+            failed = failed or _named(error, file.path)
+        else:
+            if written is not None:
+                written.append(os.fspath(file.path))
+    if failed is not None:
+        raise failed
 
 
-def _stage(path: str | os.PathLike[str], payload: bytes, private: bool, staged: _Staged) -> None:
-    """Write what is to take the path's name under another, and note both."""
-    mode = _mode(path)
-    if mode is not None and stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    if mode is not None and not stat.S_ISREG(mode):
-        Path(path).write_bytes(payload)
+def try_write(files: Iterable[NewFile]) -> None:
+    """Do all of :func:`atomic_write_all` but to take the names: nothing is left of it.
+
+    Raises
+    ------
+    OSError
+        As there.
+    """
+    staged: _Staged = {}
+    try:
+        for file in files:
+            if not _stage(file, staged):
+                _try_stream(file.path)
+    finally:
+        _remove(temporary for temporary, _ in staged.values())
+
+
+def _as_new(file: NewFile | tuple[str | os.PathLike[str], bytes | str]) -> NewFile:
+    return file if isinstance(file, NewFile) else NewFile(*file)
+
+
+def _bytes_of(file: NewFile) -> bytes:
+    return file.data.encode("utf-8") if isinstance(file.data, str) else file.data
+
+
+def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """The error about the name that the person knows, not the temporary one."""
+    error.filename, error.filename2 = os.fspath(path), None
+    return error
+
+
+def _remove(paths: Iterable[str | os.PathLike[str]]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _take_names(
+    staged: _Staged, stale: Iterable[str | os.PathLike[str]], written: list[str]
+) -> OSError | None:
+    """Give all that is staged its name; what failed first, if anything did."""
+    failed: OSError | None = None
+    with interrupts_wait():
+        _remove(stale)
+        for path, (temporary, target) in staged.items():
+            try:
+                os.replace(temporary, target)
+            except OSError as error:
+                failed = failed or _named(error, path)
+                _remove([temporary])
+            else:
+                written.append(os.fspath(path))
+        for folder in dict.fromkeys(os.path.dirname(target) for _, target in staged.values()):
+            sync_folder(folder)
+    return failed
+
+
+@contextlib.contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let Ctrl+C wait for what is done meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python hands signals to the main thread alone
         return
-    if private:
-        mode = _OWNERS
-    target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".geodp-{secrets.token_hex(8)}.tmp")
-    staged[path] = temporary, target
-    if not _write_unnamed(temporary, payload, mode):
-        with open(temporary, "xb", opener=_for_owner if mode is not None else None) as file:
-            _write_through(file, payload, mode)
+    heard: list[tuple[int, FrameType | None]] = []
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if heard:
+        handler(*heard[0])
+
+
+def _stage(file: NewFile, staged: _Staged) -> bool:
+    """Write what is to take the path's name under another, and note both; False for a stream."""
+    path = file.path
+    if os.fspath(path) == STDOUT:
+        return False
+    try:
+        mode = _mode(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if mode is not None and not stat.S_ISREG(mode):
+            return False
+        if file.private:
+            mode = _OWNERS
+        target = os.path.realpath(path)
+        temporary = os.path.join(os.path.dirname(target), f".geodp-{secrets.token_hex(8)}.tmp")
+        staged[path] = temporary, target
+        payload = _bytes_of(file)
+        if not _write_unnamed(temporary, payload, mode):
+            with open(temporary, "xb", opener=_for_owner if mode is not None else None) as opened:
+                _write_through(opened, payload, mode)
+    except OSError as error:
+        raise _named(error, path) from None
+    return True
+
+
+def _write_stream(file: NewFile) -> None:
+    if os.fspath(file.path) == STDOUT:
+        sys.stdout.flush()
+        with open(1, "wb", closefd=False) as stream:
+            stream.write(_bytes_of(file))
+    else:
+        Path(file.path).write_bytes(_bytes_of(file))
+
+
+def _try_stream(path: str | os.PathLike[str]) -> None:
+    """Whether a device takes anything; a pipe is not opened, for its reader would see it end."""
+    try:
+        if os.fspath(path) == STDOUT:
+            os.write(1, b"")  # what is closed or full says so of no bytes, too
+        elif stat.S_ISCHR(os.stat(path).st_mode):
+            with open(path, "wb", buffering=0) as device:
+                device.write(b"")
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _named(error, path) from None
 
 
 def _mode(path: str | os.PathLike[str]) -> int | None:

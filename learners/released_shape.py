@@ -17,7 +17,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.crs import LONLAT
+from geometry.crs import LONLAT, written_crs
 from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Bounds, GridMap
 from learners.accounting import privacy_statement
@@ -110,9 +110,7 @@ class ReleasedShape(ABC):
         }
         columns = {"layer": list(layers)}
         columns["statement"] = [released_statement(release)] * len(layers)
-        crs = None if bounds is None else bounds.crs
-        # the same axes by the name that other data have
-        crs = "EPSG:4326" if crs == LONLAT else crs
+        crs = None if bounds is None else written_crs(bounds.crs)
         return geopandas.GeoDataFrame(columns, geometry=list(layers.values()), crs=crs)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from geodp_app.errors import InputError
-from geodp_app.files.writing import Holds, check_ending, check_home
+from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
+from geometry.files import STDOUT, NewFile
 from geometry.grid import Bounds, BoundsError, checked_bounds
 from geometry.halfplane import MAX_D
 from learners.declaration import Learner, Parameter, Place
@@ -153,9 +154,32 @@ def add_within(parser: Parser, what: str) -> None:
     )
 
 
+def output(text: str) -> Path:
+    """The path of a file to write; `-` is standard output, and `./-` a file of this name."""
+    return Path(STDOUT) if text == "-" else Path(text)
+
+
 def add_output(parser: Parser, text: str) -> None:
-    """The main output file."""
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
+    """The main output file, and whether it may be written over."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=output,
+        required=True,
+        metavar="FILE",
+        help=f"{text}; - is standard output",
+    )
+    add_overwrite(parser)
+
+
+def add_overwrite(parser: Parser) -> None:
+    """Whether outputs may take the place of what geodp has not written."""
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="write over files, and layers of that name, that geodp has not written; other layers "
+        "of a GeoPackage stay (default: such files are kept, and nothing is done)",
+    )
 
 
 def head(text: str) -> str:
@@ -223,7 +247,12 @@ def join_negative_values(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def check_outputs(outputs: Sequence[tuple[Path | None, Holds]], inputs: Sequence[Path]) -> None:
+def check_outputs(
+    outputs: Sequence[tuple[Path | None, Holds]],
+    inputs: Sequence[Path],
+    *,
+    overwrite: bool = False,
+) -> None:
     """Find out before long work whether every output can be written, and is what its name says.
 
     Parameters
@@ -231,27 +260,39 @@ def check_outputs(outputs: Sequence[tuple[Path | None, Holds]], inputs: Sequence
     outputs : sequence of (path or None, str)
         Files to write, and what they will hold; None for one that is not wanted.
     inputs : sequence of path
+    overwrite : bool
+        Whether files may go that geodp has not written.
 
     Raises
     ------
     InputError
         If an output is a folder, its name has the ending of another format, its folder is missing
-        or cannot be written to, or it is the same file as an input or another output.
+        or cannot be written to, it is the same file as an input or another output, or something is
+        there that is to be kept.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs}
     for output, holds in outputs:
         if output is None:
             continue
+        if os.fspath(output) == STDOUT:
+            if STDOUT in taken:
+                raise InputError("standard output takes one file: name another for the others")
+            taken[STDOUT] = "another output"
+            try_files([NewFile(STDOUT, b"")])
+            continue
         if output.is_dir():
             raise InputError(f"{output}: is a folder; name a file in it")
         if output.exists() and not output.is_file():
-            continue  # /dev/stdout and its like may be named twice, and have any name
+            try_files([NewFile(output, b"")])
+            continue  # a device may be named twice, and have any name
         check_home(output)
         real = os.path.realpath(output)
         if real in taken:
             raise InputError(f"{output}: is {taken[real]} too; choose another name")
         taken[real] = "another output"
         check_ending(output, holds)
+        check_kept(output, overwrite=overwrite)
+        try_files([NewFile(output, b"")])
 
 
 #: Least digits of a ledger's head.

@@ -10,13 +10,13 @@ import json
 import math
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geodp_app.commands import arguments
 from geodp_app.errors import InputError
+from geodp_app.files.writing import write_files
 from geodp_app.progress import ProgressBar
-from geometry.files import atomic_write
+from geometry.files import NewFile
 
 if TYPE_CHECKING:
     from learners.audit import Audit
@@ -44,7 +44,7 @@ def plot_svg(found: Audit, title: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{escape(title)}</title><desc>Drawn by geodp</desc>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
         f'<text x="{left}" y="22" {_TEXT}>{escape(title)}</text>',
         f'<path d="M{left} {_TOP}V{bottom}H{right}" fill="none" stroke="#333"/>',
@@ -118,8 +118,12 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON, a line for each learner")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the bound against the runs (SVG)"
+        "--plot",
+        type=arguments.output,
+        metavar="FILE",
+        help="draw the bound against the runs (SVG)",
     )
+    arguments.add_overwrite(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -141,14 +145,15 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         if len(names) > 1:
             raise InputError("--plot draws one learner: name it")
-        arguments.check_outputs([(options.plot, "SVG")], [])
+        arguments.check_outputs([(options.plot, "SVG")], [], overwrite=options.overwrite)
     refuted = False
     for name in names:
         subject = SUBJECTS[name]
         found = _audit(name, subject, options)
         refuted |= found.refuted
         if options.plot is not None:
-            atomic_write(options.plot, plot_svg(found, f"Audit of {subject.audit.title}"))
+            plot = plot_svg(found, f"Audit of {subject.audit.title}")
+            write_files([NewFile(options.plot, plot)])
         if options.json:
             print(json.dumps({"learner": name, **found.to_dict()}), flush=True)
         else:

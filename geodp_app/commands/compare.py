@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.recording import recording_of
+from geodp_app.files.writing import advice
 from geodp_app.formatting import count
 from geodp_app.runs.comparison import (
     DEFAULT,
@@ -144,17 +146,30 @@ def run(options: argparse.Namespace) -> None:
         for row in compare(examples, test, contenders, show, enter):
             rows.append(row)
             recording.released()
-    if options.output:
-        write_shapes(options.output, rows)
+    lost = _write(options.output, rows) if options.output else ""
     if options.json:
         print(json.dumps(_document(options, examples, rows)))
     else:
         learned = count(len(examples.labels))
         first = f"{learned} examples to learn from, {_tested(options, rows)}."
         print("\n".join([*table(rows), "", first, *remarks(rows)]))
+    if lost:
+        raise InputError(lost)
     if options.output and not options.quiet:
         told = [f"{options.output}: {len(rows)} learned shapes"]
         print("\n".join([*told, *place_note(options.output, examples.frame)]), file=sys.stderr)
+
+
+def _write(folder: Path, rows: Sequence[Row]) -> str:
+    """Write the shapes; what to say if they are somewhere else: their epsilon is spent."""
+    try:
+        write_shapes(folder, rows)
+    except OSError as error:
+        kept = Path(tempfile.mkdtemp(prefix="geodp-"))
+        write_shapes(kept, rows)
+        why = f"{folder}: cannot be written: {error.strerror or error}{advice(error)}"
+        return f"{why}; the learned shapes are kept in {kept}"
+    return ""
 
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments, points
 from geodp_app.document.examples import Examples
-from geodp_app.document.mask import Mask, read_mask
+from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
-from geometry.files import atomic_write
+from geometry.files import NewFile
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
+    from geodp_app.document.learned_shape import LearnedShape
     from learners.accounting import PrivacySpent
     from learners.releases import Release
 
@@ -81,17 +82,20 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="write grid units instead of degrees; most other programs misread these",
     )
     parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="write the privacy report (public, JSON)"
+        "--report",
+        type=arguments.output,
+        metavar="FILE",
+        help="write the privacy report (public, JSON)",
     )
     parser.add_argument(
         "--records",
-        type=Path,
+        type=arguments.output,
         metavar="FILE",
         help="write the steps with true counts and errors (PRIVATE, JSON lines)",
     )
     parser.add_argument(
         "--picture",
-        type=Path,
+        type=arguments.output,
         metavar="FILE",
         help="draw the shape and some of the examples (PRIVATE, PNG)",
     )
@@ -129,6 +133,7 @@ def run(options: argparse.Namespace) -> None:
             (options.picture, "PNG"),
         ],
         inputs,
+        overwrite=options.overwrite,
     )
     mask = read_mask(options.within) if options.within else None
     sample = _read(options, learner)
@@ -141,7 +146,8 @@ def run(options: argparse.Namespace) -> None:
     tell_long_run(parameters, quiet=options.quiet)
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
-    from geodp_app.files.learned_file import place_note, write_learned
+    from geodp_app.document.learned_shape import LearnedShape
+    from geodp_app.files.learned_file import place_note, rescued, shape_files, whole_square
     from geodp_app.files.reports import (
         parts_text,
         records_text,
@@ -149,7 +155,11 @@ def run(options: argparse.Namespace) -> None:
         support_text,
         wrong_labels_text,
     )
+    from geodp_app.files.writing import try_files, write_files
     from learners.accounting import privacy_statement
+
+    how = {"raw_grid": options.raw_grid, "overwrite": options.overwrite}
+    try_files(shape_files(options.output, whole_square(sample.frame, mask), **how))
 
     def enter(plan: PrivacySpent | None) -> None:
         recording.enter("learn", [(learner.id, plan)])
@@ -167,12 +177,20 @@ def run(options: argparse.Namespace) -> None:
         _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
         if options.id is not None:
             release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
-        if options.records:
-            atomic_write(options.records, records_text(records), private=True)
-        if options.report:
-            atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
-        write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
-        recording.released()
+        shape = LearnedShape(release, sample.frame, mask)
+        with rescued(shape, recording.released):
+            files = shape_files(options.output, shape, **how)
+            if options.report:
+                told_of = json.dumps(report(release), indent=1) + "\n"
+                files.append(NewFile(options.report, told_of))
+            if options.records:
+                files.append(NewFile(options.records, records_text(records), private=True))
+            drawn = ""
+            if options.picture:
+                assert isinstance(sample, Examples)
+                drawn, pictures = _draw(options, sample, shape)
+                files += pictures
+            write_files(files, before=recording.released)
     if words := recording.words:
         tell_curator(f"geodp: {words}", quiet=options.quiet)
     parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
@@ -184,9 +202,8 @@ def run(options: argparse.Namespace) -> None:
         told += place_note(options.output, sample.frame)
     if options.table or options.id is not None:
         told.append(_told_of_persons(options))
-    if options.picture:
-        assert isinstance(sample, Examples)
-        told.append(_draw(options, sample, release, mask))
+    if drawn:
+        told.append(drawn)
     if options.records:
         told.append(f"{options.records}: private, do not publish")
     if not options.quiet:
@@ -298,18 +315,17 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
 
 
 def _draw(
-    options: argparse.Namespace, examples: Examples, release: Release, mask: Mask | None
-) -> str:
-    """Write the picture; what to say about it."""
+    options: argparse.Namespace, examples: Examples, learned: LearnedShape
+) -> tuple[str, list[NewFile]]:
+    """What to say about the picture, and its file, if there can be one."""
     from geodp_app.commands.evaluate import compare
-    from geodp_app.commands.running import write_picture
+    from geodp_app.commands.running import picture_bytes
     from geodp_app.files.reports import release_figures, support_caption
     from geodp_app.runs.figures import Picture
     from learners.releases import support_shape
 
-    error, shape = "–", release.shape()  # of no examples
-    if mask is not None:
-        shape = mask.clip(shape, examples.frame)
+    release, mask = learned.release, learned.mask
+    error, shape = "–", learned.layers()["learned"]  # of no examples
     if len(examples.labels):
         predicted = release.predict(examples.points)
         if mask is not None:
@@ -327,10 +343,11 @@ def _draw(
         caption=support_caption(release),
     )
     try:
-        write_picture(options.picture, picture, private=True)
+        drawn = picture_bytes(options.picture, picture)
     except PictureError as problem:
-        return f"No picture: {problem}"
-    return f"{options.picture}: private, do not publish"
+        return f"No picture: {problem}", []
+    file = NewFile(options.picture, drawn, private=True)
+    return f"{options.picture}: private, do not publish", [file]
 
 
 def warn_of_one_class(name: str, counts: tuple[int, int], *, quiet: bool) -> None:

@@ -31,10 +31,11 @@ from assets import icon_path
 from geodp_app.commands import arguments, compare, evaluate, learn, predict
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
+from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.runs.comparison import DEFAULT
 from geodp_app.version import __version__
-from geometry.files import atomic_write
+from geometry.files import NewFile
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
 from learners.registry import offered
@@ -63,8 +64,8 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Gather, pack, write."""
-    arguments.check_outputs([(options.output, "a zip")], [])
-    atomic_write(options.output, plugin_zip())
+    arguments.check_outputs([(options.output, "a zip")], [], overwrite=options.overwrite)
+    write_files([NewFile(options.output, plugin_zip())])
     if not options.quiet:
         sys.stderr.write(
             f"{options.output}: in QGIS choose Plugins, Manage and Install Plugins, Install from "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from itertools import count
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,8 @@ from geodp_app.commands import arguments, points
 from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
 from geodp_app.files.points import read_points
-from geodp_app.files.points_out import write_points
+from geodp_app.files.points_out import points_files
+from geodp_app.files.writing import write_files
 from geometry.polygons import contains_points
 
 _DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
@@ -25,8 +26,9 @@ These points need no labels.
 
 The output has the columns of POINTS and a column `predicted`; if the shape was learned with
 --support, also `supported`: whether there were enough reports there to say anything.  It is CSV,
-GeoJSON or a GIS format, by its ending.  A released shape may be used in any way, so its predictions
-cost no epsilon; the points themselves are as private as they were."""
+GeoJSON or a GIS format, by its ending; in the format of POINTS all else stays as it was.  A
+released shape may be used in any way, so its predictions cost no epsilon; the points themselves are
+as private as they were."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -36,7 +38,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
     points.add_points_options(parser, "grid size of the points (default: the learned shape's)")
     arguments.add_within(parser, "label 0 whatever lies outside of")
-    arguments.add_output(parser, "points to write: .csv, .geojson, .gpkg, .fgb or .shp")
+    arguments.add_output(parser, "points to write: .csv, .geojson, .gpkg, .fgb, .shp or .parquet")
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -46,8 +48,17 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.learned_file import read_learned
     from learners.releases import support_shape
 
+    streamed = options.points == Path("-") and not options.points.exists()
+    if streamed or options.points.is_fifo() or options.points.is_char_device():
+        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:  # it is read twice
+            held = Path(folder) / "standard-input"
+            with open(0 if streamed else options.points, "rb", closefd=not streamed) as stream:
+                held.write_bytes(stream.read())
+            options.points = held
+            run(options)
+        return
     inputs = [options.learned, options.points, *([options.within] if options.within else [])]
-    arguments.check_outputs([(options.output, "points")], inputs)
+    arguments.check_outputs([(options.output, "points")], inputs, overwrite=options.overwrite)
     mask = read_mask(options.within) if options.within else None
     learned = read_learned(options.learned)
     told = points.told_of(options, learned.frame, labelled=False)
@@ -63,17 +74,15 @@ def run(options: argparse.Namespace) -> None:
     if supported is not None:
         there = contains_points(supported, learned.in_own_frame(examples))
         added["supported"] = there.astype(np.int64)
-    assert read.file is not None
-    file = read.file
-    kept = range(len(predicted)) if read.rows is None else read.rows.tolist()
-    wanted = iter([*kept, -1])
-    chosen, rows = next(wanted), []
-    for row, (cells, _, _) in zip(count(), file.rows, strict=False):
-        if row == chosen:
-            rows.append([*cells, *[""] * (len(file.columns) - len(cells))])
-            chosen = next(wanted)
-    assert read.places is not None  # of points without labels
-    write_points(options.output, file.columns, rows, added, read.places, examples.frame)
+    files = points_files(
+        options.output,
+        options.points,
+        read,
+        added,
+        layer=options.layer,
+        overwrite=options.overwrite,
+    )
+    write_files(files)
     if not options.quiet:
         inside = int(predicted.sum())
         sys.stderr.write(

@@ -9,6 +9,8 @@ from pathlib import Path
 from geodp_app.commands import arguments
 from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
+from geodp_app.files.writing import write_files
+from geometry.files import NewFile
 
 _DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
 
@@ -30,8 +32,8 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read a learned shape and write its picture."""
     inputs = [options.learned, *([options.within] if options.within else [])]
-    arguments.check_outputs([(options.output, "PNG or SVG")], inputs)
-    from geodp_app.commands.running import write_picture
+    arguments.check_outputs([(options.output, "PNG or SVG")], inputs, overwrite=options.overwrite)
+    from geodp_app.commands.running import picture_bytes
     from geodp_app.document.examples import DEFAULT_GRID, Frame
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.reports import release_figures, support_caption
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     )
     if shape.is_empty and release is None:
         raise InputError(f"{options.learned}: no polygons in it")
-    write_picture(options.output, picture)
+    write_files([NewFile(options.output, picture_bytes(options.output, picture))])
     if not options.quiet:
         said = "" if release is None else f": {privacy_statement(release.privacy)}"
         sys.stderr.write(f"{options.output}{said}\n")

@@ -15,7 +15,6 @@ from geodp_app.errors import InputError
 from geodp_app.progress import ProgressBar, telling_of_compiling
 from geodp_app.runs.figures import Picture
 from geodp_app.tables.counts import TableCounts
-from geometry.files import atomic_write
 from learners.accounting import PrivacySpent
 from learners.declaration import Learner
 from learners.records import StepRecord
@@ -97,16 +96,13 @@ def fit_learner(
     return model, records
 
 
-def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bool = False) -> None:
-    """Draw a picture as PNG or, by the name's ending, SVG, whole or not at all; a private one for
-    its owner alone, mode 0600.
+def picture_bytes(path: str | os.PathLike[str], picture: Picture) -> bytes:
+    """A picture as PNG or, by the name's ending, SVG.
 
     Raises
     ------
     PictureError
         If Qt cannot start; the message says what to install.
-    OSError
-        If the file cannot be written.
     """
     from geodp_app.views.offscreen import start_qt
 
@@ -114,5 +110,6 @@ def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bo
     from geodp_app.views.plane.picture import render_png, render_svg
 
     render = render_svg if os.fspath(path).lower().endswith(".svg") else render_png
-    atomic_write(path, render(picture), private=private)
+    drawn: bytes = render(picture)
     del application  # it had to live until here
+    return drawn

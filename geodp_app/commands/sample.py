@@ -11,7 +11,8 @@ from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.document.sampling import DISTRIBUTIONS, draw_examples, open_generator, place_target
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
-from geometry.files import atomic_write
+from geodp_app.files.writing import write_files
+from geometry.files import NewFile
 from geometry.geojson import read_geojson
 
 _DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
@@ -58,7 +59,9 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read the target, draw, write the CSV."""
     target = read_geojson(options.target)
-    arguments.check_outputs([(options.output, "CSV")], [options.target])
+    arguments.check_outputs(
+        [(options.output, "CSV")], [options.target], overwrite=options.overwrite
+    )
     shape, frame = place_target(target, options.grid, arguments.settled_bounds(options))
     if shape.is_empty:
         raise InputError(f"{options.target}: the shape vanishes on a grid of size {options.grid}")
@@ -70,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         noise=options.noise,
         rng=open_generator(options.seed),
     )
-    atomic_write(options.output, format_examples(examples))
+    write_files([NewFile(options.output, format_examples(examples))])
     if not options.quiet:
         inside = int(examples.labels.sum())
         print(

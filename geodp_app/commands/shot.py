@@ -66,7 +66,10 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--view", choices=("curator", "release"), default="curator", help="who looks at it"
     )
     parser.add_argument(
-        "--learned", type=Path, metavar="FILE", help="also write the learned shape as GeoJSON"
+        "--learned",
+        type=arguments.output,
+        metavar="FILE",
+        help="also write the learned shape as GeoJSON",
     )
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
@@ -76,7 +79,9 @@ def run(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
     inputs = [each for each in (options.file, options.within) if each is not None]
     arguments.check_outputs(
-        [(options.output, "PNG, GIF or WebP"), (options.learned, "GeoJSON")], inputs
+        [(options.output, "PNG, GIF or WebP"), (options.learned, "GeoJSON")],
+        inputs,
+        overwrite=options.overwrite,
     )
     options.animated = animation.kind_of(options.output)
     _check_animation(options)

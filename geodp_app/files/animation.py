@@ -2,7 +2,7 @@
 
 All pictures of a GIF share one palette, chosen from their colours, and nothing is dithered: text
 stays sharp, and what does not change is not stored again.  A WebP keeps every colour.  Nothing but
-pictures and their times goes into the file.
+pictures, how long each is shown, and the program's name goes into the file.
 
 This is the only module that imports Pillow (extra ``animation``), and it does so when it is needed.
 """
@@ -27,8 +27,14 @@ Kind = Literal["GIF", "WebP"]
 
 #: How each is written; more effort takes a few per cent off a WebP and several times as long.
 _OPTIONS: dict[Kind, dict[str, Any]] = {
-    "GIF": {"optimize": True},
-    "WebP": {"lossless": True, "quality": 50, "method": 4, "minimize_size": True},
+    "GIF": {"optimize": True, "comment": b"geodp"},
+    "WebP": {
+        "lossless": True,
+        "quality": 50,
+        "method": 4,
+        "minimize_size": True,
+        "xmp": b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><!-- geodp --></x:xmpmeta>',
+    },
 }
 
 #: Of a GIF: one entry of 256 is left for what does not change.

@@ -39,6 +39,8 @@ def export_release(
     within : Mask, optional
         Public; the polygons are clipped to it.
 
+    The person was asked whether a file that is there may go; other layers of a GeoPackage stay.
+
     Raises
     ------
     InputError
@@ -47,7 +49,7 @@ def export_release(
     """
     check_ending(path, "a shape")
     with named_failures(path):
-        write_learned(path, release, frame, within=within)
+        write_learned(path, release, frame, within=within, overwrite=True)
 
 
 def export_target(path: str | os.PathLike[str], work: Work) -> None:

@@ -1,110 +1,317 @@
-"""The bytes of a layer that GDAL writes, whole or not at all.
+"""The bytes of a layer as GIS programs read it, whole or not at all, and the same whenever written.
 
 GDAL does not always tell of a write that failed: on a disk that fills it may leave a file without
 its end, and end well.  So it writes into memory, and the bytes go to the disk by
-:mod:`geometry.files`.  A shapefile, which is several files, goes to a folder only; what is found
-there is looked through.
+:mod:`geometry.files`.  A shapefile, which is several files, and a GeoPackage that holds other
+layers go to a folder only; a shapefile that is found there is looked through.
+
+No file holds the time at which it was written: when a run ended is not released.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
 import os
+import re
+import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import shapely
+import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
 from geodp_app.files.layers import missing_library
+from geometry.crs import LONLAT, reproject, settled_crs, written_crs
+from geometry.files import interrupts_wait
 
-_SHAPEFILE = "ESRI Shapefile"
+#: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
+DRIVERS = {
+    ".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile", ".parquet": "Parquet",
+    ".geojson": "GeoJSON", ".json": "GeoJSON",
+}  # fmt: skip
+
+#: What formats that would say when they were written say instead.
+_NO_TIME, _NO_DAY = "1970-01-01T00:00:00.000Z", "1970-01-01"
+#: Name of a shapefile in its folder: GDAL may take a person's for an address or an archive.
+_MADE = "made"
 #: Bytes of the head of .shp and .shx.
 _HEAD = 100
+
+_MARK = re.compile(r"[^\w\s]")
+
+#: What to do about a file that is kept.
+OR_ELSE = "choose another name, or give --overwrite (in Python overwrite=True)"
+
+#: Metadata of a layer that geodp wrote, as GDAL has it.
+OWN = "geodp"
 
 
 def layer_files(
     path: Path,
-    driver: str,
-    shapes: NDArray[Any],
-    fields: Sequence[tuple[str, NDArray[Any]]],
+    table: Any,
+    geometry: str,
     kind: str,
-    crs: str,
-    metadata: Mapping[str, str] | None = None,
+    crs: str | None,
+    *,
+    member: str | None = None,
+    fid: str | None = None,
+    overwrite: bool = False,
 ) -> dict[Path, bytes]:
     """What a layer's files are to hold, the file of the path itself last.
 
     Parameters
     ----------
     path : Path
-        Where the layer is to be; its stem is the layer's name.  Nothing is written there.
-    driver : str
-        GDAL's name of the format.
-    shapes : ndarray of object, shape (n,)
-        Shapely geometries.
-    fields : sequence of (str, ndarray) pairs
-        Names and columns, shape (n,) each; names may be there twice.
+        Where the layer is to be; its stem is the layer's name and its ending says the format.
+        Nothing is written there.
+    table : pyarrow.Table
+        Fields, and one column of geometries as WKB.
+    geometry : str
+        The name of that column.
     kind : str
-        "Point" or "MultiPolygon".
-    crs : str
-    metadata : mapping, optional
-        Of the layer, where the format has such.
+        "Point", "MultiPolygon", ..., "Unknown".
+    crs : str or None
+        None writes none.
+    member : str, optional
+        JSON that goes into the layer's metadata, where the format has such.
+    fid : str, optional
+        The column that numbers the features, where the format has such.
+    overwrite : bool
+        Whether a layer of this name that geodp has not written may go.  Other layers of a
+        GeoPackage stay.
 
     Raises
     ------
     InputError
-        If pyogrio is missing, the format does not hold this, or there is no room for a shapefile
-        in the folder for temporary files.
+        If a library is missing, the format does not hold this, a layer is there that is to be kept,
+        or there is no room for a shapefile in the folder for temporary files.
     """
+    driver = DRIVERS[path.suffix.lower()]
+    crs = None if crs is None else written_crs(crs)
+    if driver == "Parquet":
+        return {path: _parquet_bytes(path, table, geometry, kind, crs, member)}
+    if driver == "GeoJSON":
+        return {path: _geojson_bytes(table, geometry, crs)}
     try:
         import pyogrio
-        from pyogrio.errors import DataSourceError, FeatureError, FieldError, GeometryError
     except ImportError as error:
         raise InputError(missing_library(path.name, "pyogrio", error)) from None
+    options: dict[str, Any] = {"encoding": "UTF-8"}
+    # GDAL, as most formats, does not tell capitals from small letters here
+    renamed = dict(zip(table.column_names, distinct(table.column_names), strict=True))
+    table, geometry = table.rename_columns(list(renamed.values())), renamed[geometry]
+    if driver == "FlatGeobuf":
+        options["SPATIAL_INDEX"] = "NO"  # it would put features in another order
+    elif driver == "GPKG":
+        options["GEOMETRY_NAME"] = geometry
+        others = [name for name in table.column_names if name != fid]
+        options["FID"] = fid or distinct([*others, "fid"])[-1]
+        if member is not None:
+            options["layer_metadata"] = {OWN: member}
+    elif driver == "ESRI Shapefile":
+        options["DBF_DATE_LAST_UPDATE"] = _NO_DAY
 
-    def write(to: io.BytesIO | str) -> None:
-        with warnings.catch_warnings(action="ignore"):  # a name or a text that is cut
-            pyogrio.raw.write(
-                to,
-                layer=path.stem,
-                geometry=np.array(shapely.to_wkb(shapes), dtype=object),
-                field_data=[column for _, column in fields],
-                fields=np.array([name for name, _ in fields], dtype=object),
-                driver=driver,
-                geometry_type=kind,
-                crs=crs,
-                encoding="UTF-8",
-                **({"layer_metadata": dict(metadata)} if metadata else {}),
-            )
+    def write(to: io.BytesIO | str, layer: str) -> None:
+        with warnings.catch_warnings(action="ignore"), _no_time():  # a name or a text that is cut
+            pyogrio.write_arrow(
+                table, to, layer=layer, driver=driver, geometry_name=geometry,
+                geometry_type=kind, crs=crs, **options,
+            )  # fmt: skip
 
     try:
-        if driver == _SHAPEFILE:
-            return _shapefile(path, write, shapes)
+        if driver == "ESRI Shapefile":
+            shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
+            return _shapefile(path, write, shapes, placed=crs is not None)
+        # a GeoPackage has no layer whose name begins with a mark
+        layer = f"_{path.stem}" if driver == "GPKG" and _MARK.match(path.stem) else path.stem
+        if driver == "GPKG" and _others(path, layer, overwrite=overwrite):
+            return {path: _among_others(path, layer, write)}
         memory = io.BytesIO()
-        write(memory)
+        write(memory, layer)
         return {path: memory.getvalue()}
-    except (DataSourceError, FeatureError, FieldError, GeometryError, RuntimeError) as error:
+    except RuntimeError as error:  # as all of pyogrio's errors are
         told = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be written: {told}") from None
 
 
-def _shapefile(path: Path, write: Callable[[str], None], shapes: NDArray[Any]) -> dict[Path, bytes]:
-    """The parts of a shapefile, by way of a folder."""
-    from pyogrio.errors import DataSourceError, FeatureError
+def gdal_path(path: str | os.PathLike[str]) -> str:
+    """A path that GDAL takes for nothing but a path: no address, connection or part of an archive.
 
-    why = ""
-    with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-        made = os.path.join(folder, f"{path.stem}.shp")
+    Examples
+    --------
+    >>> gdal_path("/data/PG:a.gpkg"), gdal_path("/data/a!b.gpkg")
+    ('/data/PG:a.gpkg', '/vsisubfile/0,/data/a!b.gpkg')
+    """
+    name = os.path.abspath(path)
+    return f"/vsisubfile/0,{name}" if "!" in name else name
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names; one that an earlier one equals but for capitals gets underscores.
+
+    Examples
+    --------
+    >>> distinct(["name", "NAME", "fid", "fid"])
+    ['name', 'NAME_', 'fid', 'fid_']
+    """
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        while name.lower() in taken:
+            name += "_"
+        found.append(name)
+        taken.add(name.lower())
+    return found
+
+
+@contextlib.contextmanager
+def _no_time() -> Iterator[None]:
+    """GDAL takes it to be another day, always the same."""
+    import pyogrio
+
+    before = pyogrio.get_gdal_config_option("OGR_CURRENT_DATE")
+    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _NO_TIME})
+    try:
+        yield
+    finally:
+        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": before})
+
+
+def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
+    """Whether a GeoPackage is there that holds more than the layer that is to be written.
+
+    Raises
+    ------
+    InputError
+        If it is open in another program, or its layer of this name is not one of geodp.
+    """
+    import pyogrio
+
+    name = os.path.abspath(path)  # never taken for an address
+    if not os.path.isfile(name) or not os.path.getsize(name):
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(name, timeout=1)) as database:
+            if database.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+                # what is in the log beside it goes into the file, or the new one is damaged by it
+                database.execute("PRAGMA journal_mode=DELETE").fetchone()
+            tables = {row[0] for row in database.execute("SELECT table_name FROM gpkg_contents")}
+            styles = "SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'"
+            styled = bool(database.execute(styles).fetchone()[0])
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise InputError(
+                f"{path}: is open in another program: close it there, or write to another file"
+            ) from None
+        tables, styled = None, False
+    except sqlite3.DatabaseError:
+        tables, styled = None, False
+    if tables is None:  # not a GeoPackage
+        if overwrite:
+            return False
+        raise InputError(f"{path}: is there already, and no GeoPackage: {OR_ELSE}")
+    if layer in tables and not overwrite:
+        with contextlib.suppress(RuntimeError), warnings.catch_warnings(action="ignore"):
+            info = pyogrio.read_info(gdal_path(path), layer=layer)
+            if OWN in (info.get("layer_metadata") or {}) or "predicted" in info["fields"]:
+                return styled or tables != {layer}
+        raise InputError(f"{path}: has a layer {layer} that geodp has not written: {OR_ELSE}")
+    return styled or tables != {layer}
+
+
+def _among_others(path: Path, layer: str, write: Callable[[str, str], None]) -> bytes:
+    """A GeoPackage with its layers and a new one, or one instead of the old of its name."""
+    with _folder() as folder:
+        made = os.path.join(folder, f"{_MADE}.gpkg")
+        with (
+            contextlib.closing(sqlite3.connect(os.path.abspath(path))) as old,
+            contextlib.closing(sqlite3.connect(made)) as new,
+        ):
+            old.backup(new)
+        write(made, layer)
+        return Path(made).read_bytes()
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """A folder that is gone in the end, also if Ctrl+C is pressed while it goes."""
+    with interrupts_wait(), tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+        yield folder
+
+
+def _parquet_bytes(
+    path: Path, table: Any, geometry: str, kind: str, crs: str | None, member: str | None
+) -> bytes:
+    """GeoParquet."""
+    from geodp_app.files.layers import parquet_module
+
+    parquet = parquet_module(path.name)
+    column: dict[str, Any] = {
+        "encoding": "WKB", "geometry_types": [] if kind == "Unknown" else [kind], "crs": None,
+    }  # fmt: skip
+    if crs is not None:
         try:
-            write(made)
+            from pyproj import CRS
+        except ImportError as error:
+            raise InputError(missing_library(path.name, "pyproj", error)) from None
+        column["crs"] = CRS.from_user_input(crs).to_json_dict()
+    geo = {"version": "1.1.0", "primary_column": geometry, "columns": {geometry: column}}
+    metadata = {"geo": json.dumps(geo), **({} if member is None else {OWN: member})}
+    buffer = io.BytesIO()
+    parquet.write_table(table.replace_schema_metadata(metadata), buffer)
+    return buffer.getvalue()
+
+
+def _geojson_bytes(table: Any, geometry: str, crs: str | None) -> bytes:
+    """GeoJSON (RFC 7946): in degrees, and no system is stated."""
+    own = LONLAT if crs is None else settled_crs(crs)
+
+    def degrees(xyz: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack([reproject(xyz[:, :2], own, LONLAT), xyz[:, 2:]])
+
+    shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
+    flat = ~shapely.has_z(shapes)
+    for some, z in ((flat, False), (~flat, True)):
+        shapes[some] = shapely.transform(shapes[some], degrees, include_z=z)
+    features = [
+        {
+            "type": "Feature",
+            "properties": properties,
+            "geometry": None if shape is None else shapely.geometry.mapping(shape),
+        }
+        for properties, shape in zip(
+            table.drop_columns([geometry]).to_pylist(), shapes.tolist(), strict=True
+        )
+    ]
+    collection = {"type": "FeatureCollection", "features": features}
+    return (json.dumps(collection, ensure_ascii=False, default=_as_json) + "\n").encode()
+
+
+def _as_json(value: Any) -> str:
+    """Dates and times as ISO says them, bytes as hexadecimal digits."""
+    return value.hex() if isinstance(value, bytes) else str(value.isoformat())
+
+
+def _shapefile(
+    path: Path, write: Callable[[str, str], None], shapes: NDArray[Any], *, placed: bool
+) -> dict[Path, bytes]:
+    """The parts of a shapefile, by way of a folder."""
+    why = ""
+    with _folder() as folder:
+        made = os.path.join(folder, f"{_MADE}.shp")
+        try:
+            write(made, _MADE)
             parts = {each.suffix: each.read_bytes() for each in Path(folder).iterdir()}
-            whole = is_whole(parts, len(shapes)) and _same_places(made, shapes)
-        except (DataSourceError, FeatureError) as error:
+            whole = is_whole(parts, len(shapes), placed=placed) and _same_places(made, shapes)
+        except RuntimeError as error:
             whole, why = False, f" ({' '.join(str(error).split())})"
     if not whole:
         raise InputError(
@@ -115,8 +322,10 @@ def _shapefile(path: Path, write: Callable[[str], None], shapes: NDArray[Any]) -
     return {path.with_suffix(ending): parts[ending] for ending in sorted(parts)} | {path: main}
 
 
-def is_whole(parts: Mapping[str, bytes], n: int) -> bool:
+def is_whole(parts: Mapping[str, bytes], n: int, *, placed: bool = True) -> bool:
     """Whether nothing is missing of a shapefile of n features, by the lengths that it tells.
+
+    One that is `placed` says in which coordinate reference system.
 
     A hole in the records of fields is seen too: spaces fill them up, never zeros.
     """
@@ -130,7 +339,7 @@ def is_whole(parts: Mapping[str, bytes], n: int) -> bool:
         and len(dbf) >= head + record * n
         and b"\0" not in dbf[head:]
         and parts.get(".cpg") == b"UTF-8"
-        and parts.get(".prj", b"").rstrip().endswith(b"]")
+        and (not placed or parts.get(".prj", b"").rstrip().endswith(b"]"))
     )
 
 

@@ -8,8 +8,10 @@ it is released, is a second feature, of the layer "support", which is not clippe
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,17 +22,19 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.document.mask import Mask
 from geodp_app.errors import InputError
-from geodp_app.files.learned_layers import is_layer, read_layers, write_layers
+from geodp_app.files.learned_layers import is_layer, layer_of_shapes, read_layers
 from geodp_app.files.strict import one_line
-from geometry.files import atomic_write
+from geodp_app.files.writing import check_kept, lost_and_kept, write_files
+from geometry.files import NewFile
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_rings import GeoJSONError, checked_grid_size, short
 from geometry.geojson_write import geojson_text, unit_box_map
 from geometry.grid import Bounds, BoundsError, GridMap
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.polygons import contains_points
 from learners.accounting import privacy_statement
 from learners.codec import release_from_dict
-from learners.releases import Release
+from learners.releases import CoverRelease, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,28 +142,50 @@ def write_learned(
     *,
     raw_grid: bool = False,
     within: Mask | None = None,
+    overwrite: bool = False,
 ) -> None:
-    """Write a release by the name's ending, whole or not at all: GeoJSON, or a layer for GIS
-    programs (:mod:`geodp_app.files.learned_layers`), with a style for QGIS beside it.
-
-    Parameters and errors as in :func:`learned_text`, and
+    """Write a release, whole or not at all, as :func:`shape_files`.
 
     Raises
     ------
     InputError
-        If grid units are asked for in another format than GeoJSON, or a library is missing.
+        As there.
+    OSError
+        If it cannot be written; a file that was there is then unchanged.
     """
-    write_shape(path, LearnedShape(release, frame, within), raw_grid=raw_grid)
+    shape = LearnedShape(release, frame, within)
+    write_files(shape_files(path, shape, raw_grid=raw_grid, overwrite=overwrite))
 
 
-def write_shape(
-    path: str | os.PathLike[str], shape: LearnedShape, *, raw_grid: bool = False
-) -> None:
-    """Write a learned shape; as :func:`write_learned`."""
+def shape_files(
+    path: str | os.PathLike[str],
+    shape: LearnedShape,
+    *,
+    raw_grid: bool = False,
+    overwrite: bool = False,
+) -> list[NewFile]:
+    """A learned shape by the name's ending: GeoJSON, or a layer for GIS programs
+    (:mod:`geodp_app.files.learned_layers`), with a style for QGIS beside it.
+
+    Parameters
+    ----------
+    path : path-like
+    shape : LearnedShape
+    raw_grid : bool
+        As in :func:`learned_text`.
+    overwrite : bool
+        Whether what is there may go though geodp has not written it.
+
+    Raises
+    ------
+    InputError
+        If grid units are asked for in another format than GeoJSON, a library is missing, the
+        mask cannot be placed on the grid, or something is there that is to be kept.
+    """
+    check_kept(path, overwrite=overwrite)
     release, frame = shape.release, shape.frame
     if not is_layer(path):
-        atomic_write(path, geojson_text(shape.to_geojson(raw_grid=raw_grid)))
-        return
+        return [NewFile(path, geojson_text(shape.to_geojson(raw_grid=raw_grid)))]
     if raw_grid:
         raise InputError(f"{os.fspath(path)}: grid units are for GeoJSON: leave --raw-grid out")
     place = unit_box_map(frame.d) if frame.bounds is None else GridMap(frame.d, frame.bounds)
@@ -177,7 +203,43 @@ def write_shape(
     if Path(path).suffix.lower() == ".shp":  # its texts have room for 80 letters
         private = privacy is not None and privacy.private
         about["statement"] = "differentially private" if private else "not private"
-    write_layers(path, shape.layers(), place, {**stated, **shape.member()}, about)
+    member = {**stated, **shape.member()}
+    return layer_of_shapes(path, shape.layers(), place, member, about, overwrite=overwrite)
+
+
+def whole_square(frame: Frame, within: Mask | None = None) -> LearnedShape:
+    """A shape that holds every point and was learned from nothing: to try what a run would write.
+
+    What cannot be placed, clipped or written of the square of a frame is so found before a draw.
+    """
+    lattice = HalfplaneLattice(frame.d)
+    edge = frame.d << lattice.bits
+    piece = (Halfplane(lattice, Sheet.STEEP_LEFT, edge, edge),)
+    release = CoverRelease("none", lattice, (), None, "conjunction", (piece,), (0,))
+    return LearnedShape(release, frame, within)
+
+
+@contextlib.contextmanager
+def rescued(shape: LearnedShape, released: Callable[[], None]) -> Iterator[None]:
+    """What is learned is not lost if it cannot be written: then it is kept elsewhere, and told.
+
+    Parameters
+    ----------
+    shape : LearnedShape
+    released : callable
+        Called before anything of the run can be read by anybody.
+
+    Raises
+    ------
+    InputError
+        If anything fails meanwhile: where the release is.
+    """
+    try:
+        yield
+    except Exception as error:
+        released()
+        # grid units can always be written; the exact hypothesis is in either
+        raise lost_and_kept(error, geojson_text(shape.to_geojson(raw_grid=True))) from error
 
 
 def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:

@@ -7,36 +7,31 @@ GeoJSON file in their metadata, and with it the exact hypothesis; the others hol
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
-from geodp_app.files.gdal_layers import layer_files
+from geodp_app.files.gdal_layers import OWN, gdal_path, layer_files
 from geodp_app.files.layers import missing_library, reading
 from geometry.crs import LONLAT, CrsError, settled_crs
-from geometry.files import atomic_write_all
+from geometry.files import NewFile
 from geometry.geojson_write import placed_shape
 from geometry.globe import within_180
 from geometry.grid import GridMap
 from geometry.polygons import orient_valid
 
-#: Formats by the ending of a name.
-SHAPE_FORMATS = {
-    ".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile", ".parquet": "Parquet"
-}  # fmt: skip
+#: Endings of names of layers.
+SHAPE_FORMATS = (".gpkg", ".fgb", ".shp", ".parquet")
 
 #: Name of the member ``geodp`` in the metadata of a file.
-_MEMBER = "geodp"
+_MEMBER = OWN
 
 #: A shapefile's texts are at most so long.
 _LONGEST = 254
@@ -47,14 +42,18 @@ def is_layer(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in SHAPE_FORMATS
 
 
-def write_layers(
+def layer_of_shapes(
     path: str | os.PathLike[str],
     shapes: Mapping[str, BaseGeometry],
     place: GridMap,
     member: Mapping[str, Any],
     about: Mapping[str, str | float],
-) -> None:
-    """Write shapes as features of one layer, each with the name of its layer.
+    *,
+    overwrite: bool = False,
+) -> list[NewFile]:
+    """The files of a layer whose features are shapes, each with the name of its layer.
+
+    A style for QGIS is among them where none is there: one that somebody made stays.
 
     Parameters
     ----------
@@ -66,72 +65,47 @@ def write_layers(
         What is published of the run, JSON values only.
     about : mapping
         Fields that every feature has.
+    overwrite : bool
+        As in :func:`geodp_app.files.gdal_layers.layer_files`.
 
     Raises
     ------
     InputError
         If a library is missing, or the file cannot be written in this format.
-    OSError
-        If it cannot be written; files that were there are then unchanged.
     """
     path = Path(path)
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise InputError(missing_library(path.name, "pyarrow", error)) from None
+    geometry = "geometry" if path.suffix.lower() == ".parquet" else "geom"  # as is usual there
     placed = {
         name: placed_shape(shape, place.d, place, degrees=False) for name, shape in shapes.items()
     }
     placed = {name: shape for name, shape in placed.items() if not shape.is_empty}
-    columns: dict[str, list[Any]] = {
-        "layer": list(placed),
-        **{name: [value] * len(placed) for name, value in about.items()},
-    }
-    many = np.array([_many(each) for each in placed.values()], dtype=object)
-    crs, text = place.bounds.crs, json.dumps(dict(member))
-    driver = SHAPE_FORMATS[path.suffix.lower()]
-    if driver == "Parquet":
-        files = {path: _parquet_bytes(path, columns, many, crs, text)}
-    else:
-        fields = [(name, _field(values)) for name, values in columns.items()]
-        metadata = {_MEMBER: text} if driver == "GPKG" else None
-        files = layer_files(path, driver, many, fields, "MultiPolygon", crs, metadata)
-    atomic_write_all([(path.with_suffix(".qml"), style()), *files.items()])
+    table = pyarrow.table({
+        "layer": pyarrow.array(list(placed), pyarrow.string()),
+        **{name: _field(value, len(placed), pyarrow) for name, value in about.items()},
+        geometry: pyarrow.array(
+            [shapely.to_wkb(_many(shape)) for shape in placed.values()], pyarrow.binary()
+        ),
+    })  # fmt: skip
+    files = layer_files(
+        path, table, geometry, "MultiPolygon", place.bounds.crs,
+        member=json.dumps(dict(member)), overwrite=overwrite,
+    )  # fmt: skip
+    look = path.with_suffix(".qml")
+    styled = [] if os.path.lexists(look) else [NewFile(look, style())]
+    return [*styled, *(NewFile(each, data) for each, data in files.items())]
 
 
-def _field(values: list[Any]) -> NDArray[Any]:
-    if all(isinstance(value, float) for value in values):
-        return np.array(values, dtype=np.float64)
-    return np.array([str(value)[:_LONGEST] for value in values], dtype=object)
+def _field(value: str | float, n: int, pyarrow: Any) -> Any:
+    kind = pyarrow.float64() if isinstance(value, float) else pyarrow.string()
+    return pyarrow.array([value if isinstance(value, float) else value[:_LONGEST]] * n, kind)
 
 
 def _many(shape: BaseGeometry) -> BaseGeometry:
     return shapely.MultiPolygon([shape]) if shape.geom_type == "Polygon" else shape
-
-
-def _parquet_bytes(
-    path: Path, about: Mapping[str, list[Any]], shapes: NDArray[Any], crs: str, member: str
-) -> bytes:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-        from pyproj import CRS
-    except ImportError as error:
-        raise InputError(missing_library(str(path.name), "pyarrow", error)) from None
-    columns = {**about, "geometry": shapely.to_wkb(shapes).tolist()}
-    geometry = {
-        "encoding": "WKB",
-        "geometry_types": ["MultiPolygon"],
-        "crs": CRS.from_user_input(crs).to_json_dict(),
-    }
-    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": geometry}}
-    schema = pyarrow.schema(
-        [
-            (name, pyarrow.binary() if name == "geometry" else
-             pyarrow.float64() if values and isinstance(values[0], float) else pyarrow.string())
-            for name, values in columns.items()
-        ],
-        metadata={"geo": json.dumps(geo), _MEMBER: member},
-    )  # fmt: skip
-    buffer = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
-    return buffer.getvalue()
 
 
 def read_layers(
@@ -181,13 +155,35 @@ def _gdal(name: str) -> _Read:
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
+    path = gdal_path(name)
     with reading(name):
-        info = pyogrio.read_info(name)
-        meta, _, wkb, fields = pyogrio.raw.read(name, force_2d=True)
+        infos = [pyogrio.read_info(path, layer=layer) for layer, _ in pyogrio.list_layers(path)]
+    info = _only(name, infos)
+    with reading(name):
+        meta, _, wkb, fields = pyogrio.raw.read(path, layer=info["layer_name"], force_2d=True)
     names = list(meta["fields"])
     layers = fields[names.index("layer")].tolist() if "layer" in names else [None] * len(wkb)
     text = (info.get("layer_metadata") or {}).get(_MEMBER)
     return list(wkb), layers, meta["crs"], _member(name, text)
+
+
+def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
+    """The layer that is meant: the only one, the only one of geodp, or the one called as the file.
+
+    Raises
+    ------
+    InputError
+        If several may be.
+    """
+    for chosen in (
+        infos,
+        [info for info in infos if _MEMBER in (info.get("layer_metadata") or {})],
+        [info for info in infos if info["layer_name"] == Path(name).stem],
+    ):
+        if len(chosen) == 1:
+            return chosen[0]
+    layers = ", ".join(str(info["layer_name"]) for info in infos) or "none"
+    raise InputError(f"{name}: has several layers ({layers}): copy the one that is meant")
 
 
 def _parquet(name: str) -> _Read:
@@ -195,7 +191,7 @@ def _parquet(name: str) -> _Read:
 
     parquet = parquet_module(name)
     with reading(name):
-        table = parquet.read_table(name)
+        table = parquet.read_table(os.path.abspath(name))
     column, crs, _ = geo_member(name, table.schema)
     if column is None:
         raise InputError(f"{name}: has no places; GeoParquet says which column holds them")

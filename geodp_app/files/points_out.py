@@ -1,79 +1,358 @@
-"""Points with their columns and new ones, as CSV or a layer for GIS programs."""
+"""Points of a file with new columns beside their own, in the same format or another.
+
+All that is theirs stays as it is: the text of a CSV file, the members of GeoJSON, and of a layer or
+a Parquet file fields with their types, geometries, the reference system and the order.  Another
+format keeps what it can hold.  A new column gives way where a name is taken.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.files.gdal_layers import layer_files
-from geodp_app.files.writing import POINT_FORMATS
-from geometry.crs import LONLAT, reproject
-from geometry.files import atomic_write, atomic_write_all
+from geodp_app.errors import InputError
+from geodp_app.files.csv_table import read_head
+from geodp_app.files.gdal_layers import DRIVERS, gdal_path, layer_files
+from geodp_app.files.import_file import is_map_file, open_import
+from geodp_app.files.layers import (
+    LAYER_ENDINGS,
+    PARQUET,
+    geo_member,
+    missing_library,
+    parquet_module,
+    reading,
+)
+from geodp_app.files.points import PointsRead
+from geodp_app.files.writing import check_kept
+from geometry.crs import LONLAT, is_degrees, settled_crs
+from geometry.files import NewFile
+from geometry.geojson import features, load_object
 from geometry.geojson_write import unit_box_map
 
+_BOM = b"\xef\xbb\xbf"
+_DELIMITERS = ",;\t|"
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)([.,]\d+)?([eE][+-]?\d+)?")
 
-def write_points(
+#: New columns by name, shape (n,) each.
+Added = Mapping[str, NDArray[np.int64]]
+
+
+def points_files(
     path: str | os.PathLike[str],
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    added: Mapping[str, NDArray[np.int64]],
-    places: NDArray[np.float64],
-    frame: Frame,
-) -> None:
-    """Write rows with new columns after their own, for their owner alone.
+    source: Path,
+    read: PointsRead,
+    added: Added,
+    *,
+    layer: str | None = None,
+    overwrite: bool = False,
+) -> list[NewFile]:
+    """Rows of a file with new columns, as files for their owner alone.
 
     Parameters
     ----------
     path : path-like
         Its ending says the format: CSV without one.
-    columns : sequence of str
-        Names of the rows' cells.
-    rows : sequence of sequences of str
-        n rows.
+    source : Path
+        Where the rows were read from.
+    read : PointsRead
+        n rows, without labels: which of them, and where they lie.
     added : mapping
-        New columns by name, shape (n,) each; a name that is taken gets an underscore.
-    places : ndarray of float, shape (n, 2)
-        Where the rows' points lie, in the system of the frame's bounds, else in grid units.
-    frame : Frame
+        New columns by name; a name that is taken gets an underscore.
+    layer : str, optional
+        Of a file with several.
+    overwrite : bool
+        Whether what is there may go though geodp has not written it.
 
     Raises
     ------
     InputError
-        If a library is missing, or the file cannot be written in this format.
+        If a library is missing, the points cannot be written in this format, or something is there
+        that is to be kept.
     OSError
-        If it cannot be written.
+        If the source cannot be read any more.
     """
-    path = Path(path)
-    taken = {name.lower() for name in columns}
-    named = {}
-    for name, values in added.items():
-        while name.lower() in taken:
-            name += "_"
-        named[name] = values
-    if path.suffix.lower() not in POINT_FORMATS:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*columns, *named])
-        for i, row in enumerate(rows):
-            writer.writerow([*row, *(int(values[i]) for values in named.values())])
-        atomic_write(path, text.getvalue(), private=True)
-        return
-    driver = POINT_FORMATS[path.suffix.lower()]
-    # without bounds a grid goes to 0..1 degrees, as learned shapes do
-    place = frame.bounds
-    own = unit_box_map(frame.d).to_own(places) if place is None else place.rolled(places)
-    crs = LONLAT if frame.bounds is None else frame.bounds.crs
-    if driver == "GeoJSON":
-        own, crs = reproject(own, crs, LONLAT), LONLAT
-    cells = [np.array(each, dtype=object) for each in zip(*rows, strict=True)]
-    fields = [*zip(columns, cells, strict=True), *named.items()]
-    files = layer_files(path, driver, shapely.points(own), fields, "Point", crs)
-    atomic_write_all(files.items(), private=True)
+    check_kept(path, overwrite=overwrite)
+    path, kind = Path(path), _kind(source)
+    driver = DRIVERS.get(path.suffix.lower())
+    n = len(read.examples.labels)
+    kept = np.arange(n) if read.rows is None else read.rows
+    if driver is None:
+        made = _csv if kind == "csv" else _csv_of_cells
+        return [NewFile(path, made(source, layer, kept, added), private=True)]
+    if driver == "GeoJSON" and kind == "map":
+        return [NewFile(path, _map(source, kept, added), private=True)]
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise InputError(missing_library(path.name, "pyarrow", error)) from None
+    if driver == "Parquet" and kind == "parquet":
+        return [NewFile(path, _parquet(source, kept, added, pyarrow), private=True)]
+    if kind in ("layer", "map"):
+        found = _layer(source, layer, pyarrow)
+    elif kind == "parquet":
+        found = _of_parquet(source, pyarrow)
+    else:
+        found = _of_csv(source, pyarrow)
+    table, geometry, shape, crs, fid = found
+    table = table.take(kept)
+    if geometry is None or read.examples.frame.bounds is None:
+        # without bounds a grid goes to 0..1 degrees, as learned shapes do
+        if geometry is not None:
+            table = table.drop_columns([geometry])
+        own, crs = _places(read, read.examples.frame)
+        geometry, shape = _free("geometry", table.column_names), "Point"
+        column = pyarrow.array(shapely.to_wkb(shapely.points(own)), pyarrow.binary())
+        table = table.append_column(geometry, column)
+    table = _with(table, added, pyarrow)
+    files = layer_files(path, table, geometry, shape, crs, fid=fid, overwrite=overwrite)
+    return [NewFile(each, data, private=True) for each, data in files.items()]
+
+
+def _kind(source: Path) -> Literal["csv", "map", "layer", "parquet"]:
+    """What kind of file it is, by its first bytes and its ending."""
+    if source.is_dir():
+        return "layer"
+    with open(source, "rb") as file:
+        start = file.read(20)
+    if start.startswith(PARQUET):
+        return "parquet"
+    if source.suffix.lower() in LAYER_ENDINGS or start.startswith((b"SQLite format 3", b"fgb")):
+        return "layer"
+    return "map" if is_map_file(source) else "csv"
+
+
+#: Fields and geometries, the name of the column of these, their kind and system, and the name of
+#: the column that numbers them.
+_Found = tuple[Any, str | None, str, str | None, str | None]
+
+
+def _places(read: PointsRead, frame: Frame) -> tuple[NDArray[np.float64], str]:
+    """Where the rows lie, and in which system."""
+    assert read.places is not None  # of points without labels
+    if frame.bounds is None:
+        return unit_box_map(frame.d).to_own(read.places), LONLAT
+    return frame.bounds.rolled(read.places), frame.bounds.crs
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """The name, with underscores until it is nobody's, capital letters or not."""
+    lower = {each.lower() for each in taken}
+    while name.lower() in lower:
+        name += "_"
+    return name
+
+
+def _named(added: Added, taken: Sequence[str]) -> Added:
+    return {_free(name, taken): values for name, values in added.items()}
+
+
+def _with(table: Any, added: Added, pyarrow: Any) -> Any:
+    """A table with the new columns."""
+    for name, values in _named(added, table.column_names).items():
+        table = table.append_column(name, pyarrow.array(values, pyarrow.int32()))
+    return table
+
+
+# CSV
+
+
+def _csv(source: Path, layer: str | None, kept: NDArray[np.int64], added: Added) -> bytes:
+    """The same text with more cells: delimiter, quotes, line ends, marks and comments stay."""
+    name, data = os.fspath(source), source.read_bytes()
+    text = data.decode("utf-8-sig")
+    lines = _LINES.findall(text)
+    head = read_head(name, "".join(map(_plain, lines)), _DELIMITERS)
+    named = _named(added, head.names)
+    cells = [head.delimiter.join(("", *map(str, row))) for row in zip(*named.values(), strict=True)]
+    first = head.lines - 1
+    parts = [*lines[:first], _longer(lines[first], head.delimiter.join(("", *named)))]
+    wanted = dict(zip(kept.tolist(), cells, strict=True))
+    for i, record in enumerate(_records(lines[head.lines :], head.delimiter)):
+        if i in wanted:
+            parts.append(_longer(record, wanted[i]))
+    return (_BOM if data.startswith(_BOM) else b"") + "".join(parts).encode()
+
+
+def _plain(line: str) -> str:
+    return line.rstrip("\r\n") + "\n"
+
+
+def _longer(record: str, cells: str) -> str:
+    """A record with more cells before its end."""
+    bare = record.rstrip("\r\n")
+    return bare + cells + record[len(bare) :]
+
+
+def _records(lines: Sequence[str], delimiter: str) -> Iterator[str]:
+    """The text of each row, which may be several lines; empty lines are none."""
+    reader, start = csv.reader(map(_plain, lines), delimiter=delimiter), 0
+    for row in reader:
+        end = reader.line_num
+        if row:
+            yield "".join(lines[start:end])
+        start = end
+
+
+def _csv_of_cells(source: Path, layer: str | None, kept: NDArray[np.int64], added: Added) -> bytes:
+    """Features or rows as text; places come first, under names that say what they are."""
+    file = open_import(source, layer)
+    columns = list(file.columns)
+    if file.placed:
+        degrees = file.crs is None or is_degrees(settled_crs(file.crs))
+        ours = columns[:2] if degrees else ["x", "y"]
+        columns[:2] = [_free(name, columns[2:]) for name in ours]
+    named = _named(added, columns)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, *named])
+    cells = zip(*(values.tolist() for values in named.values()), strict=True)
+    wanted = dict(zip(kept.tolist(), cells, strict=True))
+    for i, (row, _, _) in zip(count(), file.rows, strict=False):
+        if i in wanted:
+            writer.writerow([*row, *wanted[i]])
+    return text.getvalue().encode()
+
+
+def _of_csv(source: Path, pyarrow: Any) -> _Found:
+    """The cells of a CSV file; a column is of numbers if each cell is one, written plainly."""
+    lines = _LINES.findall(source.read_bytes().decode("utf-8-sig"))
+    head = read_head(os.fspath(source), "".join(map(_plain, lines)), _DELIMITERS)
+    rows = [row for row in csv.reader(map(_plain, lines[head.lines :]), delimiter=head.delimiter)
+            if row]  # fmt: skip
+    names: list[str] = []
+    for i, each in enumerate(head.names, 1):
+        names.append(_free(each or f"column {i}", [n for n in names if n == each]))
+    columns = [
+        _typed([row[i] if i < len(row) else "" for row in rows], head.delimiter != ",", pyarrow)
+        for i in range(len(names))
+    ]
+    return pyarrow.table(columns, names=names), None, "Point", None, None
+
+
+def _typed(cells: list[str], comma: bool, pyarrow: Any) -> Any:
+    """A column of numbers, or of text: what has leading zeros or a plus is no number."""
+    some = [cell.strip() for cell in cells if cell.strip()]
+    if some and all(map(_WHOLE.fullmatch, some)):
+        return pyarrow.array([int(c) if c.strip() else None for c in cells], pyarrow.int64())
+    if some and all(_NUMBER.fullmatch(c) and (comma or "," not in c) for c in some):
+        numbers = [float(c.replace(",", ".")) if c.strip() else None for c in cells]
+        return pyarrow.array(numbers, pyarrow.float64())
+    return pyarrow.array(cells, pyarrow.string())
+
+
+# GeoJSON
+
+
+def _map(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
+    """The same document with more properties."""
+    document, _ = load_object(source)
+    listed = document["features"] if document.get("type") == "FeatureCollection" else [document]
+    if document.get("type") not in ("FeatureCollection", "Feature"):
+        listed = [{"type": "Feature", "properties": {}, "geometry": document}]
+    taken = dict.fromkeys(name for _, _, own in features(document) for name in own)
+    named = _named(added, list(taken))
+    chosen = []
+    for i, row in enumerate(kept.tolist()):
+        new = {name: int(values[i]) for name, values in named.items()}
+        feature = listed[row]
+        chosen.append(feature | {"properties": (feature.get("properties") or {}) | new})
+    if document.get("type") != "FeatureCollection":
+        return (json.dumps(chosen[0], ensure_ascii=False) + "\n").encode()
+    return (json.dumps(document | {"features": chosen}, ensure_ascii=False) + "\n").encode()
+
+
+# layers and Parquet
+
+
+def _layer(source: Path, layer: str | None, pyarrow: Any) -> _Found:
+    """A layer, by GDAL."""
+    try:
+        import pyogrio
+    except ImportError as error:
+        raise InputError(missing_library(source.name, "pyogrio", error)) from None
+    path = gdal_path(source)
+    with reading(os.fspath(source)):
+        if layer is None:
+            kinds = [(str(name), kind) for name, kind in pyogrio.list_layers(path)]
+            layer = next(
+                name for name, kind in kinds
+                if kind and any(word in kind for word in ("Point", "Unknown", "Collection"))
+            )  # fmt: skip
+        info = pyogrio.read_info(path, layer=layer)
+        meta, table = pyogrio.read_arrow(
+            path, layer=layer, return_fids=True, datetime_as_string=True
+        )
+        held = meta["geometry_name"] or "wkb_geometry"
+        for name, kind in zip(meta["fields"], meta["ogr_types"], strict=True):
+            if kind == "OFTDateTime":
+                place = table.column_names.index(name)
+                times = _times(table[name].to_pylist(), pyarrow)
+                table = table.set_column(place, name, times)
+    wkb = pyarrow.array(table[held].to_pylist(), pyarrow.binary())
+    table = table.drop_columns([held])
+    geometry = meta["geometry_name"] or _free("geom", table.column_names)
+    table = table.append_column(geometry, wkb)
+    # the numbers come first, under the name that the file has for them, if it keeps any
+    fid = info["fid_column"] or None
+    if fid is None:
+        table = table.remove_column(0)
+    return table, geometry, meta["geometry_type"] or "Unknown", meta["crs"], fid
+
+
+def _times(texts: list[str | None], pyarrow: Any) -> Any:
+    """Times as GDAL says them, in their time zone if they have one in common."""
+    try:
+        found = [None if text is None else datetime.fromisoformat(text) for text in texts]
+    except ValueError:
+        return pyarrow.array(texts, pyarrow.string())
+    zones = {each.utcoffset() for each in found if each is not None}
+    zone: str | None = "UTC"
+    if zones <= {None}:
+        zone = None
+    elif len(zones) == 1 and (shift := zones.pop()):
+        minutes = shift // timedelta(minutes=1)
+        zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+    return pyarrow.array(found, pyarrow.timestamp("ms", zone))
+
+
+def _of_parquet(source: Path, pyarrow: Any) -> _Found:
+    """A Parquet file, with its places if it says where they are."""
+    name = os.fspath(source)
+    with reading(name):
+        table = parquet_module(name).read_table(os.path.abspath(source))
+    geometry, crs, encoding = geo_member(name, table.schema)
+    table = table.replace_schema_metadata(None)
+    if geometry is not None and encoding != "WKB":
+        table, geometry = table.drop_columns([geometry]), None  # made anew of the places read
+    return table, geometry, "Unknown", crs, None
+
+
+def _parquet(source: Path, kept: NDArray[np.int64], added: Added, pyarrow: Any) -> bytes:
+    """The same file with more columns, squeezed as it was."""
+    name = os.fspath(source)
+    parquet = parquet_module(name)
+    with reading(name):
+        file = parquet.ParquetFile(os.path.abspath(source))
+        table, groups = file.read(), file.metadata.num_row_groups
+        squeezed = file.metadata.row_group(0).column(0).compression if groups else "SNAPPY"
+    table = _with(table if len(kept) == len(table) else table.take(kept), added, pyarrow)
+    buffer = io.BytesIO()
+    parquet.write_table(
+        table, buffer, compression="NONE" if squeezed == "UNCOMPRESSED" else squeezed
+    )
+    return buffer.getvalue()

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from geodp_app.errors import InputError
-from geodp_app.files.learned_layers import SHAPE_FORMATS
-from geometry.files import atomic_write
+from geodp_app.files.gdal_layers import DRIVERS, OR_ELSE
+from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
 
 #: What a file may hold.
 Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
                 "PNG or SVG", "PNG, GIF or WebP", "a zip"]  # fmt: skip
 
-#: Formats of points beside CSV, by the ending of a name.
-POINT_FORMATS = {
-    ".geojson": "GeoJSON", ".json": "GeoJSON", ".gpkg": "GPKG", ".fgb": "FlatGeobuf",
-    ".shp": "ESRI Shapefile",
-}  # fmt: skip
-
 _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "GeoJSON": (".geojson", ".json"),
-    "a shape": (".geojson", ".json", *SHAPE_FORMATS),
+    "a shape": tuple(DRIVERS),
     "JSON": (".json",),
     "JSON lines": (".jsonl", ".ndjson"),
     "CSV": (".csv",),
-    "points": (".csv", *POINT_FORMATS),
+    "points": (".csv", *DRIVERS),
     "PNG": (".png",),
     "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),
@@ -38,6 +34,23 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "a zip": (".zip",),
 }
 _OTHER_FILES = (".kml", ".zip", ".geodp")
+
+
+#: What has been written since :func:`forget_written`, for whoever interrupts a command.
+_written: list[str] = []
+
+#: What is in files of geodp: its name, the column of `geodp predict`, the fields of a layer.
+_MARKS = re.compile(rb"geodp|predicted|differentially private|[Nn]ot private")
+_LOOKED_AT = 2**20
+
+#: Endings of what programs keep beside a file to find things in it, by the file's own: false once
+#: that is another.
+_BESIDE = {
+    ".shp": (".qix", ".sbn", ".sbx", ".fbn", ".fbx", ".ain", ".aih", ".ixs", ".mxs", ".idm",
+             ".ind", ".qpj", ".cpg", ".shx", ".dbf", ".prj"),
+    ".gpkg": (".gpkg-wal", ".gpkg-shm", ".gpkg-journal"),
+}  # fmt: skip
+_OF_GDAL = ".aux.xml"
 
 
 def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:
@@ -110,6 +123,130 @@ def named_failures(path: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(told) from None
 
 
+def write_files(files: Iterable[NewFile], *, before: Callable[[], None] = lambda: None) -> None:
+    """Write all files of a command, none before all are whole, and take away what would be false.
+
+    What other programs keep beside a file to find things in it (indexes, a log of changes) goes;
+    styles and notes that somebody made stay.
+
+    Parameters
+    ----------
+    files : iterable of NewFile
+    before : callable
+        Called when nothing can fail but the taking of names; what it raises ends it there.
+
+    Raises
+    ------
+    OSError
+        As :func:`geometry.files.atomic_write_all`.
+    """
+    files = list(files)
+    atomic_write_all(files, stale=_stale(files), before=before, written=_written)
+
+
+def forget_written() -> None:
+    """A command begins: it has written nothing."""
+    _written.clear()
+
+
+def note_written(path: str | os.PathLike[str]) -> None:
+    """Something has its name that :func:`write_files` has not given it."""
+    _written.append(os.fspath(path))
+
+
+def cancelled_text() -> str:
+    """What to say of a command that was interrupted."""
+    if not _written:
+        return "cancelled; nothing was written"
+    return f"cancelled when it had written {', '.join(_written)}"
+
+
+def _stale(files: Iterable[NewFile]) -> list[Path]:
+    """What lies beside files and speaks of those that were there before."""
+    new = {os.path.realpath(file.path) for file in files}
+    found = []
+    for real in map(Path, new):
+        endings = [*_BESIDE.get(real.suffix.lower(), ()), real.suffix.lower() + _OF_GDAL]
+        names = {f"{real.stem}{ending}".lower() for ending in endings}
+        with contextlib.suppress(OSError):
+            there = [each for each in real.parent.iterdir() if each.name.startswith(real.stem)]
+            found += [each for each in there if each.name.lower() in names]
+    return [each for each in found if os.fspath(each) not in new]
+
+
+def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Refuse to write over what geodp has not written: somebody's only copy may be there.
+
+    Parameters
+    ----------
+    path : path-like
+    overwrite : bool
+        Whether that is meant.  Other layers of a GeoPackage stay in any case.
+
+    Raises
+    ------
+    InputError
+        If something else is there.
+    """
+    path = Path(path)
+    if overwrite or os.fspath(path) == STDOUT or (path.exists() and not path.is_file()):
+        return
+    if path.suffix.lower() == ".gpkg" and _is_sqlite(path):
+        return  # layers are looked at one by one, by what writes them
+    parts = [path]
+    if path.suffix.lower() == ".shp":
+        parts = [path.with_suffix(ending) for ending in (".dbf", ".shp", ".shx", ".prj")]
+    there = [part for part in parts if part.is_file() and part.stat().st_size]
+    # of a shapefile the table alone can tell
+    if there and not _is_ours(there[0]):
+        raise InputError(f"{there[0]}: is there already, and geodp has not written it: {OR_ELSE}")
+
+
+def _is_sqlite(path: Path) -> bool:
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+    return False
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is one of geodp, by its beginning and its end."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+            some = held[:_LOOKED_AT] + held[-_LOOKED_AT:]
+    except (OSError, ValueError):  # what cannot be read is not known to be ours
+        return False
+    return _MARKS.search(some) is not None
+
+
+def lost_and_kept(error: Exception, text: str) -> InputError:
+    """What to say when a release cannot be written after all: where it is kept instead.
+
+    Its epsilon is spent, so it goes to a new file among the temporary ones, or to standard output.
+
+    Parameters
+    ----------
+    error : Exception
+        Why it could not be written.
+    text : str
+        The release as GeoJSON.
+    """
+    if isinstance(error, OSError):
+        why = f"{error.filename or 'the files'}: cannot be written: {error.strerror or error}"
+        why += advice(error)
+    else:
+        why = " ".join(str(error).split()) or type(error).__name__
+    try:
+        handle, name = tempfile.mkstemp(prefix="geodp-", suffix=".geojson")
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        with contextlib.suppress(NameError, OSError):
+            os.unlink(name)
+        print(text, end="", flush=True)
+        return InputError(f"{why}; what was learned is on standard output instead")
+    return InputError(f"{why}; what was learned is kept in {name}")
+
+
 def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
     """Write a file whole or not at all; a private one for its owner alone, mode 0600.
 
@@ -120,4 +257,17 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: boo
         that was there is then unchanged.
     """
     with named_failures(path):
-        atomic_write(path, data, private=private)
+        write_files([NewFile(path, data, private)])
+
+
+def try_files(files: Iterable[NewFile]) -> None:
+    """Whether files like these can be written; nothing is left of them.
+
+    Raises
+    ------
+    InputError
+        If not.
+    """
+    for file in files:
+        with named_failures(file.path):
+            try_write([file])

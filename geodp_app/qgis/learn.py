@@ -110,7 +110,8 @@ class Learn(GeodpAlgorithm):
             if report:
                 arguments.append(f"--report={report}")
             write_points(points, source, fields, feedback)
-            self.call([*arguments, "--progress", f"--output={output}"], feedback, points, source)
+            self.call([*arguments, "--progress", f"--output={output}", "--overwrite"],
+                      feedback, points, source)  # fmt: skip
         return {"OUTPUT": output, **({"REPORT": report} if report else {})}
 
 

@@ -28,8 +28,8 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, count_mistakes
 from geodp_app.errors import InputError
-from geodp_app.files.learned_file import learned_text
-from geodp_app.files.writing import check_folder_ending, check_home
+from geodp_app.files.learned_file import learned_text, whole_square
+from geodp_app.files.writing import check_folder_ending, check_home, note_written
 from geometry.files import atomic_write
 from learners.declaration import Learner
 from learners.privacy_filter import added_up
@@ -250,6 +250,8 @@ def compare(
         if watch is not None:
             watch(Progress(contender.name, number, len(contenders)))
         _try_out(contender)
+    # a frame that cannot be placed is found before anything is drawn
+    whole_square(examples.frame).to_geojson()
     before(plans_of(contenders, examples.frame.d))
     return _rows(examples, test, contenders, watch)
 
@@ -380,8 +382,10 @@ def check_folder(folder: Path) -> None:
         If it is a file or is named like one, is not empty, or its own folder is missing or cannot
         be written to.
     """
-    if folder.exists() and not folder.is_dir():
+    if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a new folder")
+    if folder == Path("-"):
+        raise InputError("the shapes go to a folder, and standard output is none: name a folder")
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not empty; name a new folder")
     check_folder_ending(folder)
@@ -417,6 +421,7 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
         if target.is_dir():
             target.rmdir()  # it is empty; not all systems replace an empty folder
         os.replace(temporary, target)
+        note_written(folder)
     except BaseException:  # KeyboardInterrupt too: nothing half-written may stay
         shutil.rmtree(temporary, ignore_errors=True)
         raise

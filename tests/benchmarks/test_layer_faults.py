@@ -33,6 +33,15 @@ def test_a_layer_that_does_not_fit_is_refused(
     assert outcome.refused == outcome.cases == 4
 
 
+def test_an_interrupt_at_any_call_leaves_all_or_nothing(
+    faults: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "ENDINGS", {"learn": (".gpkg",)})
+    (outcome,) = faults.interrupted(faults.Bench(tmp_path, points=50), 1)
+    assert outcome.faults == []
+    assert 5 < outcome.refused < outcome.cases - 1  # before the first name, and after
+
+
 @pytest.mark.parametrize(
     ("code", "told", "found", "fault"),
     [

@@ -55,6 +55,7 @@ def render_png(picture: Picture) -> bytes:
     """
     image = QImage(WIDTH, HEIGHT, QImage.Format.Format_RGB32)
     image.fill(_PAPER)
+    image.setText("Software", "geodp")  # by which it is known for ours
     painter = QPainter(image)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     try:
@@ -77,6 +78,7 @@ def render_svg(picture: Picture) -> bytes:
     generator.setSize(QSize(WIDTH, HEIGHT))
     generator.setViewBox(QRect(0, 0, WIDTH, HEIGHT))
     generator.setTitle(picture.title)
+    generator.setDescription("Drawn by geodp")
     painter = QPainter(generator)
     try:
         painter.fillRect(QRect(0, 0, WIDTH, HEIGHT), _PAPER)

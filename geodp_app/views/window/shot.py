@@ -7,6 +7,7 @@ it is there, and how long it is shown does not depend on how long that took.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import sys
 import tempfile
@@ -23,10 +24,11 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
 )
 
+from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.errors import InputError
 from geodp_app.files.animation import Frame, animation_bytes
-from geodp_app.files.exporting import export_release
-from geodp_app.files.learned_file import place_note
+from geodp_app.files.learned_file import place_note, rescued, shape_files
+from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import COMPILING, ProgressBar
 from geodp_app.views.run.window_runs import SPEEDS
@@ -34,7 +36,7 @@ from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.views.window.window_pictures import png_bytes
-from geometry.files import atomic_write
+from geometry.files import NewFile
 from learners.releases import Release
 
 #: Seconds that an animation shows the window before the first step, and at rest in the end.
@@ -91,12 +93,15 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
                 window.set_release_view(options.view == "release")
                 data = shooting.picture()
             real = options.file is not None and options.view != "release"
-            atomic_write(options.output, data, private=real)
+            files = [NewFile(options.output, data, private=real)]
+            shape = None
             if release is not None:
                 work = window.document.work
-                frame = work.frame
-                export_release(options.learned, release, frame, work.within)
-                told += place_note(options.learned, frame, hint=False)
+                shape = LearnedShape(release, work.frame, work.within)
+                files += shape_files(options.learned, shape, overwrite=options.overwrite)
+                told += place_note(options.learned, work.frame, hint=False)
+            with contextlib.nullcontext() if shape is None else rescued(shape, lambda: None):
+                write_files(files)
         finally:
             window.abandon()
             window.hide()  # who goes on in this process has none of it

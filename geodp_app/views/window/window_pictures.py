@@ -46,6 +46,7 @@ def png_bytes(widget: QWidget, scale: int, *, hurried: bool = False) -> bytes:
     """
     image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
+    image.setText("Software", "geodp")  # by which it is known for ours
     painter = QPainter(image)
     widget.render(painter, QPoint())
     painter.end()

@@ -182,12 +182,12 @@ def test_bad_values_are_refused_in_one_line(points, tmp_path, capsys, options, w
 def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch) -> None:
     drawn = []
     monkeypatch.setattr(
-        "geodp_app.commands.running.write_picture",
-        lambda path, picture, private: drawn.append(picture),
+        "geodp_app.commands.running.picture_bytes",
+        lambda path, picture: drawn.append(picture) or b"drawn",
     )
     out, picture = tmp_path / "h.geojson", tmp_path / "h.png"
     assert learn(points, out, "--support", 0.1, "--picture", picture, "--quiet") == 0
-    assert learn(points, out, "--picture", picture, "--quiet") == 0
+    assert learn(points, out, "--picture", picture, "--quiet", "--overwrite") == 0
     with_support, without = drawn
     assert with_support.supported.area == pytest.approx(65 * 128, rel=0.2)
     said = "Hatched: too few reports to say anything (released with ε\xa0=\xa00.1)"

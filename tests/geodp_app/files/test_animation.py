@@ -72,7 +72,9 @@ def test_nothing_but_pictures_and_times_is_in_the_file(kind: Kind) -> None:
     assert b"somebody" not in data
     assert not image.getexif()
     known = {"version", "background", "loop", "duration", "timestamp", "extension", "transparency"}
-    assert set(image.info) <= known
+    assert set(image.info) <= {*known, "comment", "xmp"}
+    assert image.info.get("comment", b"geodp") == b"geodp"
+    assert image.info.get("xmp", b"<!-- geodp -->").count(b"geodp") == 1
 
 
 def gradients() -> NDArray[np.uint8]:

@@ -1,0 +1,533 @@
+"""What commands write: whole, together, tried before anything is drawn, the same whenever it is
+written, and never in the place of what somebody else made."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+import geodp
+from geodp_app.cli import main
+from geodp_app.document.examples import Frame
+from geodp_app.files import gdal_layers
+from geodp_app.files.exporting import export_release
+from geodp_app.files.learned_file import read_learned, write_learned
+from geometry.grid import Bounds
+
+pyogrio = pytest.importorskip("pyogrio")
+geopandas = pytest.importorskip("geopandas")
+
+SHAPES = (".geojson", ".gpkg", ".fgb", ".shp", ".parquet")
+POINTS = (".csv", *SHAPES)
+BOX = ["--bounds", "13,42,20,47", "--grid", "64"]
+
+Files = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with labelled points and a shape that was learned from them."""
+    folder = tmp_path_factory.mktemp("given")
+    places = np.random.default_rng(0).uniform([13, 42], [20, 47], (300, 2))
+    rows = "".join(f"{x:.5f},{y:.5f},{int(x < 16)}\n" for x, y in places)
+    (folder / "points.csv").write_text(f"lon,lat,label\n{rows}")
+    assert main([*learn(folder, folder / "learned.geojson")]) == 0
+    return folder
+
+
+def learn(folder: Path, output: Path, *more: object) -> list[str]:
+    options = [*BOX, "--seed", "1", "--epsilon", "2", "--quiet", "-o", output, *more]
+    return ["learn", str(folder / "points.csv"), *map(str, options)]
+
+
+def predict(folder: Path, points: Path, output: Path, *more: object) -> list[str]:
+    options = ["--quiet", "-o", output, *more]
+    return ["predict", str(folder / "learned.geojson"), str(points), *map(str, options)]
+
+
+def held(folder: Path) -> Files:
+    return {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+
+
+def run(*arguments: object, shell: str = "") -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, with redirections as a shell has them."""
+    words = " ".join([f"'{sys.executable}' -m geodp_app", *(f"'{each}'" for each in arguments)])
+    return subprocess.run(
+        ["sh", "-c", f"{words} {shell}"], capture_output=True, text=True, check=False
+    )
+
+
+def entered(ledger: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """How the runs of a ledger ended."""
+    capsys.readouterr()
+    assert main(["ledger", str(ledger), "--json"]) == 0
+    return [each["end"] for each in json.loads(capsys.readouterr().out)["runs"]]
+
+
+# -- the same whenever -------------------------------------------------------------------------
+
+
+def writers(given: Path) -> dict[str, Callable[[Path], None]]:
+    """Everything that may be published, or says how points are labelled, by verb and ending."""
+    learned = read_learned(given / "learned.geojson")
+    assert learned.release is not None
+    assert learned.frame is not None
+    release, frame, shape = learned.release, learned.frame, geodp.load(given / "learned.geojson")
+
+    def command(*words: str) -> Callable[[Path], None]:
+        def write(path: Path) -> None:
+            assert main([*words, "-o", str(path), "--quiet"]) == 0
+
+        return write
+
+    points = str(given / "points.csv")
+    return {
+        **{f"learn{e}": lambda path: _ok(learn(given, path, "--report", f"{path}.json"))
+           for e in SHAPES},
+        **{f"export{e}": lambda path: export_release(path, release, frame) for e in SHAPES},
+        **{f"save{e}": lambda path: geodp.save(shape, path) for e in SHAPES},
+        **{f"predict{e}": command("predict", str(given / "learned.geojson"), points, *BOX[:2])
+           for e in POINTS},
+        **{f"render{e}": command("render", str(given / "learned.geojson"))
+           for e in (".png", ".svg")},
+        "plugin.zip": command("plugin"),
+    }  # fmt: skip
+
+
+def _ok(arguments: list[str]) -> None:
+    assert main(arguments) == 0
+
+
+NAMES = [
+    *(f"{verb}{e}" for verb in ("learn", "export", "save") for e in SHAPES),
+    *(f"predict{e}" for e in POINTS), "render.png", "render.svg", "plugin.zip",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_file_says_when_it_was_written(
+    tmp_path: Path, given: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, path = writers(given)[name], tmp_path / f"a{Path(name).suffix}"
+    write(path)
+    first = held(tmp_path)
+    days = [each for each in _days() if any(each in data for data in first.values())]
+    assert days == []
+    write(path)  # written over what geodp wrote, without being told to
+    assert held(tmp_path) == first
+
+
+def _days() -> list[bytes]:
+    """Today as formats would say it: ISO, and the bytes of a table of dBase."""
+    from datetime import UTC, datetime, timedelta
+
+    now = [datetime.now(UTC) + timedelta(days=days) for days in (-1, 0, 1)]
+    told = [f"{day:%Y-%m-%d}".encode() for day in now]
+    return told + [bytes([3, day.year - 1900, day.month, day.day]) for day in now]
+
+
+# -- together ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", SHAPES)
+@pytest.mark.parametrize(("call", "number"), [("fsync", 1), ("fsync", 3), ("replace", 1),
+                                              ("replace", 2)])  # fmt: skip
+def test_a_run_that_is_interrupted_has_written_all_or_nothing(
+    tmp_path: Path, given: Path, ending: str, call: str, number: int,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    ledger, output = tmp_path / "a.ledger", tmp_path / "out"
+    output.mkdir()
+    assert main(["ledger", str(ledger), "--new"]) == 0
+    also = ["--report", output / "r.json", "--records", output / "s.jsonl", "--ledger", ledger]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    _ok(learn(given, whole / f"a{ending}", *also[:2], *also[2:4]))
+    wanted = {*held(whole), "r.json", "s.jsonl"}
+    for each in output.iterdir():
+        each.unlink()
+    real, calls = getattr(os, call), 0
+
+    def interrupted(*arguments: object, **keys: object) -> object:
+        nonlocal calls
+        about = str(arguments[1] if len(arguments) > 1 else "")
+        if call == "fsync":
+            about = os.readlink(f"/proc/self/fd/{arguments[0]}")
+        if str(output) in about and (call == "replace" or not _is_folder(arguments[0])):
+            calls += 1
+            if calls == number:
+                signal.raise_signal(signal.SIGINT)
+        return real(*arguments, **keys)
+
+    # trials come first: only what follows the entry in the ledger is interrupted
+    from geodp_app.files.recording import Recording
+
+    begin = Recording.begin
+
+    def begun(self: Recording, runs: object) -> None:
+        begin(self, runs)  # type: ignore[arg-type]
+        monkeypatch.setattr(os, call, interrupted)
+
+    monkeypatch.setattr(Recording, "begin", begun)
+    code = main(learn(given, output / f"a{ending}", *also))
+    monkeypatch.undo()
+    assert code == 130
+    told = capsys.readouterr().err
+    there = set(held(output))
+    assert there in (set(), wanted)
+    end = entered(ledger, capsys)[-1]
+    if there:
+        assert end == "released"
+        assert "cancelled when it had written" in told
+        assert all(name in told for name in wanted)
+    else:
+        assert end == "cancelled"
+        assert "cancelled; nothing was written" in told
+
+
+def _is_folder(handle: object) -> bool:
+    import stat
+
+    return stat.S_ISDIR(os.fstat(handle).st_mode)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", SHAPES)
+def test_a_release_that_cannot_be_written_is_kept_elsewhere(
+    tmp_path: Path, given: Path, ending: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from geodp_app.files.recording import Recording
+
+    ledger, output = tmp_path / "a.ledger", tmp_path / "out"
+    output.mkdir()
+    assert main(["ledger", str(ledger), "--new"]) == 0
+    begin = Recording.begin
+
+    def begun(self: Recording, runs: object) -> None:  # the folder goes while the run is made
+        begin(self, runs)  # type: ignore[arg-type]
+        output.rmdir()
+
+    monkeypatch.setattr(Recording, "begin", begun)
+    assert main(learn(given, output / f"a{ending}", "--ledger", ledger)) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "what was learned is kept in " in told
+    kept = Path(told.rpartition(" kept in ")[2])
+    same = geodp.load(given / "learned.geojson")
+    assert geodp.load(kept).release == same.release
+    assert entered(ledger, capsys) == ["released"]
+    kept.unlink()
+
+
+# -- tried before ------------------------------------------------------------------------------
+
+BEFORE = {
+    "grid units in another format": ["-o", "x.gpkg", "--raw-grid"],
+    "a loop of links": ["-o", "loop"],
+    "a report to a device that is full": ["-o", "x.geojson", "--report", "/dev/full"],
+    "an output to a device that is full": ["-o", "/dev/full"],
+    "a name that is the format's own": ["-o", "gpkg_water.gpkg"],
+    "a name that is the data base's own": ["-o", "sqlite_water.gpkg"],
+    "no folder": ["-o", "none/x.geojson"],
+    "a folder": ["-o", "folder.geojson"],
+    "a part of a shapefile is a folder": ["-o", "folder.shp"],
+    "the same file twice": ["-o", "x.geojson", "--report", "x.geojson"],
+    "the same file by a link": ["-o", "x.json", "--report", "link.json"],
+    "standard output twice": ["-o", "-", "--report", "-"],
+    "another's ending": ["-o", "x.png"],
+    "records in a folder that is none": ["-o", "x.geojson", "--records", "none/x.jsonl"],
+    "an input": ["-o", "points.csv"],
+    "a map that geodp has not made": ["-o", "theirs.geojson"],
+    "a table beside": ["-o", "table.shp"],
+    "no GeoPackage": ["-o", "theirs.gpkg"],
+    "a layer that geodp has not made": ["-o", "layers.gpkg"],
+    "a report that geodp has not made": ["-o", "x.geojson", "--report", "theirs.json"],
+}
+
+
+@pytest.mark.parametrize("mistake", BEFORE)
+def test_what_can_be_seen_before_costs_nothing(
+    tmp_path: Path, given: Path, mistake: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "points.csv").write_bytes((given / "points.csv").read_bytes())
+    os.symlink("loop", "loop2")
+    os.symlink("loop2", "loop")
+    os.symlink("x.json", "link.json")
+    for name in ("folder.geojson", "folder.dbf"):
+        os.mkdir(name)
+    for name in ("theirs.geojson", "theirs.json", "theirs.gpkg", "table.dbf"):
+        Path(name).write_bytes(b'{"type": "FeatureCollection", "features": []}')
+    frame = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
+    frame.to_file("layers.gpkg", layer="layers")
+    before = held(tmp_path)
+    assert main(["ledger", "a.ledger", "--new"]) == 0
+    capsys.readouterr()
+    options = [*BOX, "--ledger", "a.ledger", *BEFORE[mistake]]
+    assert main(["learn", "points.csv", *options]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert entered(tmp_path / "a.ledger", capsys) == []
+    after = held(tmp_path)
+    del after["a.ledger"]
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("library", "ending"),
+    [("pyogrio", ".fgb"), ("pyogrio", ".gpkg"), ("pyarrow", ".parquet"), ("pyproj", ".parquet")],
+)
+def test_a_library_that_is_missing_costs_nothing(
+    tmp_path: Path, given: Path, library: str, ending: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    ledger = tmp_path / "a.ledger"
+    assert main(["ledger", str(ledger), "--new"]) == 0
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(learn(given, tmp_path / f"a{ending}", "--ledger", ledger)) == 2
+    assert "pip install 'geodp[geo]'" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert entered(ledger, capsys) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+def test_a_trial_does_not_end_a_pipe(tmp_path: Path, given: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        done = run(*learn(given, pipe))
+        assert done.returncode == 0
+        assert reader.stdout is not None
+        assert reader.stdout.read().startswith(b'{"type": "FeatureCollection"')
+
+
+# -- what is there already ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["learn", "predict"])
+def test_other_layers_of_a_geopackage_stay(tmp_path: Path, given: Path, verb: str) -> None:
+    path = tmp_path / "multi.gpkg"
+    theirs = geopandas.GeoDataFrame(
+        {"fid2": [4, 7], "name": ["a", None]}, geometry=[shapely.Point(1, 2), shapely.Point(3, 4)],
+        crs="EPSG:3035",
+    )  # fmt: skip
+    theirs.to_file(path, layer="roads")
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE layer_styles (id INTEGER)")
+    database.close()
+    points = given / "points.csv"
+    arguments = learn(given, path) if verb == "learn" else predict(given, points, path, *BOX[:2])
+    for _ in range(2):
+        assert main(arguments) == 0
+        assert sorted(name for name, _ in pyogrio.list_layers(path)) == [
+            "layer_styles", "multi", "roads"
+        ]  # fmt: skip
+        found = geopandas.read_file(path, layer="roads")
+        assert found.equals(theirs[["fid2", "name", "geometry"]])
+        assert found.crs == theirs.crs
+    if verb == "learn":
+        assert read_learned(path).release == read_learned(given / "learned.geojson").release
+    database = sqlite3.connect(path)
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    database.close()
+
+
+def test_what_geodp_has_not_written_goes_only_if_told(tmp_path: Path, given: Path) -> None:
+    for name in ("a.geojson", "a.gpkg", "a.fgb", "a.parquet", "a.csv", "a.png"):
+        path = tmp_path / name
+        path.write_bytes(b"somebody's only copy")
+        arguments = learn(given, path)
+        if name == "a.csv":
+            arguments = predict(given, given / "points.csv", path, *BOX[:2])
+        if name == "a.png":
+            arguments = ["render", str(given / "learned.geojson"), "-o", str(path), "--quiet"]
+        assert main(arguments) == 2
+        assert path.read_bytes() == b"somebody's only copy"
+        if path.suffix in SHAPES:
+            with pytest.raises(geodp.InputError, match="overwrite"):
+                geodp.save(geodp.load(given / "learned.geojson"), path)
+        assert main([*arguments, "--overwrite"]) == 0
+        assert path.read_bytes() != b"somebody's only copy"
+        path.write_bytes(b"")  # nothing is lost with an empty file, such as mktemp makes
+        assert main(arguments) == 0
+
+
+def test_a_style_that_somebody_made_stays(tmp_path: Path, given: Path) -> None:
+    for ending in (".qml", ".sld"):
+        (tmp_path / f"a{ending}").write_text("red")
+    for more in ((), ("--overwrite",)):
+        assert main(learn(given, tmp_path / "a.gpkg", *more)) == 0
+        assert main(learn(given, tmp_path / "a.shp", *more)) == 0
+    assert (tmp_path / "a.qml").read_text() == (tmp_path / "a.sld").read_text() == "red"
+
+
+def test_no_index_of_another_shapefile_stays_beside(tmp_path: Path, given: Path) -> None:
+    path = tmp_path / "a.shp"
+    rng = np.random.default_rng(1)
+    corners = rng.uniform([13, 42], [13.1, 42.1], (50, 2))
+    old = geopandas.GeoDataFrame({"predicted": 0}, index=range(50), crs="EPSG:4326",
+                                 geometry=shapely.points(corners))  # fmt: skip
+    old.to_file(path)
+    subprocess.run(["ogrinfo", "-q", "-sql", "CREATE SPATIAL INDEX ON a", path], check=True)
+    for ending in (".sbn", ".sbx", ".qpj", ".ain", ".shp.aux.xml"):
+        (tmp_path / f"a{ending}").write_text("old")
+    (tmp_path / "a.shp.xml").write_text("notes")
+    (tmp_path / "ab.qix").write_text("another's")
+    assert (tmp_path / "a.qix").exists()
+    assert main(predict(given, given / "points.csv", path, *BOX[:2])) == 0
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "a.shp", "a.shx", "a.dbf", "a.prj", "a.cpg", "a.shp.xml", "ab.qix"
+    }  # fmt: skip
+    box = (14.0, 43.0, 19.0, 46.0)
+    everything = geopandas.read_file(path)
+    assert len(geopandas.read_file(path, bbox=box)) == everything.intersects(
+        shapely.box(*box)
+    ).sum()  # fmt: skip
+
+
+@pytest.mark.parametrize("left", ["by a program that ended", "by one that has it open"])
+def test_a_log_beside_a_geopackage_does_not_damage_the_new_one(
+    tmp_path: Path, given: Path, left: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.gpkg"
+    assert main(learn(given, path)) == 0
+    first = sqlite3.connect(path)
+    first.execute("PRAGMA journal_mode=WAL")
+    first.execute("CREATE TABLE more (a)")
+    first.execute("INSERT INTO more VALUES (1)")
+    first.commit()
+    beside = [tmp_path / "a.gpkg-wal", tmp_path / "a.gpkg-shm"]
+    assert all(each.exists() for each in beside)
+    if left == "by a program that ended":
+        kept = [(each, each.read_bytes()) for each in (path, *beside)]
+        first.close()
+        for each, data in kept:
+            each.write_bytes(data)
+    code = main(learn(given, path))
+    if left == "by one that has it open":
+        assert code == 2
+        assert "open in another program" in capsys.readouterr().err
+        first.close()
+        return
+    assert code == 0
+    assert not any(each.exists() for each in beside)
+    database = sqlite3.connect(path)
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    database.close()
+    assert read_learned(path).release == read_learned(given / "learned.geojson").release
+
+
+# -- paths are paths ---------------------------------------------------------------------------
+
+ODD = ("a!b", "zip:x", "http:x", "PG:dbname=x", "file:x", "what?mode=memory", ":memory:", "a#b",
+       "ümläut", "with space", "s3:bucket", "(1)")  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", SHAPES)
+@pytest.mark.parametrize("stem", ODD)
+def test_a_name_is_a_name(
+    tmp_path: Path, given: Path, stem: str, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    learned, name = geodp.load(given / "learned.geojson"), f"{stem}{ending}"
+    for _ in range(2):
+        geodp.save(learned, name)
+        assert Path(name).is_file()
+        assert {each.stem for each in tmp_path.iterdir()} == {stem}
+        found = read_learned(Path(name)).target.geometry
+        assert found.area == pytest.approx(learned.polygons.area, rel=1e-6)
+
+
+# -- standard streams --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_closed_streams_cost_no_run(tmp_path: Path, given: Path, closed: str) -> None:
+    output = tmp_path / "a.geojson"
+    done = run(*learn(given, output)[:-3], "-o", output, shell=closed)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert read_learned(output).release is not None
+
+
+def test_a_reader_of_what_is_said_may_leave(tmp_path: Path, given: Path) -> None:
+    output = tmp_path / "a.geojson"
+    words = [*learn(given, output), "--progress"]
+    words.remove("--quiet")
+    run(*words, shell="2>&1 | head -n 1")
+    assert read_learned(output).release is not None
+
+
+def test_a_closed_output_is_told_where_something_is_printed() -> None:
+    done = run("learners", shell=">&-")
+    assert done.returncode == 2
+    assert done.stderr == "geodp: standard output: cannot be written: Bad file descriptor\n"
+
+
+STREAMED = {
+    "learn": lambda given: learn(given, Path("-")),
+    "predict": lambda given: predict(given, given / "points.csv", Path("-"), *BOX[:2]),
+    "render": lambda given: ["render", str(given / "learned.geojson"), "-o", "-"],
+}
+
+
+@pytest.mark.parametrize("verb", STREAMED)
+def test_a_dash_is_standard_output(tmp_path: Path, given: Path, verb: str) -> None:
+    words = [sys.executable, "-m", "geodp_app", *STREAMED[verb](given)]
+    root = Path(__file__).parents[3]
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    done = subprocess.run(words, capture_output=True, check=True, cwd=tmp_path, env=environment)
+    starts = {"learn": b'{"type": "FeatureCollection"', "predict": b"lon,lat", "render": b"\x89PNG"}
+    assert done.stdout.startswith(starts[verb])
+    assert list(tmp_path.iterdir()) == []
+    with open(tmp_path / "log", "wb") as log:  # appended to, not replaced
+        log.write(b"first\n")
+        log.flush()
+        subprocess.run(words, stdout=log, check=True, cwd=tmp_path, env=environment)
+    assert (tmp_path / "log").read_bytes() == b"first\n" + done.stdout
+
+
+# -- one name for longitude and latitude -------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", [None, "EPSG:4326", "OGC:CRS84"])
+@pytest.mark.parametrize("ending", SHAPES)
+@pytest.mark.filterwarnings("error")
+def test_layers_go_with_other_data(
+    tmp_path: Path, given: Path, ending: str, named: str | None
+) -> None:
+    path = tmp_path / f"a{ending}"
+    arguments = learn(given, path)
+    assert main(arguments if named is None else [*arguments, "--crs", named]) == 0
+    read = geopandas.read_parquet if ending == ".parquet" else geopandas.read_file
+    found = read(path)
+    assert found.crs.to_epsg() == 4326
+    assert found.crs.to_authority() == ("EPSG", "4326")
+    other = geopandas.GeoDataFrame(geometry=[shapely.box(14, 43, 18, 46)], crs="EPSG:4326")
+    assert len(geopandas.overlay(other, found)) == 1
+    own = geodp.load(given / "learned.geojson").to_geodataframe()
+    assert own.crs == found.crs
+    assert len(geopandas.overlay(own, found)) == 1
+
+
+def test_distinct_names() -> None:
+    assert gdal_layers.distinct(["a", "A", "b", "a"]) == ["a", "A_", "b", "a__"]
+
+
+def test_a_frame_without_bounds_is_written_in_every_format(tmp_path: Path, given: Path) -> None:
+    release = read_learned(given / "learned.geojson").release
+    assert release is not None
+    for ending in SHAPES:
+        write_learned(tmp_path / f"a{ending}", release, Frame(64))
+        write_learned(tmp_path / f"b{ending}", release,
+                      Frame(64, Bounds(4e6, 3e6, 4.1e6, 3.1e6, crs="EPSG:3035")))  # fmt: skip
