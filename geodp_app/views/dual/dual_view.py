@@ -131,11 +131,11 @@ class DualView(QWidget):
         try:
             yield
         finally:
-            self._passes -= 1
-            if not self._passes:
+            if self._passes == 1:
                 self.pictures.held = False
                 self.pictures.draw()
-                self._explain()
+            self._passes -= 1
+            self._explain()
 
     def set_lattice(self, lattice: HalfplaneLattice | None, why: str = EMPTY) -> None:
         """Take the class of halfplanes; without one there is nothing to show, and `why` is said."""
