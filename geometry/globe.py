@@ -167,7 +167,9 @@ def _unrolled(
     def off(p: Array, p1: Array, q: Array, q1: Array, at: float) -> Array:
         by = q1 - q
         by[:, 0] -= 360 * np.rint(by[:, 0] / 360)
-        gone = reproject(q + at * by, LONLAT, crs) - (p + at * (p1 - p))
+        # there and back again may be off by more than an edge
+        back = [reproject(each, LONLAT, crs) for each in (q + at * by, there(p + at * (p1 - p)))]
+        gone = back[0] - back[1]
         if turn:
             gone[:, 0] -= turn * np.rint(gone[:, 0] / turn)
         return np.asarray(np.hypot(gone[:, 0], gone[:, 1]))
