@@ -65,7 +65,7 @@ def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFil
     try:
         if len(data) > max_bytes:
             raise GeoJSONError(f"larger than {max_bytes:,} bytes")
-        documents = _objects(data, sequence=name.lower().endswith(SEQUENCES))
+        documents = objects(data, sequence=name.lower().endswith(SEQUENCES))
         geometries: list[Any] = []
         rows: list[Mapping[str, Any]] = []
         properties: dict[str, None] = {}
@@ -91,7 +91,14 @@ def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFil
     return PointsFile(tuple(properties)[:MAX_PROPERTIES], geometries, rows, member, crs)
 
 
-def _objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
+def objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
+    """The objects of a file: one, or one on each line; a sequence may have none.
+
+    Raises
+    ------
+    GeoJSONError
+        If it is not JSON, or holds anything else.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -28,7 +28,7 @@ import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
-from geodp_app.files.layers import missing_library
+from geodp_app.files.layers import missing_library, parquet_module, plain_path, reading
 from geometry.crs import LONLAT, reproject, settled_crs, written_crs
 from geometry.files import interrupts_wait
 
@@ -142,18 +142,6 @@ def layer_files(
         raise InputError(f"{path}: cannot be written: {told}") from None
 
 
-def gdal_path(path: str | os.PathLike[str]) -> str:
-    """A path that GDAL takes for nothing but a path: no address, connection or part of an archive.
-
-    Examples
-    --------
-    >>> gdal_path("/data/PG:a.gpkg"), gdal_path("/data/a!b.gpkg")
-    ('/data/PG:a.gpkg', '/vsisubfile/0,/data/a!b.gpkg')
-    """
-    name = os.path.abspath(path)
-    return f"/vsisubfile/0,{name}" if "!" in name else name
-
-
 def distinct(names: Sequence[str]) -> list[str]:
     """The names; one that an earlier one equals but for capitals gets underscores.
 
@@ -219,8 +207,8 @@ def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
             return False
         raise InputError(f"{path}: is there already, and no GeoPackage: {OR_ELSE}")
     if layer in tables and not overwrite:
-        with contextlib.suppress(RuntimeError), warnings.catch_warnings(action="ignore"):
-            info = pyogrio.read_info(gdal_path(path), layer=layer)
+        with contextlib.suppress(InputError), reading(str(path)), plain_path(str(path)) as own:
+            info = pyogrio.read_info(own, layer=layer)
             if OWN in (info.get("layer_metadata") or {}) or "predicted" in info["fields"]:
                 return styled or tables != {layer}
         raise InputError(f"{path}: has a layer {layer} that geodp has not written: {OR_ELSE}")
@@ -251,8 +239,6 @@ def _parquet_bytes(
     path: Path, table: Any, geometry: str, kind: str, crs: str | None, member: str | None
 ) -> bytes:
     """GeoParquet."""
-    from geodp_app.files.layers import parquet_module
-
     parquet = parquet_module(path.name)
     column: dict[str, Any] = {
         "encoding": "WKB", "geometry_types": [] if kind == "Unknown" else [kind], "crs": None,

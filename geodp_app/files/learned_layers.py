@@ -18,8 +18,8 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
-from geodp_app.files.gdal_layers import OWN, gdal_path, layer_files
-from geodp_app.files.layers import missing_library, reading
+from geodp_app.files.gdal_layers import OWN, layer_files
+from geodp_app.files.layers import missing_library, plain_path, reading
 from geometry.crs import LONLAT, CrsError, settled_crs
 from geometry.files import NewFile
 from geometry.geojson_write import placed_shape
@@ -155,11 +155,9 @@ def _gdal(name: str) -> _Read:
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
-    path = gdal_path(name)
-    with reading(name):
+    with reading(name), plain_path(name) as path:
         infos = [pyogrio.read_info(path, layer=layer) for layer, _ in pyogrio.list_layers(path)]
-    info = _only(name, infos)
-    with reading(name):
+        info = _only(name, infos)
         meta, _, wkb, fields = pyogrio.raw.read(path, layer=info["layer_name"], force_2d=True)
     names = list(meta["fields"])
     layers = fields[names.index("layer")].tolist() if "layer" in names else [None] * len(wkb)

@@ -7,6 +7,7 @@ format keeps what it can hold.  A new column gives way where a name is taken.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import read_head
-from geodp_app.files.gdal_layers import DRIVERS, gdal_path, layer_files
+from geodp_app.files.gdal_layers import DRIVERS, layer_files
 from geodp_app.files.import_file import is_map_file, open_import
 from geodp_app.files.layers import (
     LAYER_ENDINGS,
@@ -33,16 +34,20 @@ from geodp_app.files.layers import (
     geo_member,
     missing_library,
     parquet_module,
+    plain_path,
     reading,
 )
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, is_degrees, settled_crs
 from geometry.files import NewFile
-from geometry.geojson import features, load_object
+from geometry.geojson_points import SEQUENCES, objects
 from geometry.geojson_write import unit_box_map
 
-_BOM = b"\xef\xbb\xbf"
+#: What a text may begin with to say its encoding.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
+}  # fmt: skip
 _DELIMITERS = ",;\t|"
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
@@ -174,8 +179,8 @@ def _with(table: Any, added: Added, pyarrow: Any) -> Any:
 def _csv(source: Path, layer: str | None, kept: NDArray[np.int64], added: Added) -> bytes:
     """The same text with more cells: delimiter, quotes, line ends, marks and comments stay."""
     name, data = os.fspath(source), source.read_bytes()
-    text = data.decode("utf-8-sig")
-    lines = _LINES.findall(text)
+    mark, encoding = _encoding(data)
+    lines = _LINES.findall(data[len(mark) :].decode(encoding))
     head = read_head(name, "".join(map(_plain, lines)), _DELIMITERS)
     named = _named(added, head.names)
     cells = [head.delimiter.join(("", *map(str, row))) for row in zip(*named.values(), strict=True)]
@@ -185,7 +190,15 @@ def _csv(source: Path, layer: str | None, kept: NDArray[np.int64], added: Added)
     for i, record in enumerate(_records(lines[head.lines :], head.delimiter)):
         if i in wanted:
             parts.append(_longer(record, wanted[i]))
-    return (_BOM if data.startswith(_BOM) else b"") + "".join(parts).encode()
+    return mark + "".join(parts).encode(encoding)
+
+
+def _encoding(data: bytes) -> tuple[bytes, str]:
+    """The mark that a text begins with, and its encoding."""
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            return mark, encoding
+    return b"", "utf-8"
 
 
 def _plain(line: str) -> str:
@@ -230,7 +243,9 @@ def _csv_of_cells(source: Path, layer: str | None, kept: NDArray[np.int64], adde
 
 def _of_csv(source: Path, pyarrow: Any) -> _Found:
     """The cells of a CSV file; a column is of numbers if each cell is one, written plainly."""
-    lines = _LINES.findall(source.read_bytes().decode("utf-8-sig"))
+    data = source.read_bytes()
+    mark, encoding = _encoding(data)
+    lines = _LINES.findall(data[len(mark) :].decode(encoding))
     head = read_head(os.fspath(source), "".join(map(_plain, lines)), _DELIMITERS)
     rows = [row for row in csv.reader(map(_plain, lines[head.lines :]), delimiter=head.delimiter)
             if row]  # fmt: skip
@@ -260,11 +275,13 @@ def _typed(cells: list[str], comma: bool, pyarrow: Any) -> Any:
 
 def _map(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
     """The same document with more properties."""
-    document, _ = load_object(source)
-    listed = document["features"] if document.get("type") == "FeatureCollection" else [document]
-    if document.get("type") not in ("FeatureCollection", "Feature"):
-        listed = [{"type": "Feature", "properties": {}, "geometry": document}]
-    taken = dict.fromkeys(name for _, _, own in features(document) for name in own)
+    sequence = source.name.lower().endswith(SEQUENCES)
+    documents = objects(source.read_bytes(), sequence=sequence)
+    listed = [feature for document in documents for feature in _features(document)]
+    document = documents[0]
+    if len(documents) > 1:  # one on each line
+        document = {"type": "FeatureCollection"}
+    taken = dict.fromkeys(name for each in listed for name in each.get("properties") or {})
     named = _named(added, list(taken))
     chosen = []
     for i, row in enumerate(kept.tolist()):
@@ -276,6 +293,15 @@ def _map(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
     return (json.dumps(document | {"features": chosen}, ensure_ascii=False) + "\n").encode()
 
 
+def _features(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The features of an object of GeoJSON; of a geometry one without properties."""
+    if document.get("type") == "FeatureCollection":
+        return list(document["features"])
+    if document.get("type") == "Feature":
+        return [document]
+    return [{"type": "Feature", "properties": {}, "geometry": document}]
+
+
 # layers and Parquet
 
 
@@ -285,8 +311,7 @@ def _layer(source: Path, layer: str | None, pyarrow: Any) -> _Found:
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(source.name, "pyogrio", error)) from None
-    path = gdal_path(source)
-    with reading(os.fspath(source)):
+    with reading(os.fspath(source)), plain_path(os.fspath(source)) as path:
         if layer is None:
             kinds = [(str(name), kind) for name, kind in pyogrio.list_layers(path)]
             layer = next(
