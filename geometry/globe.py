@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry import MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.bent_edges import Array, bent
@@ -83,6 +83,10 @@ def in_degrees(shape: BaseGeometry, crs: str, tolerance: float) -> BaseGeometry:
     if crs == LONLAT or shape.is_empty:
         return within_180(shape)
     poles = [pole for pole in poles_of(crs) if pole.within(shape.bounds)]
+    for pole in poles:
+        # what all but meets a pole meets it
+        size = max(np.ptp(np.reshape(shape.bounds, (2, 2)), axis=0))
+        shape = orient_valid(shapely.snap(shape, Point(pole.x, pole.y), pole.near(float(size))))
     # round a pole longitudes have no beginning: two pieces, each without a wedge whose tip is the
     # pole, do not go round it, and together they are the whole
     pieces = [shape] if not poles else [shape.difference(each) for each in _wedges(shape, poles)]
