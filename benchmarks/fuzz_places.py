@@ -4,7 +4,8 @@ An input is a number, which says all: a system of EPSG and a box in it, across 1
 pole as often as not, and polygons in degrees, in the box or in another one.  Each is brought to
 where it is used and points of the grid are judged: by pyproj, which says where they are, and by
 shapely, which says whether they are inside there.  A point counts as wrong if all that is nearer to
-it than :data:`NEAR` has the other label.
+it than :data:`NEAR` has the other label.  The first use of a system takes PROJ up to seconds: give
+`--patience 60`.
 """
 
 from __future__ import annotations
@@ -317,6 +318,7 @@ def run_places(data: bytes) -> str:
 
 def place_seeds() -> list[bytes]:
     """Numbers to begin with."""
+    codes()
     return [str(number).encode() for number in range(20)]
 
 

@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry import MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.bent_edges import Array, bent
@@ -83,6 +83,10 @@ def in_degrees(shape: BaseGeometry, crs: str, tolerance: float) -> BaseGeometry:
     if crs == LONLAT or shape.is_empty:
         return within_180(shape)
     poles = [pole for pole in poles_of(crs) if pole.within(shape.bounds)]
+    for pole in poles:
+        # what all but meets a pole meets it
+        size = max(np.ptp(np.reshape(shape.bounds, (2, 2)), axis=0))
+        shape = orient_valid(shapely.snap(shape, Point(pole.x, pole.y), pole.near(float(size))))
     # round a pole longitudes have no beginning: two pieces, each without a wedge whose tip is the
     # pole, do not go round it, and together they are the whole
     pieces = [shape] if not poles else [shape.difference(each) for each in _wedges(shape, poles)]
@@ -207,24 +211,6 @@ def _with_pole(
     `fixed` holds the degrees of vertices that are such, NaN of others.
     """
     tip = np.array([pole.x, pole.y])
-    near = pole.near(float(np.ptp(xy, axis=0).max()))
-    held = np.hypot(*(xy - tip).T) <= near
-    held &= np.bincount(ring_of, ~held)[ring_of] > 1
-    again = np.r_[False, held[1:] & held[:-1] & (ring_of[1:] == ring_of[:-1])]
-    xy = np.where(held[:, None], tip, xy)[~again]
-    fixed, ring_of = fixed[~again], ring_of[~again]
-    # an edge that passes through gets a vertex
-    a, b = xy[:-1], xy[1:]
-    along = b - a
-    length = np.hypot(*along.T)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = ((tip - a) * along).sum(axis=1) / length**2
-        beside = np.abs(along[:, 0] * (tip - a)[:, 1] - along[:, 1] * (tip - a)[:, 0]) / length
-    through = (ring_of[1:] == ring_of[:-1]) & (beside <= near) & (share > 0) & (share < 1)
-    through &= ((a != tip).any(axis=1)) & ((b != tip).any(axis=1))
-    at = np.flatnonzero(through) + 1
-    xy, ring_of = np.insert(xy, at, tip, axis=0), np.insert(ring_of, at, ring_of[at - 1])
-    fixed = np.insert(fixed, at, np.nan, axis=0)
     meets = np.flatnonzero((xy == tip).all(axis=1))
     if not len(meets):
         return xy, fixed, ring_of
@@ -236,7 +222,7 @@ def _with_pole(
 
     def longitude(neighbours: NDArray[np.int64]) -> Array:
         way = xy[neighbours] - tip
-        way *= 100 * near / np.hypot(*way.T)[:, None]
+        way *= 100 * pole.near(float(np.ptp(xy, axis=0).max())) / np.hypot(*way.T)[:, None]
         return reproject(tip + way, crs, LONLAT)[:, 0]
 
     latitude = np.full(len(meets), pole.latitude)

@@ -92,7 +92,10 @@ class Bounds:
         """Whether each place of the box is one of the globe, and no two the same."""
         sides = [np.linspace(a, b, 33) for a, b in zip(self.low, self.high, strict=True)]
         own = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
-        back = self.unrolled(reproject(reproject(own, self.crs, LONLAT), LONLAT, self.crs))
+        lonlat, turn = reproject(own, self.crs, LONLAT), abs(turn_of(self.crs))
+        if np.abs(lonlat[:, 1]).max() > 90 + 1e-6 or (turn and self.size[0] > turn * (1 + 1e-6)):
+            return False
+        back = self.unrolled(reproject(lonlat, LONLAT, self.crs))
         # datums meet with a step, of far less than the least that another place is away
         return bool(np.abs(back - own).max() <= 1e-3 * (max(self.size) + np.abs(own).max()))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.grid import Bounds, GridMap
 from geometry.places import coordinates, has_geometry, unmasked
 from learners.labels import as_numbers
-from learners.parameters import real, whole
+from learners.parameters import real, shown, whole
 from learners.sklearn_support import refuse_sparse
 
 Computed = TypeVar("Computed", bound=Callable[..., Any])
@@ -79,8 +79,12 @@ def check_open_unit(**values: float) -> None:
         With the name of the first such value.
     """
     for name, value in values.items():
-        if not 0 < real(name, value) < 1:
-            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+        try:
+            inside = 0 < real(name, value) < 1
+        except ValueError:
+            inside = False
+        if not inside:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {shown(value)}")
 
 
 def check_points(

@@ -50,7 +50,7 @@ def budget_warning(epsilon: float, delta: float, *, used: bool = True, n: int | 
         )
     if delta >= MOST_DELTA and not used:
         told.append(f"delta = {delta:g} would be far too large, but this learner needs none")
-    elif used and (delta >= MOST_DELTA or (n is not None and n >= 1 / delta)):
+    elif used and (delta >= MOST_DELTA or (n is not None and delta > 0 and n >= 1 / delta)):
         told.append(
             f"delta = {delta:g} protects hardly anybody: publishing one report in "
             f"{round(1 / delta):,} outright would satisfy it; choose far less than one over the "

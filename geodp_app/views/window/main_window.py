@@ -305,9 +305,10 @@ class MainWindow(WindowViews):
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
         self.tell("")  # what was just told may be private
-        self.runs.set_release_view(release)
         self.files.release_view = release
-        self.display.set_release_view(release)
+        with self.dual.one_pass():
+            self.runs.set_release_view(release)
+            self.display.set_release_view(release)
         views = (self.why, self.chart, self.figures, self.settings, self.spent)
         for view in (*views, self.questions):
             view.set_release_view(release)
