@@ -28,7 +28,7 @@ from geodp_app.document.sampling import place_target
 from geodp_app.document.targets import GridChange
 from geodp_app.drawing.shapes import Drawing
 from geometry.crs import LONLAT, CrsError, settled_crs
-from geometry.geojson import target_of
+from geometry.geojson import GeoJSONError, target_of
 from geometry.geojson_write import feature_collection
 from geometry.globe import on_grid
 from geometry.grid import Bounds, BoundsError, GridMap
@@ -141,7 +141,7 @@ def judge(truth: Any, got: NDArray[np.bool_], points: _Points, what: str) -> Non
     what : str
     """
     wrong = np.flatnonzero(truth(points) != got)
-    ways = np.linspace(0, 2 * np.pi, 17)[:-1]
+    ways = np.linspace(0, 2 * np.pi, 400)
     for i in wrong:
         for far in (NEAR, NEAR / 8):
             beside = points[i] + far * np.column_stack([np.cos(ways), np.sin(ways)])
@@ -311,7 +311,7 @@ def run_places(data: bytes) -> str:
         return from_another_box(rng, place, abs(number))
     except ProjError:
         return "refused"
-    except (BoundsError, CrsError) as error:
+    except (BoundsError, CrsError, GeoJSONError) as error:
         must("reaches over its edge" not in str(error), f"{place.bounds}: {error}")
         return "refused"
 

@@ -68,9 +68,10 @@ def on_grid(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
     """As :func:`in_bounds`, in grid units."""
 
     def to_grid(own: Array) -> Array:
-        # what lies on the edge stays there, and so do grid points on it
-        edge = own == place.bounds.high
-        return np.where(edge, float(place.d), place.own_to_grid_float(own))
+        # what lies on the edge but for rounding holds the grid points there
+        xy = place.own_to_grid_float(own)
+        nearest = np.where(xy < place.d / 2, 0.0, float(place.d))
+        return np.where(np.abs(xy - nearest) <= 1e-9 * place.d, nearest, xy)
 
     return orient_valid(shapely.transform(in_bounds(shape, crs, place), to_grid))
 

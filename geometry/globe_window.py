@@ -100,7 +100,7 @@ class Window:
             moved, _ = self._moved(orient_valid(part), self._tolerance)
             if moved is None:
                 raise CrsError(f"{self._box.crs[:40]}: a map reaches over its edge")
-            parts.append(orient_valid(shapely.intersection(moved, clip)))
+            parts.append(orient_valid(shapely.intersection(orient_valid(moved), clip)))
         return orient_valid(shapely.union_all(parts))
 
     @functools.cached_property

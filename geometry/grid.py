@@ -96,8 +96,11 @@ class Bounds:
         if np.abs(lonlat[:, 1]).max() > 90 + 1e-6 or (turn and self.size[0] > turn * (1 + 1e-6)):
             return False
         back = self.unrolled(reproject(lonlat, LONLAT, self.crs))
-        # datums meet with a step, of far less than the least that another place is away
-        return bool(np.abs(back - own).max() <= 1e-3 * (max(self.size) + np.abs(own).max()))
+        # datums meet with steps of far less than a kilometre, which is a hundredth of a degree
+        middle = lonlat[len(lonlat) // 2]
+        beside = middle + [0.0, -0.01 if middle[1] > 0 else 0.01]
+        kilometre = np.ptp(reproject(np.array([middle, beside]), LONLAT, self.crs), axis=0).max()
+        return bool(np.abs(back - own).max() <= 1e-3 * max(self.size) + kilometre)
 
     @classmethod
     def of_json(cls, data: Any) -> Bounds:
