@@ -64,7 +64,7 @@ def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") 
         needed = len(shapely.get_parts(region))
     else:
         parts = shapely.get_parts(region.simplify(_SMOOTH * drawing.grid))
-        needed = sum(min(triangles_needed(part), _overlapping(part)) for part in parts)
+        needed = sum(_overlapping(part) or triangles_needed(part) for part in parts)
     if needed > MOST and finish == "sharpen" and declared.accepts("auto"):
         return "auto"
     return min(max(needed, 1), MOST)
@@ -81,10 +81,11 @@ def triangles_needed(region: BaseGeometry) -> int:
     )
 
 
-def _overlapping(part: BaseGeometry) -> float:
-    """Triangles of a greedy cover of a polygon without holes; infinite where none is looked for."""
+def _overlapping(part: BaseGeometry) -> int:
+    """Triangles of a greedy cover of a polygon without holes; 0 where none is looked for or none is
+    better than a triangulation."""
     if part.area == 0 or part.interiors or len(part.exterior.coords) > _FEW_CORNERS + 1:
-        return float("inf")
+        return 0
     box = np.array(part.bounds)
     axes = np.linspace(box[:2], box[2:], _PLACES).T
     places = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
@@ -96,10 +97,10 @@ def _overlapping(part: BaseGeometry) -> float:
     while open_places.sum() > _OPEN * len(places):
         gained = held @ open_places
         if not len(gained) or not gained.max():
-            return float("inf")
+            return 0
         open_places[held[gained.argmax()] > 0] = 0
         used += 1
-    return used
+    return min(used, triangles_needed(part))
 
 
 def _triangles_in(part: BaseGeometry) -> NDArray[np.float64]:
@@ -126,7 +127,8 @@ def _triangles_in(part: BaseGeometry) -> NDArray[np.float64]:
     pair, third = np.nonzero((at[first] >= 0) & (at[second] >= 0) & after)
     triangles = places[np.stack([pair, at[first[pair], third], at[second[pair], third]], axis=1)]
     shapes = shapely.polygons(triangles)
-    return triangles[(shapely.area(shapes) > 0) & shapely.covers(room, shapes)]
+    inside: NDArray[np.bool_] = (shapely.area(shapes) > 0) & shapely.covers(room, shapes)
+    return np.asarray(triangles[inside])
 
 
 def _holds(triangles: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -85,7 +85,7 @@ class WholeField(QSpinBox):
 
     def validate(self, text: str, pos: int) -> tuple[State, str, int]:
         """Anything may be typed: what is no number of the range may still become one."""
-        fits = super().validate(text, pos)[0] == State.Acceptable  # type: ignore[index]
+        fits = super().validate(text, pos)[0] == State.Acceptable
         return (State.Acceptable if fits else State.Intermediate), text, pos
 
     def fixup(self, text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -44,6 +43,7 @@ def page(qapp: QApplication) -> QScrollArea:
         if value is not None:
             field.setValue(value)  # type: ignore[attr-defined]
     fields[-1].addItems(["a", "b"])  # type: ignore[attr-defined]
+    column.addStretch(1)
     body.setMinimumHeight(2000)
     area = QScrollArea()
     area.setWidgetResizable(True)
@@ -103,19 +103,10 @@ def test_a_number_is_taken_as_typed_or_refused_in_words(
 
 
 def turn(field: QWidget) -> None:
-    """The wheel, one notch down over a field."""
-    middle = QPointF(field.rect().center())
-    event = QWheelEvent(
-        middle,
-        QPointF(field.mapToGlobal(field.rect().center())),
-        QPoint(0, 0),
-        QPoint(0, -120),
-        Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(field, event)
+    """The wheel, one notch down over a field, as the window system tells of it."""
+    window = field.window()
+    at = field.mapTo(window, field.rect().center())
+    QTest.wheelEvent(window.windowHandle(), QPointF(at), QPoint(0, -120))
 
 
 def test_the_wheel_changes_what_has_the_focus_and_nothing_else(page: QScrollArea) -> None:
@@ -126,7 +117,7 @@ def test_the_wheel_changes_what_has_the_focus_and_nothing_else(page: QScrollArea
         field = page.findChildren(kind)[0]
 
         def shown(field: QWidget = field) -> object:
-            return field.value() if isinstance(field, QAbstractSpinBox) else field.currentIndex()  # type: ignore[attr-defined]
+            return field.value() if isinstance(field, QAbstractSpinBox) else field.currentIndex()
 
         words.setFocus()
         page.verticalScrollBar().setValue(0)
