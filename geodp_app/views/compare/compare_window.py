@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QSpinBox,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -55,7 +54,7 @@ from geodp_app.runs.run_log import test_sample
 from geodp_app.runs.task_process import HELD_OUT, CompareJob, Told
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
-from geodp_app.views.widgets.number_fields import set_auto
+from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
 from geodp_app.workers.task_controller import CompareController
 from learners.accounting import PrivacySpent
@@ -99,6 +98,7 @@ class CompareWindow(QDialog):
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([600, 620])
         fill(QHBoxLayout(self), splitter, margins=(10, 10, 10, 10))
+        FieldGuard(self).guard(self)
         self.setMinimumSize(880, 700)
         self.resize(1240, 840)
         self._connect()
@@ -121,7 +121,7 @@ class CompareWindow(QDialog):
         grid.setVerticalSpacing(1)
         grid.setColumnStretch(0, 1)
         self.boxes: dict[str, QCheckBox] = {}
-        self.counts: dict[str, QSpinBox] = {}
+        self.counts: dict[str, WholeField] = {}
         for line, (name, kind) in enumerate(KINDS.items()):
             box = self.boxes[name] = dressed(QCheckBox(kind.title), tip=kind.sentence)
             box.setChecked(name in _FIRST)
@@ -129,7 +129,7 @@ class CompareWindow(QDialog):
             grid.setRowMinimumHeight(line, 30)  # as a row with k has
             if not kind.counts:
                 continue
-            number = self.counts[name] = QSpinBox(minimum=1, maximum=200)
+            number = self.counts[name] = WholeField(1, 200)
             k = kind.parameter("k")
             assert k is not None  # it counts something
             set_auto(number, bool(k.auto))

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QGroupBox,
     QHeaderView,
     QLabel,
-    QSpinBox,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
@@ -27,6 +26,7 @@ from geodp_app.files.import_columns import Columns, Kind, guess_columns
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.import_rows import CheckedRows, ReadRows, guess_labels
 from geodp_app.formatting import MISSING, count
+from geodp_app.views.widgets.number_fields import FieldGuard, WholeField
 from geodp_app.views.widgets.panes import add_field, fill, narrow_box
 from geometry.halfplane import MAX_D
 
@@ -64,8 +64,7 @@ class ImportChoices(QGroupBox):
         self.label = self._add("Label", "The column that says inside or outside")
         self.inside = self._add("Inside is", "The label of points inside the shape: 1")
         self.outside = self._add("Outside is", "The label of points outside the shape: 0")
-        self.grid = QSpinBox()
-        self.grid.setRange(1, MAX_D)
+        self.grid = WholeField(1, MAX_D)
         self.grid.setGroupSeparatorShown(True)
         self.grid.setValue(grid)
         tip = f"Points are read on a grid 0..d; d is published, and {LARGE_GRIDS}"
@@ -76,6 +75,7 @@ class ImportChoices(QGroupBox):
         self.inside.currentIndexChanged.connect(self._inside_changed)
         self.outside.currentIndexChanged.connect(self.meaning_changed)
         self.grid.valueChanged.connect(self.meaning_changed)
+        FieldGuard(self).guard(self)
         self.setEnabled(False)
 
     # filling

@@ -8,7 +8,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QDoubleSpinBox,
     QFileDialog,
     QFormLayout,
     QGroupBox,
@@ -21,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import BESIDE, Ledger
-from geodp_app.views.widgets.number_fields import SmallNumberField
+from geodp_app.views.widgets.number_fields import DecimalField, FieldGuard, SmallNumberField
 from geodp_app.views.widgets.panes import add_field, dressed, fill, sentences, show_words
 from learners.accounting import Relation
 from learners.privacy_filter import Budget
@@ -71,6 +70,7 @@ class LedgerDialog(QDialog):
         self.begin_button.clicked.connect(self._begin)
         self.none_button.clicked.connect(lambda: self.chosen.emit(None))
         self.close_button.clicked.connect(self.accept)
+        FieldGuard(self).guard(self)
         self.setMinimumWidth(440)
         show_words(self.problem, "")
 
@@ -83,7 +83,8 @@ class LedgerDialog(QDialog):
         group = QGroupBox("A new one")
         form = QFormLayout(group)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        self.epsilon = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=1000.0, value=3.0)
+        self.epsilon = DecimalField(0.001, 1000, decimals=3, step=0.1)
+        self.epsilon.setValue(3.0)
         add_field(form, "Budget ε", self.epsilon, "For all runs together")
         self.delta = SmallNumberField(1e-30, 0.5)
         self.delta.setValue(1e-5)

@@ -14,13 +14,11 @@ from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDoubleSpinBox,
     QFormLayout,
     QGroupBox,
     QLabel,
     QPushButton,
     QScrollArea,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -32,8 +30,10 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.runs.verdict import Verdict
 from geodp_app.views.widgets.number_fields import (
     DecadeSlider,
+    DecimalField,
     SizeField,
     SmallNumberField,
+    WholeField,
     set_auto,
 )
 from geodp_app.views.widgets.panes import (
@@ -88,9 +88,8 @@ class VotesFields(QObject):
         fewer = {"kept": halts - 1} if kept >= halts else {}
         self.changed.emit({"halts": halts, **fewer})
 
-    def _row(self, parameter: Parameter, low: int, high: int) -> QSpinBox:
-        field = QSpinBox(minimum=low, maximum=high)
-        field.setKeyboardTracking(False)
+    def _row(self, parameter: Parameter, low: int, high: int) -> WholeField:
+        field = WholeField(low, high)
         unset = f" Automatic: {parameter.unset}." if parameter.unset else ""
         add_field(self._form, parameter.label, field, parameter.help + unset)
         return field
@@ -224,7 +223,7 @@ class SettingsPanel(QScrollArea):
         )
         tip = "Where the examples are. Painted: use the paint tool (B) to say where"
         add_field(form, "Where", self.distribution, tip)
-        self.noise = QDoubleSpinBox(decimals=1, maximum=50.0, suffix=" %", singleStep=0.5)
+        self.noise = DecimalField(0, 50, decimals=1, step=0.5, suffix=" %")
         self.noise.valueChanged.connect(
             lambda share: self.sampling_changed.emit({"noise": share / 100})
         )
@@ -236,8 +235,8 @@ class SettingsPanel(QScrollArea):
         )
         self.sample_fold, more = _fold("sample")
         more.addRow(self.sample_seeded, self.sample_seed)
-        self.grid = QSpinBox(minimum=1, maximum=MAX_D, singleStep=64)
-        self.grid.setKeyboardTracking(False)
+        self.grid = WholeField(1, MAX_D)
+        self.grid.setSingleStep(64)
         self.grid.valueChanged.connect(self.grid_changed)
         tip = f"Coordinates are 0..d; at most {MAX_D:,}, and {LARGE_GRIDS}"
         add_field(more, "Grid d", self.grid, tip)
@@ -264,7 +263,7 @@ class SettingsPanel(QScrollArea):
         form.addRow(dressed(self.learner, name="Learner", tip=tip))
         self.sentence = sentences("note")
         form.addRow(self.sentence)
-        self.k = QSpinBox(minimum=1, maximum=200)
+        self.k = WholeField(1, 200)
         self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k or "auto"}))
         tip = (
             "How many pieces a good shape has: triangles, discs or ellipses that cover it, or "
@@ -289,7 +288,7 @@ class SettingsPanel(QScrollArea):
         self.learner_fold, more = _fold("learner")
         self._more_learner = more
         form.addRow(self.learner_fold)
-        self.steps = QSpinBox(minimum=0, maximum=1000)
+        self.steps = WholeField(0, 1000)
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
         tip = (
@@ -301,15 +300,13 @@ class SettingsPanel(QScrollArea):
             FINISH.choices, lambda name: self.run_changed.emit({"finish": name})
         )
         add_field(more, FINISH.label, self.finish, FINISH.help)
-        self.tiles = QSpinBox(minimum=0, maximum=MOST_TILES)
+        self.tiles = WholeField(0, MOST_TILES)
         self.tiles.setSpecialValueText("automatic")
-        self.tiles.setKeyboardTracking(False)
         self.tiles.valueChanged.connect(lambda m: self.run_changed.emit({"tiles": m or None}))
         tip = "Along a side of the square. Automatic: by a noisy number of examples"
         add_field(more, "Tiles a side", self.tiles, tip)
-        self.support = QDoubleSpinBox(decimals=1, maximum=99.9, suffix=" % of ε", singleStep=5)
+        self.support = DecimalField(0, 99.9, decimals=1, step=5, suffix=" % of ε")
         self.support.setSpecialValueText(SUPPORT.unset)
-        self.support.setKeyboardTracking(False)
         self.support.valueChanged.connect(
             lambda share: self.run_changed.emit({"support": share / 100 or None})
         )
@@ -322,8 +319,7 @@ class SettingsPanel(QScrollArea):
 
     def _privacy_group(self) -> QGroupBox:
         group, form = _group("Privacy")
-        self.epsilon = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=1000.0, singleStep=0.1)
-        self.epsilon.setKeyboardTracking(False)
+        self.epsilon = DecimalField(0.001, 1000, decimals=3, step=0.1)
         self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))
         add_field(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
         tip = "Slide ε; while the run is live, it follows"
@@ -376,9 +372,9 @@ class SettingsPanel(QScrollArea):
 
     def _seed_fields(
         self, text: str, tip: str, tell: Callable[[int | None], None]
-    ) -> tuple[QCheckBox, QSpinBox]:
+    ) -> tuple[QCheckBox, WholeField]:
         check = dressed(QCheckBox(text), tip=tip)
-        number = dressed(QSpinBox(maximum=2**31 - 1), name=f"{text}: seed", tip=tip)
+        number = dressed(WholeField(0, 2**31 - 1), name=f"{text}: seed", tip=tip)
         check.toggled.connect(lambda on: tell(number.value() if on else None))
         number.valueChanged.connect(tell)
         return check, number
@@ -394,7 +390,7 @@ class SettingsPanel(QScrollArea):
             elif not offered_now and row >= 0:
                 self.neighbours.removeItem(row)
 
-    def _show_seed(self, check: QCheckBox, number: QSpinBox, seed: int | None) -> None:
+    def _show_seed(self, check: QCheckBox, number: WholeField, seed: int | None) -> None:
         with QSignalBlocker(check), QSignalBlocker(number):
             check.setChecked(seed is not None)
             if seed is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
-    QDoubleSpinBox,
     QFormLayout,
     QGridLayout,
     QGroupBox,
@@ -24,7 +23,7 @@ from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.theorem_view import THEOREMS, Answer, Figure, Question, Row, answer, figures
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
-from geodp_app.views.widgets.number_fields import SizeField
+from geodp_app.views.widgets.number_fields import DecimalField, SizeField
 from geodp_app.views.widgets.panes import (
     add_field,
     dressed,
@@ -206,7 +205,7 @@ def _answer(question: Question) -> Answer | str:
         return str(error)
 
 
-def _share() -> QDoubleSpinBox:
-    field = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=0.5, singleStep=0.01, value=0.1)
-    field.setKeyboardTracking(False)
+def _share() -> DecimalField:
+    field = DecimalField(0.001, 0.5, decimals=3, step=0.01)
+    field.setValue(0.1)
     return field

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from geodp_app.drawing.editor import Editor
 from geodp_app.files.stored_run import Point, Question
@@ -15,7 +15,9 @@ from geodp_app.runs.protocol import Queried
 from geodp_app.runs.questions import halts_left, refusal
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.number_fields import WholeField
 from geodp_app.views.widgets.panes import PrivateMark, card_column, dressed, fill, sentences
+from geometry.halfplane import MAX_D
 
 #: What the theorem asks of whoever asks.
 _RULE = "The points that you ask about are published: choose them by what is released alone."
@@ -30,7 +32,7 @@ class QueryCard(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._release = False
-        self.x_field, self.y_field = QSpinBox(), QSpinBox()
+        self.x_field, self.y_field = WholeField(0, MAX_D), WholeField(0, MAX_D)
         tip = "Ask for the label of this point, as a click with the ask tool does"
         self.button = dressed(QPushButton("Ask"), tip=tip)
         self.button.clicked.connect(self._ask)

@@ -1,13 +1,27 @@
-"""Number fields that the toolkit lacks: sizes by decades, very small numbers, and a slider over
-decades."""
+"""Number fields that refuse in words, sizes by decades, very small numbers, a slider over decades.
+
+What is typed is taken when it is complete, at Enter or when the field is left.  A number out of
+range is never turned into another one: the field goes back to the number it had and says why.
+"""
 
 from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QValidator
-from PySide6.QtWidgets import QLineEdit, QSlider, QSpinBox, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QValidator
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QLineEdit,
+    QSlider,
+    QSpinBox,
+    QToolTip,
+    QWidget,
+)
+
+State = QValidator.State
 
 #: Places of a slider in each decade.
 _PLACES = 50
@@ -19,14 +33,128 @@ def set_auto(field: QSpinBox, on: bool) -> None:
     field.setSpecialValueText("by itself" if on else "")
 
 
-class SizeField(QSpinBox):
-    """A whole number shown with thousands separators; the arrows go 1, 2, 5, 10, 20, ..."""
+class FieldGuard(QObject):
+    """The wheel turns only the field that has the focus, and Enter is the end of typing."""
+
+    #: Enter was pressed in a field, and what it holds was taken or refused.
+    entered = Signal()
+    #: Why what was typed in one of them is not taken.
+    refused = Signal(str)
+
+    def guard(self, root: QWidget) -> None:
+        """All fields of numbers and choices that a widget holds now."""
+        for kind in (QAbstractSpinBox, QComboBox, QSlider):
+            for field in root.findChildren(kind):
+                field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+                field.installEventFilter(self)
+                if isinstance(field, WholeField | DecimalField):
+                    field.refused.connect(self.refused)
+
+    def eventFilter(self, field: QObject, event: QEvent) -> bool:
+        """Pass a turn of the wheel on to what lies behind, where the field has no focus."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                QTimer.singleShot(0, self.entered.emit)  # after the field has seen it
+            return False
+        if event.type() != QEvent.Type.Wheel or not isinstance(field, QWidget):
+            return False
+        turns = field.hasFocus()
+        event.setAccepted(turns)
+        return not turns
+
+
+def _refuse(field: WholeField | DecimalField | SmallNumberField, text: str, kept: str) -> None:
+    """Say, below the field, why what was typed is not taken."""
+    low, high = (f"{number:,}" for number in (field.minimum(), field.maximum()))
+    words = f"{text.strip()[:20] or 'Nothing'} is not a number from {low} to {high}: {kept} stays."
+    field.setAccessibleDescription(words)
+    QToolTip.showText(field.mapToGlobal(QPoint(0, field.height())), words, field)
+    field.refused.emit(words)
+
+
+class WholeField(QSpinBox):
+    """A whole number in a range."""
+
+    #: Why what was typed is not taken.
+    refused = Signal(str)
 
     def __init__(self, low: int, high: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setRange(low, high)
-        self.setGroupSeparatorShown(True)
         self.setKeyboardTracking(False)
+
+    def validate(self, text: str, pos: int) -> tuple[State, str, int]:
+        """Anything may be typed: what is no number of the range may still become one."""
+        fits = super().validate(text, pos)[0] == State.Acceptable
+        return (State.Acceptable if fits else State.Intermediate), text, pos
+
+    def fixup(self, text: str) -> str:
+        """Called with what is not taken: the number that was there stays."""
+        _refuse(self, text, self.textFromValue(self.value()))
+        return text
+
+
+class DecimalField(QDoubleSpinBox):
+    """A decimal number in a range."""
+
+    #: Why what was typed is not taken.
+    refused = Signal(str)
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        *,
+        decimals: int,
+        step: float,
+        suffix: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setDecimals(decimals)
+        self.setRange(low, high)
+        self.setSingleStep(step)
+        self.setSuffix(suffix)
+        self.setKeyboardTracking(False)
+
+    def validate(self, text: str, pos: int) -> tuple[State, str, int]:
+        """Anything may be typed."""
+        value = self._read(text)
+        fits = value is not None and self.minimum() <= value <= self.maximum()
+        return (State.Acceptable if fits else State.Intermediate), text, pos
+
+    def valueFromText(self, text: str) -> float:
+        """Also understands a decimal comma and 1e-2."""
+        value = self._read(text)
+        return self.value() if value is None else value
+
+    def fixup(self, text: str) -> str:
+        """Called with what is not taken: the number that was there stays."""
+        _refuse(self, text.removesuffix(self.suffix()), self.textFromValue(self.value()))
+        return text
+
+    def _read(self, text: str) -> float | None:
+        """The number that a text says; None for none, for 1,000, which may be either, and for more
+        decimals than are kept."""
+        plain = text.removesuffix(self.suffix()).strip()
+        if plain and plain == self.specialValueText():
+            return self.minimum()
+        whole, comma, decimals = plain.partition(",")
+        if comma and len(decimals) == 3:
+            return None
+        try:
+            value = float(f"{whole}.{decimals}" if comma else whole)
+        except ValueError:
+            return None
+        return value if round(value, self.decimals()) == value else None
+
+
+class SizeField(WholeField):
+    """A whole number shown with thousands separators; the arrows go 1, 2, 5, 10, 20, ..."""
+
+    def __init__(self, low: int, high: int, parent: QWidget | None = None) -> None:
+        super().__init__(low, high, parent)
+        self.setGroupSeparatorShown(True)
 
     def stepBy(self, steps: int) -> None:
         """To the next round number."""
@@ -46,34 +174,35 @@ class SizeField(QSpinBox):
         except (ValueError, OverflowError):
             return self.value()
 
-    def validate(self, text: str, pos: int) -> tuple[QValidator.State, str, int]:
+    def validate(self, text: str, pos: int) -> tuple[State, str, int]:
         """Digits, separators, and an exponent."""
-        plain = _plain(text)
-        if not plain:
-            return QValidator.State.Intermediate, text, pos
         try:
-            value = float(plain)
+            value = float(_plain(text))
         except ValueError:
-            typing = plain[-1] in "eE+" and plain[0].isdigit()
-            state = QValidator.State.Intermediate if typing else QValidator.State.Invalid
-            return state, text, pos
+            return State.Intermediate, text, pos
         fits = self.minimum() <= value <= self.maximum() and value == round(value)
-        return (
-            QValidator.State.Acceptable if fits else QValidator.State.Intermediate,
-            text,
-            pos,
-        )
+        return (State.Acceptable if fits else State.Intermediate), text, pos
 
 
 class SmallNumberField(QLineEdit):
-    """A number such as 1e-6, strictly between two bounds; what is out of range is put back."""
+    """A number such as 1e-6, between two bounds."""
 
     valueChanged = Signal(float)  # noqa: N815 - as the toolkit's own fields call it
+    #: Why what was typed is not taken.
+    refused = Signal(str)
 
     def __init__(self, low: float, high: float, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._low, self._high, self._value = low, high, low
         self.editingFinished.connect(self._read)
+
+    def minimum(self) -> float:
+        """The least number that is taken."""
+        return self._low
+
+    def maximum(self) -> float:
+        """The greatest number that is taken."""
+        return self._high
 
     def value(self) -> float:
         """The last valid number."""
@@ -85,15 +214,16 @@ class SmallNumberField(QLineEdit):
         self.setText(f"{value:g}")
 
     def _read(self) -> None:
+        text, kept = self.text(), self._value
         try:
-            value = float(self.text())
+            value = float(text)
         except ValueError:
-            value = self._value
+            value = math.nan
         if not self._low <= value <= self._high:
-            value = self._value
-        changed = value != self._value
-        self.setValue(value)
-        if changed:
+            self.setValue(kept)
+            _refuse(self, text, self.text())
+        elif value != kept:
+            self.setValue(value)
             self.valueChanged.emit(value)
 
 

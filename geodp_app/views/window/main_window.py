@@ -28,6 +28,7 @@ from geodp_app.views.plane.drawing_layer import FaultWatch
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.query_card import WindowQuestions
 from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.number_fields import FieldGuard
 from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
@@ -141,6 +142,10 @@ class MainWindow(WindowViews):
             lambda d: self.files.attempt("change the grid", lambda: self.document.set_grid(d))
         )
         self.settings.sample_asked.connect(self.sample)
+        fields = FieldGuard(self)
+        fields.guard(self)
+        fields.entered.connect(self.plane.setFocus)
+        fields.refused.connect(self.tell)
 
     def _restore_layout(self) -> None:
         self.resize(FIRST_SIZE)
