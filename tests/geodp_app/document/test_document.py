@@ -493,7 +493,7 @@ def test_every_example_opens_with_settings_that_suit_it(name):
     before = d.work
     d.open_example(name)
     work = d.work
-    triangles = {"tri": 1, "L": 4, "star": 8, "three": 5}  # coasts have more than a run takes
+    triangles = {"tri": 1, "L": 4, "star": 5, "three": 5}  # coasts have more than a run takes
     assert (work.run.k, work.run.n_steps, work.k_drawn) == (triangles.get(name, "auto"), None, True)
     assert (work.run.learner, work.run.epsilon) == ("cover", 0.3)
     assert (work.drawing.grid, work.examples, work.sampling.n) == (1024, None, 500)

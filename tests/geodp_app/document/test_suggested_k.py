@@ -116,6 +116,17 @@ def test_corners_too_near_to_matter_do_not_count_and_too_many_are_left_to_the_ru
     assert suggested_k(Drawing(1000, (few,)), COVER) == 12
 
 
+def test_triangles_may_overlap() -> None:
+    """A pentagram is cut into eight triangles; three of its lines at a time bound one that holds
+    two of its tips, and three such hold all of it."""
+    turns = (np.arange(10) + 0.1) * np.pi / 5
+    reach = np.where(np.arange(10) % 2, 450 * np.sin(np.pi / 10) / np.sin(3 * np.pi / 10), 450)
+    corners = np.rint(np.column_stack([reach * np.cos(turns), reach * np.sin(turns)]) + 500)
+    star = Shape(tuple((int(x), int(y)) for x, y in corners))
+    assert triangles_needed(star.region()) == 8
+    assert suggested_k(Drawing(1000, (star,)), COVER) == 3
+
+
 # -- the document ------------------------------------------------------------------------------
 
 
