@@ -417,7 +417,7 @@ def _event(editor: Editor, host: Desk, event: bytes) -> None:
     if c >= 250:
         x = _ODD_PLACES[c - 250]
     radius = (0.0, grid / 100, 1.0, 2.5)[c & 3]
-    keys = Modifiers(bool(c & 4), bool(c & 8), bool(c & 16))
+    keys = Modifiers(bool(c & 4), bool(c & 16))
     at = (x, y)
     match kind % 9:
         case 0:

@@ -33,7 +33,7 @@ from common import GRID, describe_run, load_target, markdown, unit_seconds
 from numpy.typing import NDArray
 from questions import peak_memory
 
-from geodp_app.commands.running import run_learner
+from geodp_app.commands.running import fit_learner
 from geodp_app.document.examples import Frame
 from geodp_app.tables.counts import ENGINE_MEMORY, TableCounts, read_counts
 from geodp_app.tables.source import table_source
@@ -127,21 +127,21 @@ def measure(place: Path, kind: str, rows: int, target: str, tiles: int | None) -
     parameters = PARAMETERS | ({} if tiles is None else {"tiles": tiles})
     warm = np.random.default_rng(0).integers(0, GRID + 1, (500, 2))
     few = GridCounts.of_examples(warm, warm.sum(axis=1) < GRID, GRID)
-    run_learner(BY_ID["tiles"], TableCounts(few, Frame(GRID)), PARAMETERS, quiet=True)
+    fit_learner(BY_ID["tiles"], TableCounts(few, Frame(GRID)), PARAMETERS, quiet=True)
     start = time.perf_counter()
     found = read_counts(table_source(f"parquet:{place}/*.parquet"), **options_of(kind))
     engine, memory_engine = time.perf_counter() - start, peak_memory()
     start = time.perf_counter()
-    release, _ = run_learner(BY_ID["tiles"], found, parameters, quiet=True)
+    model, _ = fit_learner(BY_ID["tiles"], found, parameters, quiet=True)
     learner = time.perf_counter() - start
     points = grid_points(GRID)
     truth = contains_points(load_target(target, GRID), points)
-    error = float((release.predict(points) != truth).mean())
+    error = float((model.predict(points) != truth).mean())
     size = sum(path.stat().st_size for path in place.iterdir())
     groups = len(found.counts)
     memory = peak_memory()
     seconds = (engine, learner, memory_engine, memory, error)
-    return Run(kind, rows, size, found.counts.n, groups, len(release.tiles), *seconds)
+    return Run(kind, rows, size, found.counts.n, groups, len(model.release_.tiles), *seconds)
 
 
 def measure_spark(place: Path, kind: str, rows: int) -> Run:

@@ -16,7 +16,6 @@ from assets import UnknownExampleError
 from geodp_app.commands import (
     audit,
     compare,
-    demo,
     evaluate,
     learn,
     learners,
@@ -51,7 +50,6 @@ _VERBS = (
     learners,
     ledger,
     audit,
-    demo,
     shot,
     plugin,
 )

@@ -101,18 +101,6 @@ class Arrangement:
     lines: tuple[Line, ...]
     cells: tuple[Cell, ...]
 
-    def cell_at(self, u: Fraction | int, v: Fraction | int) -> Cell | None:
-        """The cell of a dual point in lattice units; None outside the region. O(cells)."""
-        u, v = Fraction(u), Fraction(v)
-        point = reduced(
-            u.numerator * v.denominator, v.numerator * u.denominator, u.denominator * v.denominator
-        )
-        parts = admitted_parts(self.lattice)
-        homes = [i for i, p in enumerate(parts) if all(side(e, point) >= 0 for e in p.closed)]
-        inside = sum(1 << i for i, line in enumerate(self.lines) if _holds(self.sheet, line, point))
-        found = (c for c in self.cells if c.inside == inside and c.part in homes)
-        return next(found, None)
-
 
 def arrange(
     lattice: HalfplaneLattice, sheet: Sheet, points: NDArray[np.int64] | Iterable[tuple[int, int]]
@@ -189,11 +177,6 @@ def _constraint(sheet: Sheet, line: Line, below: bool) -> Inequality:
     if below:
         return -a, -b, -c if closed else 1 - c
     return a, b, c if closed else c + 1
-
-
-def _holds(sheet: Sheet, line: Line, point: Vertex) -> bool:
-    """Whether the halfplane at a dual point holds the example of a dual line."""
-    return side(line, point) <= 0 if sheet.upper else side(line, point) >= 0
 
 
 def _faces(lines: Sequence[Line], region: Sequence[Inequality]) -> list[_Face]:

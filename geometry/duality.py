@@ -21,7 +21,6 @@ Frames: *lattice* units are the integers u, v; *grid* units divide them by 2**bi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from geometry.clipping import Inequality
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -93,80 +92,3 @@ def dual_line(lattice: HalfplaneLattice, sheet: Sheet, point: tuple[int, int]) -
     t, s = (x, y) if sheet.flat else (y, x)
     c0, c1, scale = lattice.basis
     return c0 - c1 * t, t, scale * s
-
-
-def primal_point(
-    lattice: HalfplaneLattice, sheet: Sheet, line: tuple[Fraction | int, ...]
-) -> tuple[Fraction, Fraction]:
-    """The point whose dual line this is; the inverse of :func:`dual_line`.
-
-    Returns
-    -------
-    (x, y) : tuple of Fraction
-        Grid units, on the grid or not.
-
-    Raises
-    ------
-    ValueError
-        If no point has this dual line (chord: a + b = 0, paper: a = 0).
-    """
-    a, b, c = (Fraction(value) for value in line)
-    c0, c1, scale = lattice.basis
-    # (a, b) is a multiple of (c0 - c1*t, t), and the multiple is (a + c1*b) / c0
-    factor = (a + c1 * b) / c0
-    if factor == 0:
-        raise ValueError(f"no point is dual to the line {a}*u + {b}*v = {c}")
-    t, s = b / factor, c / (factor * scale)
-    return (t, s) if sheet.flat else (s, t)
-
-
-def dual_point(
-    lattice: HalfplaneLattice, sheet: Sheet, boundary: tuple[Fraction | int, ...]
-) -> tuple[Fraction, Fraction]:
-    """The dual point of a boundary line a*x + b*y = c, in lattice units.
-
-    The inverse of :attr:`Halfplane.coefficients` up to the side, which the sheet states.
-
-    Raises
-    ------
-    ValueError
-        If the line is parallel to the heights of the sheet.
-    """
-    a, b, c = (Fraction(value) for value in boundary)
-    along, across = (a, b) if sheet.flat else (b, a)
-    if across == 0:
-        raise ValueError(f"the line {a}*x + {b}*y = {c} has no heights in {sheet!r}")
-    return from_slope(lattice, -along / across, c / across)
-
-
-def slope_form(
-    lattice: HalfplaneLattice, u: Fraction | int, v: Fraction | int
-) -> tuple[Fraction, Fraction]:
-    """KMMS's (a, b), in grid units, of a dual point in lattice units.
-
-    The boundary is height = a*t + b; for steep sheets heights run along x.
-    """
-    gu, gv = to_grid(lattice, u, v)
-    return (gv, gu) if lattice.measure == "paper" else ((gv - gu) / lattice.d, gu)
-
-
-def from_slope(
-    lattice: HalfplaneLattice, a: Fraction | int, b: Fraction | int
-) -> tuple[Fraction, Fraction]:
-    """Dual point (u, v), in lattice units, of KMMS's (a, b); the inverse of :func:`slope_form`."""
-    end = Fraction(a) if lattice.measure == "paper" else Fraction(a) * lattice.d + b
-    return to_lattice(lattice, b, end)
-
-
-def to_grid(
-    lattice: HalfplaneLattice, u: Fraction | int, v: Fraction | int
-) -> tuple[Fraction, Fraction]:
-    """Lattice units to grid units: both coordinates over 2**bits."""
-    return Fraction(u) / (1 << lattice.bits), Fraction(v) / (1 << lattice.bits)
-
-
-def to_lattice(
-    lattice: HalfplaneLattice, u: Fraction | int, v: Fraction | int
-) -> tuple[Fraction, Fraction]:
-    """Grid units to lattice units; the inverse of :func:`to_grid`."""
-    return Fraction(u) * (1 << lattice.bits), Fraction(v) * (1 << lattice.bits)

@@ -257,10 +257,6 @@ class GridMap:
         # rounding may step over the edge, and then the point could not be read back
         return np.clip(out, b.low, b.high)
 
-    def to_grid_float(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Degrees (lon, lat), shape (n, 2), to real grid coordinates, without rounding."""
-        return self.own_to_grid_float(self.bounds.of_lonlat(lonlat))
-
     def to_grid(self, lonlat: NDArray[np.float64]) -> NDArray[np.int64]:
         """Degrees (lon, lat), shape (n, 2), to the nearest grid point, shape (n, 2) int64.
 

@@ -90,11 +90,32 @@ class GreedyUnionLearner(Estimator):
     max_boxes: int = 1 << 18
 
     def _planned(self) -> Run:
-        return greedy_run(self)
+        def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+            k = check_count("k", self.k)
+            limit = default_steps(k)
+            if self.n_steps is not None:
+                limit = check_count("the number of steps", self.n_steps)
+            if self.loss_weight is not None:
+                check_count("the weight of a loss", self.loss_weight)
+            check_count("the number of boxes", self.max_boxes)
+            lattice = HalfplaneLattice(self.grid, self.measure)
+
+            def search(alive: GridCounts) -> BestPiece:
+                objective = gain_less_loss(
+                    self.role, self.loss_weight, alive.positives, alive.negatives
+                )
+                return best_piece(
+                    alive, lattice, self.piece, objective, max_boxes=self.max_boxes, watch=watch
+                )
+
+            parameters = (("k", k), ("steps", limit), ("loss_weight", self.loss_weight))
+            return Stream(_records(counts, self.role, search, limit), lattice, parameters)
+
+        return Run(None, begin)
 
 
 @keyword_parameters()
-class GreedyConvexLearner(Estimator):
+class GreedyConvexLearner(GreedyUnionLearner):
     """Greedy convex polygon, an intersection of halfplanes; parameters as of the greedy union.
 
     Examples
@@ -109,44 +130,6 @@ class GreedyConvexLearner(Estimator):
 
     role: ClassVar[Role] = "conjunction"
     piece: ClassVar[PieceKind] = "halfplane"
-
-    k: int = 4
-    grid: int = 1024
-    bounds: Box | None = None
-    n_steps: int | None = None
-    loss_weight: int | None = None
-    measure: Measure = "chord"
-    max_boxes: int = 1 << 18
-
-    def _planned(self) -> Run:
-        return greedy_run(self)
-
-
-def greedy_run(told: GreedyUnionLearner | GreedyConvexLearner) -> Run:
-    """One record a step, and at least one step."""
-
-    def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-        k = check_count("k", told.k)
-        limit = default_steps(k)
-        if told.n_steps is not None:
-            limit = check_count("the number of steps", told.n_steps)
-        if told.loss_weight is not None:
-            check_count("the weight of a loss", told.loss_weight)
-        check_count("the number of boxes", told.max_boxes)
-        lattice = HalfplaneLattice(told.grid, told.measure)
-
-        def search(alive: GridCounts) -> BestPiece:
-            objective = gain_less_loss(
-                told.role, told.loss_weight, alive.positives, alive.negatives
-            )
-            return best_piece(
-                alive, lattice, told.piece, objective, max_boxes=told.max_boxes, watch=watch
-            )
-
-        parameters = (("k", k), ("steps", limit), ("loss_weight", told.loss_weight))
-        return Stream(_records(counts, told.role, search, limit), lattice, parameters)
-
-    return Run(None, begin)
 
 
 def _records(

@@ -6,7 +6,7 @@ subjects    the learners as they declare their audits, and mechanisms alone
 parts       tile choice and counts, borders, sharpening, a cover whose k is not told, support,
             a budget
 whole       a classifier trained on whole releases tells two samples apart
-canaries    many examples that are in or not, guessed from one release
+canaries    many examples that are in or not, guessed from one release; one_run has the bound
 twins       each mechanism once more, broken; broken_parts the same of parts
 report      the page
 """

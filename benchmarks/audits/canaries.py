@@ -1,4 +1,4 @@
-"""Audits by canaries (:mod:`learners.canaries`): learners that say something of every place.
+"""Audits by canaries (:mod:`benchmarks.audits.one_run`): learners that speak of every place.
 
 A canary is a positive example at the middle of a cell or tile of its own; nothing else is in the
 sample.  It is guessed to be in where the release says 1, and out where it says 0.
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.audits.one_run import CanaryAudit, audit_canaries
 from benchmarks.audits.subjects import DELTA, EPSILON, numbered
 from geometry.tiling import tile_square
 from learners import NoisyHistogramLearner, PolygonUnionLearner, QuadtreeLearner
 from learners.audit import Auditable
-from learners.canaries import CanaryAudit, audit_canaries
 from learners.randomness import open_source
 
 #: Grid, and cells or tiles along a side, a canary in each.

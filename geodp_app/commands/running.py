@@ -18,16 +18,7 @@ from geodp_app.tables.counts import TableCounts
 from learners.accounting import PrivacySpent
 from learners.declaration import Learner
 from learners.records import StepRecord
-from learners.releases import Release
 from learners.selection import SelectionProgress
-
-
-def run_learner(
-    learner: Learner, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
-) -> tuple[Release, list[StepRecord]]:
-    """What :func:`fit_learner` does; the release, and the records."""
-    model, records = fit_learner(learner, sample, parameters, quiet=quiet)
-    return model.release_, records
 
 
 def fit_learner(

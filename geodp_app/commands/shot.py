@@ -1,4 +1,4 @@
-"""`geodp shot`: a picture of the window, or an animation of a run, taken without a display."""
+"""`geodp shot`: a picture of the window, taken without a display."""
 
 from __future__ import annotations
 
@@ -11,29 +11,20 @@ from typing import Any
 from assets import examples
 from geodp_app.commands import arguments
 from geodp_app.document.work import RunSettings
-from geodp_app.errors import InputError
-from geodp_app.files import animation
 from learners.registry import BY_ID
 
 _DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
 
-A FILE that ends in .gif or .webp becomes an animation, step by step (needs
-pip install 'geodp[animation]').  Simulated examples may be shown to anyone; with real ones picture
-and animation are private."""
+Simulated examples may be shown to anyone; a picture of real ones is private."""
 
 #: Parameters of the learner that can be chosen.
 _PARAMETERS = ("k", "epsilon", "support")
 
-#: Seconds that an animation shows a step, unless told otherwise, and least and most.
-_PACE, _FASTEST, _SLOWEST = 0.5, 0.1, 10.0
-
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(
-        verbs, "shot", "save a picture or an animation of the window", _DESCRIPTION
-    )
-    arguments.add_output(parser, "PNG, GIF or WebP to write")
+    parser = arguments.add_verb(verbs, "shot", "save a picture of the window", _DESCRIPTION)
+    arguments.add_output(parser, "PNG to write")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--example",
@@ -50,12 +41,6 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     )
     parser.add_argument(
         "--seed", type=arguments.seed, help="make the run repeatable, and not private"
-    )
-    parser.add_argument(
-        "--pace",
-        type=_pace,
-        metavar="SECONDS",
-        help=f"how long an animation shows a step (default: {_PACE:g})",
     )
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument(
@@ -79,12 +64,10 @@ def run(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
     inputs = [each for each in (options.file, options.within) if each is not None]
     arguments.check_outputs(
-        [(options.output, "PNG, GIF or WebP"), (options.learned, "GeoJSON")],
+        [(options.output, "PNG"), (options.learned, "GeoJSON")],
         inputs,
         overwrite=options.overwrite,
     )
-    options.animated = animation.kind_of(options.output)
-    _check_animation(options)
 
     def given(learner: str) -> dict[str, Any]:
         return arguments.given_parameters(options, BY_ID[learner], "window", _PARAMETERS)
@@ -101,36 +84,10 @@ def run(options: argparse.Namespace) -> None:
         print(told, file=sys.stderr)
 
 
-def _check_animation(options: argparse.Namespace) -> None:
-    """Refuse what does not go together, and an animation that could not be written."""
-    if options.animated is None:
-        if options.pace is not None:
-            raise InputError(
-                "--pace is for animations: end the name of the output in .gif or .webp"
-            )
-        return
-    if options.view == "release":
-        raise InputError(
-            "--view release is for pictures: before the end of a run it has nothing to show"
-        )
-    if options.pace is None:
-        options.pace = _PACE
-    animation.load_pillow()
-
-
 def _steps(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps: 0, 1, 2, ...")
     return int(text)
-
-
-def _pace(text: str) -> float:
-    value = arguments.number(text)
-    if not _FASTEST <= value <= _SLOWEST:
-        raise argparse.ArgumentTypeError(
-            f"must lie between {_FASTEST:g} and {_SLOWEST:g} seconds, not {text}"
-        )
-    return value
 
 
 def _size(text: str) -> tuple[int, int]:

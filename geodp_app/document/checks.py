@@ -35,8 +35,6 @@ MOST_CROSSINGS = 20_000
 #: Longest name of a drawing, and longest path, in characters.
 LONGEST_NAME, LONGEST_PATH = 200, 4096
 
-_HEXADECIMAL = frozenset("0123456789abcdef")
-
 
 def check_grid(grid: Any) -> None:
     """Refuse a grid size for which counting is not exact."""

@@ -31,7 +31,6 @@ class Modifiers:
     """Which of the keys that change a gesture are held down."""
 
     shift: bool = False
-    control: bool = False
     alt: bool = False
 
 

@@ -28,7 +28,7 @@ import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
-from geodp_app.files.layers import missing_library, parquet_module, plain_path, reading
+from geodp_app.files.layers import library, plain_path, reading
 from geometry.crs import LONLAT, reproject, settled_crs, written_crs
 from geometry.files import interrupts_wait
 
@@ -100,10 +100,7 @@ def layer_files(
         return {path: _parquet_bytes(path, table, geometry, kind, crs, member)}
     if driver == "GeoJSON":
         return {path: _geojson_bytes(table, geometry, crs)}
-    try:
-        import pyogrio
-    except ImportError as error:
-        raise InputError(missing_library(path.name, "pyogrio", error)) from None
+    pyogrio = library("pyogrio", path.name)
     options: dict[str, Any] = {"encoding": "UTF-8"}
     # GDAL, as most formats, does not tell capitals from small letters here
     renamed = dict(zip(table.column_names, distinct(table.column_names), strict=True))
@@ -239,16 +236,12 @@ def _parquet_bytes(
     path: Path, table: Any, geometry: str, kind: str, crs: str | None, member: str | None
 ) -> bytes:
     """GeoParquet."""
-    parquet = parquet_module(path.name)
+    parquet = library("pyarrow.parquet", path.name)
     column: dict[str, Any] = {
         "encoding": "WKB", "geometry_types": [] if kind == "Unknown" else [kind], "crs": None,
     }  # fmt: skip
     if crs is not None:
-        try:
-            from pyproj import CRS
-        except ImportError as error:
-            raise InputError(missing_library(path.name, "pyproj", error)) from None
-        column["crs"] = CRS.from_user_input(crs).to_json_dict()
+        column["crs"] = library("pyproj", path.name).CRS.from_user_input(crs).to_json_dict()
     geo = {"version": "1.1.0", "primary_column": geometry, "columns": {geometry: column}}
     metadata = {"geo": json.dumps(geo), **({} if member is None else {OWN: member})}
     buffer = io.BytesIO()

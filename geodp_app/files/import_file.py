@@ -151,7 +151,7 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
         If it cannot be read, or does not name its columns.
     """
     name = os.fspath(path)
-    kind, data = _look(name)
+    kind, data = look(name)
     if layer is not None and kind != "layer":
         raise InputError(f"{name}: has no layers: leave --layer out")
     if kind == "layer":
@@ -176,7 +176,7 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
     return make(name, columns, rows, member=member, placed=placed, comma=comma, loose=placed)
 
 
-def _look(name: str) -> tuple[str, bytes | None]:
+def look(name: str) -> tuple[str, bytes | None]:
     """ "map" for GeoJSON, "layer" for what GDAL reads, "parquet" or "csv"; and the bytes, where the
     file can be read only once."""
     ending = Path(name).suffix.lower()
@@ -198,17 +198,6 @@ def _is_pipe(name: str) -> bool:
     except (OSError, ValueError):  # told when it is opened
         return False
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISCHR(kind)
-
-
-def is_map_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is JSON by its first bytes, else by its suffix.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
-    return _is_map(os.fspath(path), _whole(os.fspath(path), 4096, whole=False))
 
 
 def _is_map(name: str, start: bytes) -> bool:

@@ -5,6 +5,7 @@ Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a 
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -199,35 +200,38 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
     InputError
         If pyogrio is missing, GDAL cannot read the file, or it has no such layer.
     """
-    try:
-        import pyogrio
-    except ImportError as error:
-        raise InputError(missing_library(name, "pyogrio", error)) from None
+    pyogrio = library("pyogrio", name)
     with reading(name), plain_path(name) as path:
         source = path if data is None else data
-        layers = pyogrio.list_layers(source)
-        chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
+        chosen = chosen_layer(name, pyogrio.list_layers(source), layer)
         meta, _, wkb, fields = pyogrio.raw.read(source, layer=chosen, force_2d=True)
     n = len(wkb) if wkb is not None else len(fields[0]) if fields else 0
     return Layer(tuple(map(str, meta["fields"])), ArrayRows(fields, n, wkb), meta["crs"])
 
 
-def _choose(name: str, layers: list[tuple[str, str | None]], wanted: str | None) -> str:
+def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
+    """The wanted layer of those that a file lists, or the only one that may hold points.
+
+    Raises
+    ------
+    InputError
+        If there is none, or there are several.
+    """
+    layers = [(str(layer), kind) for layer, kind in listed]
     names = [layer for layer, _ in layers]
     if wanted is not None:
         if wanted not in names:
             raise InputError(f"{name}: has no layer {wanted!r}, but {', '.join(names) or 'none'}")
         return wanted
-    of_points = [layer for layer, kind in layers if kind is not None and _may_hold_points(kind)]
+    of_points = [
+        layer for layer, kind in layers
+        if kind and any(word in kind for word in ("Point", "Unknown", "Collection"))
+    ]  # fmt: skip
     if len(of_points) == 1:
         return of_points[0]
     if of_points:
         raise InputError(f"{name}: has several layers: name one with --layer: {', '.join(names)}")
     raise InputError(f"{name}: has no layer of points")
-
-
-def _may_hold_points(kind: str) -> bool:
-    return any(word in kind for word in ("Point", "Unknown", "Collection"))
 
 
 def open_parquet(name: str, data: bytes | None = None) -> ParquetRows:
@@ -255,7 +259,7 @@ def open_parquet(name: str, data: bytes | None = None) -> ParquetRows:
 @contextmanager
 def _parquet(name: str, data: bytes | None) -> Iterator[Any]:
     """A Parquet file, open; its name is a path and nothing else."""
-    parquet = parquet_module(name)
+    parquet = library("pyarrow.parquet", name)
     with io.BytesIO(data) if data is not None else open(name, "rb") as source:
         yield parquet.ParquetFile(source)
 
@@ -282,24 +286,18 @@ def geo_member(name: str, schema: Any) -> tuple[str | None, str | None, str | No
     return primary, json.dumps(crs) if isinstance(crs, dict) else crs, encoding
 
 
-def parquet_module(name: str) -> Any:
-    """pyarrow's module of Parquet files.
+def library(module: str, name: str) -> Any:
+    """A module that a file needs.
 
     Raises
     ------
     InputError
-        If it is not installed.
+        If it is not installed: how that is done.
     """
     try:
-        import pyarrow.parquet as parquet
+        return importlib.import_module(module)
     except ImportError as error:
-        raise InputError(missing_library(name, "pyarrow", error)) from None
-    return parquet
-
-
-def missing_library(name: str, library: str, error: ImportError) -> str:
-    """That a file needs a library, and how to install it."""
-    return (
-        f"{name}: to read {Path(name).suffix or 'this'} files {library} is needed, which is not "
-        f"installed ({error.name or error}): pip install 'geodp[geo]'"
-    )
+        raise InputError(
+            f"{name}: to read {Path(name).suffix or 'this'} files {module.partition('.')[0]} is "
+            f"needed, which is not installed ({error.name or error}): pip install 'geodp[geo]'"
+        ) from None

@@ -19,7 +19,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import OWN, layer_files
-from geodp_app.files.layers import missing_library, plain_path, reading
+from geodp_app.files.layers import geo_member, library, plain_path, reading
 from geometry.crs import LONLAT, CrsError, settled_crs
 from geometry.files import NewFile
 from geometry.geojson_write import placed_shape
@@ -74,10 +74,7 @@ def layer_of_shapes(
         If a library is missing, or the file cannot be written in this format.
     """
     path = Path(path)
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise InputError(missing_library(path.name, "pyarrow", error)) from None
+    pyarrow = library("pyarrow", path.name)
     geometry = "geometry" if path.suffix.lower() == ".parquet" else "geom"  # as is usual there
     placed = {
         name: placed_shape(shape, place.d, place, degrees=False) for name, shape in shapes.items()
@@ -151,10 +148,7 @@ _Read = tuple[list[bytes | None], list[str | None], str | None, dict[str, Any]]
 
 
 def _gdal(name: str) -> _Read:
-    try:
-        import pyogrio
-    except ImportError as error:
-        raise InputError(missing_library(name, "pyogrio", error)) from None
+    pyogrio = library("pyogrio", name)
     with reading(name), plain_path(name) as path:
         infos = [pyogrio.read_info(path, layer=layer) for layer, _ in pyogrio.list_layers(path)]
         info = _only(name, infos)
@@ -185,9 +179,7 @@ def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _parquet(name: str) -> _Read:
-    from geodp_app.files.layers import geo_member, parquet_module
-
-    parquet = parquet_module(name)
+    parquet = library("pyarrow.parquet", name)
     with reading(name):
         table = parquet.read_table(os.path.abspath(name))
     column, crs, _ = geo_member(name, table.schema)

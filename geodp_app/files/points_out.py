@@ -17,23 +17,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
 from geodp_app.files.csv_table import read_head
 from geodp_app.files.gdal_layers import DRIVERS, layer_files
-from geodp_app.files.import_file import is_map_file, open_import
+from geodp_app.files.import_file import ImportFile, look
 from geodp_app.files.layers import (
-    LAYER_ENDINGS,
-    PARQUET,
+    chosen_layer,
     geo_member,
-    missing_library,
-    parquet_module,
+    library,
     plain_path,
     reading,
 )
@@ -92,19 +89,17 @@ def points_files(
         If the source cannot be read any more.
     """
     check_kept(path, overwrite=overwrite)
-    path, kind = Path(path), _kind(source)
+    path, kind = Path(path), look(os.fspath(source))[0]
     driver = DRIVERS.get(path.suffix.lower())
     n = len(read.examples.labels)
     kept = np.arange(n) if read.rows is None else read.rows
+    assert read.file is not None  # of points that were read
     if driver is None:
-        made = _csv if kind == "csv" else _csv_of_cells
-        return [NewFile(path, made(source, layer, kept, added), private=True)]
+        text = _csv(source, kept, added) if kind == "csv" else _cells(read.file, kept, added)
+        return [NewFile(path, text, private=True)]
     if driver == "GeoJSON" and kind == "map":
         return [NewFile(path, _map(source, kept, added), private=True)]
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise InputError(missing_library(path.name, "pyarrow", error)) from None
+    pyarrow = library("pyarrow", path.name)
     if driver == "Parquet" and kind == "parquet":
         return [NewFile(path, _parquet(source, kept, added, pyarrow), private=True)]
     if kind in ("layer", "map"):
@@ -112,7 +107,7 @@ def points_files(
     elif kind == "parquet":
         found = _of_parquet(source, pyarrow)
     else:
-        found = _of_csv(source, pyarrow)
+        found = _of_csv(read.file, pyarrow)
     table, geometry, shape, crs, fid = found
     table = table.take(kept)
     if geometry is None or read.examples.frame.bounds is None:
@@ -126,19 +121,6 @@ def points_files(
     table = _with(table, added, pyarrow)
     files = layer_files(path, table, geometry, shape, crs, fid=fid, overwrite=overwrite)
     return [NewFile(each, data, private=True) for each, data in files.items()]
-
-
-def _kind(source: Path) -> Literal["csv", "map", "layer", "parquet"]:
-    """What kind of file it is, by its first bytes and its ending."""
-    if source.is_dir():
-        return "layer"
-    with open(source, "rb") as file:
-        start = file.read(20)
-    if start.startswith(PARQUET):
-        return "parquet"
-    if source.suffix.lower() in LAYER_ENDINGS or start.startswith((b"SQLite format 3", b"fgb")):
-        return "layer"
-    return "map" if is_map_file(source) else "csv"
 
 
 #: Fields and geometries, the name of the column of these, their kind and system, and the name of
@@ -176,12 +158,15 @@ def _with(table: Any, added: Added, pyarrow: Any) -> Any:
 # CSV
 
 
-def _csv(source: Path, layer: str | None, kept: NDArray[np.int64], added: Added) -> bytes:
+def _csv(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
     """The same text with more cells: delimiter, quotes, line ends, marks and comments stay."""
-    name, data = os.fspath(source), source.read_bytes()
-    mark, encoding = _encoding(data)
+    data = source.read_bytes()
+    mark, encoding = next(
+        ((mark, encoding) for mark, encoding in _MARKS.items() if data.startswith(mark)),
+        (b"", "utf-8"),
+    )
     lines = _LINES.findall(data[len(mark) :].decode(encoding))
-    head = read_head(name, "".join(map(_plain, lines)), _DELIMITERS)
+    head = read_head(os.fspath(source), "".join(map(_plain, lines)), _DELIMITERS)
     named = _named(added, head.names)
     cells = [head.delimiter.join(("", *map(str, row))) for row in zip(*named.values(), strict=True)]
     first = head.lines - 1
@@ -191,14 +176,6 @@ def _csv(source: Path, layer: str | None, kept: NDArray[np.int64], added: Added)
         if i in wanted:
             parts.append(_longer(record, wanted[i]))
     return mark + "".join(parts).encode(encoding)
-
-
-def _encoding(data: bytes) -> tuple[bytes, str]:
-    """The mark that a text begins with, and its encoding."""
-    for mark, encoding in _MARKS.items():
-        if data.startswith(mark):
-            return mark, encoding
-    return b"", "utf-8"
 
 
 def _plain(line: str) -> str:
@@ -221,9 +198,8 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[str]:
         start = end
 
 
-def _csv_of_cells(source: Path, layer: str | None, kept: NDArray[np.int64], added: Added) -> bytes:
+def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added) -> bytes:
     """Features or rows as text; places come first, under names that say what they are."""
-    file = open_import(source, layer)
     columns = list(file.columns)
     if file.placed:
         degrees = file.crs is None or is_degrees(settled_crs(file.crs))
@@ -241,20 +217,15 @@ def _csv_of_cells(source: Path, layer: str | None, kept: NDArray[np.int64], adde
     return text.getvalue().encode()
 
 
-def _of_csv(source: Path, pyarrow: Any) -> _Found:
+def _of_csv(file: ImportFile, pyarrow: Any) -> _Found:
     """The cells of a CSV file; a column is of numbers if each cell is one, written plainly."""
-    data = source.read_bytes()
-    mark, encoding = _encoding(data)
-    lines = _LINES.findall(data[len(mark) :].decode(encoding))
-    head = read_head(os.fspath(source), "".join(map(_plain, lines)), _DELIMITERS)
-    rows = [row for row in csv.reader(map(_plain, lines[head.lines :]), delimiter=head.delimiter)
-            if row]  # fmt: skip
+    first = 2 * file.placed
     names: list[str] = []
-    for i, each in enumerate(head.names, 1):
-        names.append(_free(each or f"column {i}", [n for n in names if n == each]))
+    for each in file.columns[first:]:
+        names.append(_free(each, [name for name in names if name == each]))
+    rows = [row[first:] for row, _, _ in file.rows]
     columns = [
-        _typed([row[i] if i < len(row) else "" for row in rows], head.delimiter != ",", pyarrow)
-        for i in range(len(names))
+        _typed([row[i] for row in rows], file.decimal_comma, pyarrow) for i in range(len(names))
     ]
     return pyarrow.table(columns, names=names), None, "Point", None, None
 
@@ -307,17 +278,9 @@ def _features(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _layer(source: Path, layer: str | None, pyarrow: Any) -> _Found:
     """A layer, by GDAL."""
-    try:
-        import pyogrio
-    except ImportError as error:
-        raise InputError(missing_library(source.name, "pyogrio", error)) from None
+    pyogrio = library("pyogrio", source.name)
     with reading(os.fspath(source)), plain_path(os.fspath(source)) as path:
-        if layer is None:
-            kinds = [(str(name), kind) for name, kind in pyogrio.list_layers(path)]
-            layer = next(
-                name for name, kind in kinds
-                if kind and any(word in kind for word in ("Point", "Unknown", "Collection"))
-            )  # fmt: skip
+        layer = chosen_layer(source.name, pyogrio.list_layers(path), layer)
         info = pyogrio.read_info(path, layer=layer)
         meta, table = pyogrio.read_arrow(
             path, layer=layer, return_fids=True, datetime_as_string=True
@@ -359,7 +322,7 @@ def _of_parquet(source: Path, pyarrow: Any) -> _Found:
     """A Parquet file, with its places if it says where they are."""
     name = os.fspath(source)
     with reading(name):
-        table = parquet_module(name).read_table(os.path.abspath(source))
+        table = library("pyarrow.parquet", name).read_table(os.path.abspath(source))
     geometry, crs, encoding = geo_member(name, table.schema)
     table = table.replace_schema_metadata(None)
     if geometry is not None and encoding != "WKB":
@@ -370,7 +333,7 @@ def _of_parquet(source: Path, pyarrow: Any) -> _Found:
 def _parquet(source: Path, kept: NDArray[np.int64], added: Added, pyarrow: Any) -> bytes:
     """The same file with more columns, squeezed as it was."""
     name = os.fspath(source)
-    parquet = parquet_module(name)
+    parquet = library("pyarrow.parquet", name)
     with reading(name):
         file = parquet.ParquetFile(os.path.abspath(source))
         table, groups = file.read(), file.metadata.num_row_groups

@@ -18,7 +18,7 @@ from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
 
 #: What a file may hold.
 Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
-                "PNG or SVG", "PNG, GIF or WebP", "a zip"]  # fmt: skip
+                "PNG or SVG", "a zip"]  # fmt: skip
 
 _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "GeoJSON": (".geojson", ".json"),
@@ -30,7 +30,6 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "PNG": (".png",),
     "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),
-    "PNG, GIF or WebP": (".png", ".gif", ".webp"),
     "a zip": (".zip",),
 }
 _OTHER_FILES = (".kml", ".zip", ".geodp")

@@ -164,31 +164,6 @@ def private_literal_steps(
         yield LiteralStep(step, budget.steps, LiteralRelease(literal, noisy), diagnostics)
 
 
-def _private_cover(
-    learner: ConjunctionLearner | DisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
-) -> Iterator[LiteralStep]:
-    told = learner._fresh()
-    k = check_count("k", told.k)
-    if told.n_steps is not None:
-        n_steps = check_count("the number of steps", told.n_steps)
-    elif told.alpha is None:
-        n_steps = default_steps(k)
-    else:
-        check_open_unit(alpha=told.alpha)
-        n_steps = theorem_steps(k, told.alpha)
-    check_open_unit(beta=told.beta)
-    source = open_source(told.seed)
-    budget = cover_budget(
-        told.epsilon, told.delta, n_steps, told.beta, told.neighbours, source.private, told.account
-    )
-    columns, labels = learner._examples(X, y)
-    stream = private_literal_steps(
-        columns, labels, role=told.role, k=k, budget=budget, source=source
-    )
-    parameters = (("k", k), ("steps", n_steps), ("beta", told.beta))
-    return learner._publish(stream, columns.d, parameters, budget.spent)
-
-
 @keyword_parameters()
 class ConjunctionLearner(BooleanLearner):
     """(epsilon, delta)-private conjunction of literals.
@@ -228,7 +203,7 @@ class ConjunctionLearner(BooleanLearner):
     (1.0, 'x4 ∧ ¬x11')
     """
 
-    steps, _run = run_by_steps, _private_cover
+    steps = run_by_steps
 
     role: ClassVar[Role] = "conjunction"
 
@@ -242,9 +217,37 @@ class ConjunctionLearner(BooleanLearner):
     account: AccountChoice = "optimal"
     seed: int | None = None
 
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        told = self._fresh()
+        k = check_count("k", told.k)
+        if told.n_steps is not None:
+            n_steps = check_count("the number of steps", told.n_steps)
+        elif told.alpha is None:
+            n_steps = default_steps(k)
+        else:
+            check_open_unit(alpha=told.alpha)
+            n_steps = theorem_steps(k, told.alpha)
+        check_open_unit(beta=told.beta)
+        source = open_source(told.seed)
+        budget = cover_budget(
+            told.epsilon,
+            told.delta,
+            n_steps,
+            told.beta,
+            told.neighbours,
+            source.private,
+            told.account,
+        )
+        columns, labels = self._examples(X, y)
+        stream = private_literal_steps(
+            columns, labels, role=told.role, k=k, budget=budget, source=source
+        )
+        parameters = (("k", k), ("steps", n_steps), ("beta", told.beta))
+        return self._publish(stream, columns.d, parameters, budget.spent)
+
 
 @keyword_parameters()
-class DisjunctionLearner(BooleanLearner):
+class DisjunctionLearner(ConjunctionLearner):
     """(epsilon, delta)-private disjunction of literals; parameters as of the conjunction.
 
     Examples
@@ -257,16 +260,4 @@ class DisjunctionLearner(BooleanLearner):
     (1.0, 'x4 ∨ x11')
     """
 
-    steps, _run = run_by_steps, _private_cover
-
     role: ClassVar[Role] = "disjunction"
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 4
-    n_steps: int | None = None
-    alpha: float | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    account: AccountChoice = "optimal"
-    seed: int | None = None

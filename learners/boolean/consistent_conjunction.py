@@ -87,34 +87,21 @@ class GreedyConjunctionLearner(BooleanLearner):
     steps = run_by_steps
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _greedy_cover(self, X, y)
+        told = self._fresh()
+        limit = None
+        if told.n_steps is not None:
+            limit = check_count("the number of steps", told.n_steps)
+        columns, labels = self._examples(X, y)
+        parameters = () if limit is None else (("steps", limit),)
+        records = _greedy_steps(columns, labels, told.role, limit)
+        return self._publish(records, columns.d, parameters, None)
 
 
 @keyword_parameters()
-class GreedyDisjunctionLearner(BooleanLearner):
+class GreedyDisjunctionLearner(GreedyConjunctionLearner):
     """The dual of :class:`GreedyConjunctionLearner`; not private."""
 
     role: ClassVar[Role] = "disjunction"
-
-    n_steps: int | None = None
-
-    steps = run_by_steps
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _greedy_cover(self, X, y)
-
-
-def _greedy_cover(
-    learner: GreedyConjunctionLearner | GreedyDisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
-) -> Iterator[LiteralStep]:
-    told = learner._fresh()
-    limit = None
-    if told.n_steps is not None:
-        limit = check_count("the number of steps", told.n_steps)
-    columns, labels = learner._examples(X, y)
-    parameters = () if limit is None else (("steps", limit),)
-    records = _greedy_steps(columns, labels, told.role, limit)
-    return learner._publish(records, columns.d, parameters, None)
 
 
 def _greedy_steps(
@@ -164,35 +151,26 @@ class ConsistentConjunctionLearner(BooleanLearner):
     monotone: bool = False
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _eliminate(self, X, y)
+        told = self._fresh()
+        columns, labels = self._examples(X, y)
+        d = columns.d
+        kept = np.flatnonzero(LiteralCover(columns, labels, told.role).lost()[: 2 * d] == 0)
+        order = kept[np.argsort(kept % d, kind="stable")].tolist()
+        literals = [candidate_literal(told.role, candidate, d) for candidate in order]
+        kept_ones = [
+            one for one in literals if one is not None and not (told.monotone and one.negated)
+        ]
+        self._keep(
+            [LiteralRelease(one, None) for one in kept_ones], d, _stated(told.monotone), None
+        )
+        return iter(())
 
 
 @keyword_parameters()
-class ConsistentDisjunctionLearner(BooleanLearner):
+class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
     """The dual: all literals that no negative example satisfies; not private."""
 
     role: ClassVar[Role] = "disjunction"
-
-    monotone: bool = False
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _eliminate(self, X, y)
-
-
-def _eliminate(
-    learner: ConsistentConjunctionLearner | ConsistentDisjunctionLearner,
-    X: ArrayLike | Any,
-    y: ArrayLike,
-) -> Iterator[LiteralStep]:
-    told = learner._fresh()
-    columns, labels = learner._examples(X, y)
-    d = columns.d
-    kept = np.flatnonzero(LiteralCover(columns, labels, told.role).lost()[: 2 * d] == 0)
-    order = kept[np.argsort(kept % d, kind="stable")].tolist()
-    literals = [candidate_literal(told.role, candidate, d) for candidate in order]
-    kept_ones = [one for one in literals if one is not None and not (told.monotone and one.negated)]
-    learner._keep([LiteralRelease(one, None) for one in kept_ones], d, _stated(told.monotone), None)
-    return iter(())
 
 
 def _stated(monotone: bool) -> tuple[tuple[str, Any], ...]:
@@ -293,47 +271,31 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     monotone: bool = False
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _draw_formula(self, X, y)
+        told = self._fresh()
+        rate = consistency_rate(told.epsilon, told.neighbours)
+        columns, labels = self._examples(X, y)
+        d = columns.d
+        base, most = ("2^d", MOST_MONOTONE) if told.monotone else ("3^d", MOST_VARIABLES)
+        if d > most:
+            raise ValueError(
+                f"X has {d} columns: this learner weighs all {base} formulas, so at most "
+                f"{most}; ConjunctionLearner takes any number"
+            )
+        source = open_source(told.seed)
+        dual = told.role == "disjunction"
+        # of the dual's conjunction every literal is negated
+        only = (0 if dual else 1) if told.monotone else None
+        mistakes = mistakes_of_all(columns, ~labels if dual else labels, only)
+        drawn = exponential_index(source, -mistakes, rate)
+        selection = Charge("selections", float(rate))
+        spent = pure_spent(told.epsilon, told.neighbours, source.private, selection)
+        released = [LiteralRelease(one, None) for one in literals_of(drawn, d, dual, only)]
+        self._keep(released, d, _stated(told.monotone), spent)
+        return iter(())
 
 
 @keyword_parameters()
-class PrivateConsistentDisjunctionLearner(BooleanLearner):
+class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
     """epsilon-private disjunction over few variables; parameters as of the conjunction."""
 
     role: ClassVar[Role] = "disjunction"
-
-    epsilon: float = 1.0
-    neighbours: Neighbours = "add-remove"
-    seed: int | None = None
-    monotone: bool = False
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _draw_formula(self, X, y)
-
-
-def _draw_formula(
-    learner: PrivateConsistentConjunctionLearner | PrivateConsistentDisjunctionLearner,
-    X: ArrayLike | Any,
-    y: ArrayLike,
-) -> Iterator[LiteralStep]:
-    told = learner._fresh()
-    rate = consistency_rate(told.epsilon, told.neighbours)
-    columns, labels = learner._examples(X, y)
-    d = columns.d
-    base, most = ("2^d", MOST_MONOTONE) if told.monotone else ("3^d", MOST_VARIABLES)
-    if d > most:
-        raise ValueError(
-            f"X has {d} columns: this learner weighs all {base} formulas, so at most "
-            f"{most}; ConjunctionLearner takes any number"
-        )
-    source = open_source(told.seed)
-    dual = told.role == "disjunction"
-    # of the dual's conjunction every literal is negated
-    only = (0 if dual else 1) if told.monotone else None
-    mistakes = mistakes_of_all(columns, ~labels if dual else labels, only)
-    drawn = exponential_index(source, -mistakes, rate)
-    selection = Charge("selections", float(rate))
-    spent = pure_spent(told.epsilon, told.neighbours, source.private, selection)
-    released = [LiteralRelease(one, None) for one in literals_of(drawn, d, dual, only)]
-    learner._keep(released, d, _stated(told.monotone), spent)
-    return iter(())

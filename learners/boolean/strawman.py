@@ -101,40 +101,6 @@ def strawman_budget(
     return StrawmanBudget(scale, margin, eta, spent)
 
 
-def _run_strawman(
-    learner: StrawmanConjunctionLearner | StrawmanDisjunctionLearner,
-    X: ArrayLike | Any,
-    y: ArrayLike,
-) -> Iterator[LiteralStep]:
-    told = learner._fresh()
-    k = check_count("k", told.k)
-    steps = default_steps(k)
-    if told.n_steps is not None:
-        steps = check_count("the number of steps", told.n_steps)
-    check_open_unit(beta=told.beta)
-    source = open_source(told.seed)
-    columns, labels = learner._examples(X, y)
-    budget = strawman_budget(
-        told.epsilon, told.delta, columns.d, steps, told.beta, told.neighbours, source.private
-    )
-
-    def records() -> Iterator[LiteralStep]:
-        cover = LiteralCover(columns, labels, told.role)
-        lost = cover.lost()[:-1]
-        noisy = lost + discrete_laplace_array(source, budget.scale, len(lost))
-        # the constant, the last candidate, loses nothing
-        listed = np.append(np.flatnonzero(noisy <= budget.margin), 2 * columns.d)
-        for step in range(1, steps + 1):
-            started = time.perf_counter()
-            gained = cover.gained()[listed]
-            drawn = exponential_index(source, gained, Fraction(budget.eta))
-            literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
-            yield LiteralStep(step, steps, LiteralRelease(literal, None), diagnostics)
-
-    parameters = (("k", k), ("steps", steps), ("beta", told.beta))
-    return learner._publish(records(), columns.d, parameters, budget.spent)
-
-
 @keyword_parameters()
 class StrawmanConjunctionLearner(BooleanLearner):
     """(epsilon, delta)-private conjunction by a list of good literals; see the module.
@@ -155,7 +121,7 @@ class StrawmanConjunctionLearner(BooleanLearner):
     x4 ∧ ¬x11
     """
 
-    steps, _run = run_by_steps, _run_strawman
+    steps = run_by_steps
 
     role: ClassVar[Role] = "conjunction"
 
@@ -167,20 +133,39 @@ class StrawmanConjunctionLearner(BooleanLearner):
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
 
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        told = self._fresh()
+        k = check_count("k", told.k)
+        steps = default_steps(k)
+        if told.n_steps is not None:
+            steps = check_count("the number of steps", told.n_steps)
+        check_open_unit(beta=told.beta)
+        source = open_source(told.seed)
+        columns, labels = self._examples(X, y)
+        budget = strawman_budget(
+            told.epsilon, told.delta, columns.d, steps, told.beta, told.neighbours, source.private
+        )
+
+        def records() -> Iterator[LiteralStep]:
+            cover = LiteralCover(columns, labels, told.role)
+            lost = cover.lost()[:-1]
+            noisy = lost + discrete_laplace_array(source, budget.scale, len(lost))
+            # the constant, the last candidate, loses nothing
+            listed = np.append(np.flatnonzero(noisy <= budget.margin), 2 * columns.d)
+            for step in range(1, steps + 1):
+                started = time.perf_counter()
+                gained = cover.gained()[listed]
+                drawn = exponential_index(source, gained, Fraction(budget.eta))
+                literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
+                yield LiteralStep(step, steps, LiteralRelease(literal, None), diagnostics)
+
+        parameters = (("k", k), ("steps", steps), ("beta", told.beta))
+        return self._publish(records(), columns.d, parameters, budget.spent)
+
 
 @keyword_parameters()
-class StrawmanDisjunctionLearner(BooleanLearner):
+class StrawmanDisjunctionLearner(StrawmanConjunctionLearner):
     """(epsilon, delta)-private disjunction by a list of good literals; parameters as of the
     conjunction."""
 
-    steps, _run = run_by_steps, _run_strawman
-
     role: ClassVar[Role] = "disjunction"
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 4
-    n_steps: int | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    seed: int | None = None

@@ -81,11 +81,15 @@ class DiscUnionLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
-        return cover_run(self, self.k, lambda: _conics(self.grid, "disc"))
+        def pieces() -> tuple[ConicLattice, ConicSelection]:
+            lattice = ConicLattice(self.grid, self.kind)
+            return lattice, ConicSelection(lattice)
+
+        return cover_run(self, self.k, pieces)
 
 
 @keyword_parameters()
-class EllipseUnionLearner(Estimator):
+class EllipseUnionLearner(DiscUnionLearner):
     """(epsilon, delta)-private learner of a union of ellipses; parameters as of discs.
 
     Ellipses of any axes and rotation with the centre in the square; half width, shear and half of
@@ -96,23 +100,4 @@ class EllipseUnionLearner(Estimator):
     square's side, with labels that no ellipse fits (docs/trust.md): take bounds that fit them.
     """
 
-    role: ClassVar[Role] = "disjunction"
     kind: ClassVar[ConicKind] = "ellipse"
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 1
-    grid: int = 1024
-    bounds: Box | None = None
-    n_steps: int | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    seed: int | None = None
-
-    def _planned(self) -> Run:
-        return cover_run(self, self.k, lambda: _conics(self.grid, "ellipse"))
-
-
-def _conics(d: int, kind: ConicKind) -> tuple[ConicLattice, ConicSelection]:
-    lattice = ConicLattice(d, kind)
-    return lattice, ConicSelection(lattice)

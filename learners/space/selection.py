@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import functools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -55,15 +54,31 @@ MOST_MEMBERS = 1 << 23
 _SECONDS, _BYTES = 1.8e-7, 40
 
 
+#: What is enumerated: normals with levels, of points as the lattice lifts them.
+_Lattice = HalfspaceLattice3 | PolynomialLattice | BallLattice
+
+
 @dataclass(frozen=True, slots=True)
-class _Selection3(ABC):
-    """Draws an intersection of halfspaces (see :class:`learners.selection.Sampler`)."""
+class LiftedSelection:
+    """Sampler of balls, or of regions bounded by a polynomial: halfspaces of lifted points.
 
-    lattice: HalfspaceLattice3
+    See :class:`learners.selection.Sampler`; counts are of points of the lattice's dimensions.
 
-    @abstractmethod
+    Raises
+    ------
+    ValueError
+        If the class is too large to be enumerated.
+    """
+
+    lattice: _Lattice
+
+    def __post_init__(self) -> None:
+        assert not isinstance(self.lattice, HalfspaceLattice3)
+        refuse_large("regions", self.lattice.directions * (self.lattice.levels + 1))
+
     def _sets(self) -> tuple[tuple[Normal, ...], ...]:
         """Normals whose halfspaces are intersected, a level of each."""
+        return tuple((normal,) for normal in self.lattice.normals)
 
     def select(
         self,
@@ -73,29 +88,22 @@ class _Selection3(ABC):
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """Draw one piece; counts of points in space."""
+        """Draw one piece."""
         return _draw(self.lattice, self._sets(), counts, score, rate, source, watch)
 
 
 @dataclass(frozen=True, slots=True)
-class HalfspaceSelection3(_Selection3):
-    """Sampler of single halfspaces of a lattice.
+class HalfspaceSelection3(LiftedSelection):
+    """Sampler of single halfspaces of a lattice; errors as above."""
 
-    Raises
-    ------
-    ValueError
-        If the class is too large to be enumerated.
-    """
+    lattice: HalfspaceLattice3
 
     def __post_init__(self) -> None:
         refuse_large("halfspaces", self.lattice.members)
 
-    def _sets(self) -> tuple[tuple[Normal, ...], ...]:
-        return tuple((normal,) for normal in self.lattice.normals)
-
 
 @dataclass(frozen=True, slots=True)
-class SimplexSelection3(_Selection3):
+class SimplexSelection3(LiftedSelection):
     """Sampler of simplices of a lattice with reach 1.
 
     Raises
@@ -103,6 +111,8 @@ class SimplexSelection3(_Selection3):
     ValueError
         If the reach is larger, or the class is too large to be enumerated.
     """
+
+    lattice: HalfspaceLattice3
 
     def __post_init__(self) -> None:
         if self.lattice.reach != 1:
@@ -133,38 +143,6 @@ def refuse_large(what: str, members: int) -> None:
             f"and {members * _BYTES / 1e9:,.1f} GB each; at most {MOST_MEMBERS:,} are taken: "
             "use fewer levels"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class LiftedSelection:
-    """Sampler of balls, or of regions bounded by a polynomial: halfspaces of lifted points.
-
-    Raises
-    ------
-    ValueError
-        If the class is too large to be enumerated.
-    """
-
-    lattice: PolynomialLattice | BallLattice
-
-    def __post_init__(self) -> None:
-        refuse_large("regions", self.lattice.directions * (self.lattice.levels + 1))
-
-    def select(
-        self,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        source: RandomSource,
-        watch: Watch | None = None,
-    ) -> Selected:
-        """Draw one region; counts of points of the lattice's dimensions."""
-        sets = tuple((normal,) for normal in self.lattice.normals)
-        return _draw(self.lattice, sets, counts, score, rate, source, watch)
-
-
-#: What is enumerated: normals with levels, of points as the lattice lifts them.
-_Lattice = HalfspaceLattice3 | PolynomialLattice | BallLattice
 
 
 @functools.lru_cache(maxsize=4)

@@ -1,7 +1,5 @@
 """The dual map: incidence, inverses, units, and the parts of the admitted region."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 import shapely
@@ -10,12 +8,6 @@ from geometry.clipping import side
 from geometry.duality import (
     admitted_parts,
     dual_line,
-    dual_point,
-    from_slope,
-    primal_point,
-    slope_form,
-    to_grid,
-    to_lattice,
 )
 from geometry.halfplane import HalfplaneLattice, Sheet
 
@@ -57,53 +49,6 @@ def test_the_halfplane_holds_the_example_on_its_side_of_the_dual_line(
     assert incident > 0
 
 
-@pytest.mark.parametrize("lattice", [*LATTICES, HalfplaneLattice(1024)], ids=str)
-def test_both_maps_have_inverses(lattice: HalfplaneLattice) -> None:
-    """Point to line to point, and dual point to boundary to dual point."""
-    rng = np.random.default_rng(3)
-    for sheet in lattice.sheets:
-        for x, y in rng.integers(0, lattice.d + 1, (20, 2)).tolist():
-            line = dual_line(lattice, sheet, (x, y))
-            assert primal_point(lattice, sheet, line) == (x, y)
-            assert primal_point(lattice, sheet, tuple(7 * c for c in line)) == (x, y)
-        for u, v in rng.integers(0, (lattice.d << lattice.bits) + 1, (20, 2)).tolist():
-            halfplane = lattice.halfplane(sheet, u, v)
-            assert dual_point(lattice, sheet, halfplane.coefficients) == (u, v)
-
-
-@pytest.mark.parametrize("lattice", LATTICES, ids=str)
-def test_slope_form_is_the_boundary_line(lattice: HalfplaneLattice) -> None:
-    """KMMS's y = a*x + b satisfies a_coefficient*x + b_coefficient*y = c, and maps back."""
-    for u, v in some_points(lattice):
-        a, b = slope_form(lattice, u, v)
-        assert from_slope(lattice, a, b) == (u, v)
-        e, f, g = lattice.halfplane(Sheet.FLAT_ABOVE, u, v).coefficients
-        for x in (Fraction(0), Fraction(1, 3), Fraction(lattice.d)):
-            assert e * x + f * (a * x + b) == g
-
-
-def test_chord_and_paper_write_the_same_line_as_the_same_slope_form() -> None:
-    """b = u and a = (v - u)/d, in grid units."""
-    chord, paper = HalfplaneLattice(4, "chord", 3), HalfplaneLattice(4, "paper", 3)
-    u, v = 11, 27
-    a, b = slope_form(chord, u, v)
-    assert (a, b) == (Fraction(27 - 11, 4 * 8), Fraction(11, 8))
-    assert slope_form(paper, *from_slope(paper, a, b)) == (a, b)
-    point = (3, 2)
-    crossing = [side(dual_line(chord, Sheet.FLAT_ABOVE, point), (u, v, 1))]
-    p, q = from_slope(paper, a, b)
-    e, f, g = dual_line(paper, Sheet.FLAT_ABOVE, point)
-    crossing.append(e * p + f * q - g)
-    assert (crossing[0] > 0) == (crossing[1] > 0)
-
-
-def test_units_convert_both_ways() -> None:
-    """Grid units are lattice units over 2**bits, exactly."""
-    lattice = HalfplaneLattice(4, "chord", 3)
-    assert to_grid(lattice, 20, -1) == (Fraction(5, 2), Fraction(-1, 8))
-    assert to_lattice(lattice, Fraction(5, 2), Fraction(-1, 8)) == (20, -1)
-
-
 @pytest.mark.parametrize("lattice", LATTICES, ids=str)
 def test_each_admitted_lattice_point_belongs_to_one_part(lattice: HalfplaneLattice) -> None:
     """And points that are not admitted to none, nor to a part's closed region."""
@@ -132,16 +77,3 @@ def test_points_off_the_grid_have_no_dual_line(point: tuple[int, int]) -> None:
     """The message names the point."""
     with pytest.raises(ValueError, match="outside the grid"):
         dual_line(HalfplaneLattice(4), Sheet.FLAT_ABOVE, point)
-
-
-def test_lines_without_a_dual_are_refused() -> None:
-    """Parallels to the heights, and dual lines of points at infinity."""
-    lattice = HalfplaneLattice(4)
-    with pytest.raises(ValueError, match="no heights"):
-        dual_point(lattice, Sheet.FLAT_ABOVE, (1, 0, 2))
-    with pytest.raises(ValueError, match="no heights"):
-        dual_point(lattice, Sheet.STEEP_LEFT, (0, 1, 2))
-    with pytest.raises(ValueError, match="no point is dual"):
-        primal_point(lattice, Sheet.FLAT_ABOVE, (1, -1, 3))
-    with pytest.raises(ValueError, match="no point is dual"):
-        primal_point(HalfplaneLattice(4, "paper"), Sheet.FLAT_ABOVE, (0, 1, 3))

@@ -358,10 +358,10 @@ def test_a_watch_can_stop_the_search():
     [
         ({"k": 0}, "k must"),
         ({"n_steps": 0}, "number of steps"),
-        ({"loss_weight": 0}, "weight of a loss"),
-        ({"loss_weight": 1.5}, "weight of a loss"),
+        ({"loss_weight": 0}, "loss_weight|weight of a loss"),
+        ({"loss_weight": 1.5}, "loss_weight|weight of a loss"),
         ({"max_boxes": 0}, "number of boxes"),
-        ({"measure": "area"}, "unknown measure"),
+        ({"measure": "area"}, "measure must be"),
         ({"grid": 5}, "off the grid"),
     ],
 )

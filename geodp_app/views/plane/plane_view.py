@@ -21,8 +21,7 @@ from geodp_app.palette import Palette
 from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
 from geodp_app.views.plane.learned_layer import LearnedLayer
-from geodp_app.views.plane.mask_layer import MaskLayer
-from geodp_app.views.plane.support_layer import SupportLayer
+from geodp_app.views.plane.support_layer import MaskLayer, SupportLayer
 from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
 from geodp_app.views.widgets.plotting import GridPlot
 from geometry.edge_zones import EdgeZone
@@ -306,6 +305,5 @@ def _modifiers(event: QMouseEvent | QKeyEvent) -> Modifiers:
     held = event.modifiers()
     return Modifiers(
         shift=bool(held & Qt.KeyboardModifier.ShiftModifier),
-        control=bool(held & Qt.KeyboardModifier.ControlModifier),
         alt=bool(held & Qt.KeyboardModifier.AltModifier),
     )

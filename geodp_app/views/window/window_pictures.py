@@ -16,9 +16,6 @@ from geometry.files import atomic_write
 #: Pixels of a PNG for each one on the screen.
 _SCALE = 2
 
-#: What Qt calls the quality of a PNG is how little it is compressed: this is zlib's level 1.
-_HURRIED = 80
-
 
 def write_widget(path: Path, widget: QWidget, title: str, *, private: bool) -> None:
     """Draw a widget into a file; its suffix says how.  A private one is its owner's alone.
@@ -39,11 +36,8 @@ def write_widget(path: Path, widget: QWidget, title: str, *, private: bool) -> N
         raise PictureError(f"{path.name}: a picture ends in .png or .svg")
 
 
-def png_bytes(widget: QWidget, scale: int, *, hurried: bool = False) -> bytes:
-    """A widget as PNG, with so many pixels for each one on the screen.
-
-    A hurried one is larger, and made in a third of the time.
-    """
+def png_bytes(widget: QWidget, scale: int) -> bytes:
+    """A widget as PNG, with so many pixels for each one on the screen."""
     image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
     image.setText("Software", "geodp")  # by which it is known for ours
@@ -52,8 +46,7 @@ def png_bytes(widget: QWidget, scale: int, *, hurried: bool = False) -> bytes:
     painter.end()
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    quality = _HURRIED if hurried else -1
-    if not image.save(buffer, "PNG", quality):  # type: ignore[call-overload]
+    if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
         raise PictureError("Qt could not encode the picture as PNG")
     return bytes(buffer.data().data())
 

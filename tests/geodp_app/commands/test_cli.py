@@ -485,7 +485,7 @@ def test_the_command_itself(capsys):
     assert "unrecognized arguments: --fast" in fails(capsys, "plan", "--fast")
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("geodp 0.")
-    for verb in ("sample", "learn", "evaluate", "plan", "demo"):
+    for verb in ("sample", "learn", "evaluate", "plan", "shot"):
         assert main([verb, "--help"]) == 0
         assert f"usage: geodp {verb}" in capsys.readouterr().out
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import shapely
-from PIL import Image, ImageChops
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from window_driver import Kept
@@ -23,7 +22,6 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.session import save_session
 from geodp_app.progress import COMPILING
-from geodp_app.views import offscreen
 from geodp_app.views.window import shot as window_shot
 from geodp_app.workers import run_controller
 
@@ -67,17 +65,6 @@ def colours(path: Path) -> set[int]:
     return {
         image.pixel(x, y) for x in range(0, image.width(), 5) for y in range(0, image.height(), 5)
     }
-
-
-def frames_of(path: Path) -> tuple[list[Image.Image], list[int]]:
-    """The frames of an animation, and for how many milliseconds each is shown."""
-    frames, times = [], []
-    with Image.open(path) as image:
-        for number in range(getattr(image, "n_frames", 1)):
-            image.seek(number)
-            frames.append(image.convert("RGB"))
-            times.append(int(image.info["duration"]))
-    return frames, times
 
 
 def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
@@ -137,7 +124,7 @@ def test_a_picture_at_twice_the_pixels_before_any_step(shot: Shot, tmp_path: Pat
         (["-o", "w.png", "--steps", "-1"], "steps"),
         (["-o", "w.png", "--example", "nowhere"], "nowhere"),
         (["-o", "missing/w.png"], "missing"),
-        (["-o", "w.jpg"], "end the name in .png or .gif or .webp"),
+        (["-o", "w.gif"], "end the name in .png"),
         (["-o", "w.png", "--learner", "nobody"], "'nobody': use cover, tiles, convex,"),
         (["-o", "w.png", "--learner", "polytope"], "'polytope': use cover, tiles, convex,"),
         (["-o", "w.png", "--learner", "tiles", "--k", "3"], "--k means nothing to tiles"),
@@ -147,9 +134,6 @@ def test_a_picture_at_twice_the_pixels_before_any_step(shot: Shot, tmp_path: Pat
         ),
         (["-o", "w.png", "--k", "0"], "must lie between 1 and 1000"),
         (["-o", "w.png", "--epsilon", "0"], "must be above 0"),
-        (["-o", "w.gif", "--pace", "0"], "must lie between 0.1 and 10 seconds"),
-        (["-o", "w.png", "--pace", "1"], "--pace is for animations"),
-        (["-o", "w.gif", "--view", "release"], "--view release is for pictures"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_write_nothing(
@@ -165,60 +149,6 @@ def test_wrong_arguments_are_one_line_and_write_nothing(
     assert len(err.splitlines()) == 1
     assert said in err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_without_pillow_an_animation_is_refused_before_anything_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("PIL", "PIL.Image"):
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setattr(offscreen, "check_window", lambda **_: pytest.fail("it goes on"))
-    assert main(["shot", "-o", "run.gif"]) == 2
-    assert capsys.readouterr().err == (
-        "geodp: an animation needs Pillow, which is not installed: pip install 'geodp[animation]'\n"
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["run.gif", "run.webp"])
-def test_an_animation_goes_from_before_the_first_step_to_rest(
-    shot: Shot, tmp_path: Path, name: str
-) -> None:
-    code, err = shot(
-        "-o", name, "--example", "tri", "--n", "2000", "--learner", "tiles",
-        "--steps", "3", "--pace", ".2", "--size", "800x600",
-    )  # fmt: skip
-    assert code == 0, err
-    assert f"{name}: 3 of 9 steps, unfinished" in err
-    frames, times = frames_of(tmp_path / name)
-    assert times == [1000, 200, 200, 200, 2000]
-    assert {frame.size for frame in frames} == {(800, 600)}
-    assert ImageChops.difference(frames[0], frames[-1]).getbbox() is not None
-    data = (tmp_path / name).read_bytes()
-    assert len(data) < 500_000
-    assert str(tmp_path).encode() not in data
-
-
-def test_a_new_piece_flashes_in_where_there_is_time(shot: Shot, tmp_path: Path) -> None:
-    code, err = shot(
-        "-o", "run.gif", "--example", "tri", "--n", "2000", "--learner", "tiles",
-        "--steps", "1", "--size", "800x600", "--quiet",
-    )  # fmt: skip
-    assert (code, err) == (0, "")
-    frames, times = frames_of(tmp_path / "run.gif")
-    assert times == [1000, 80, 80, 80, 260, 2000]
-    spot = changed_pixel(frames[1], frames[4])
-    shades = [sum(frame.getpixel(spot)) for frame in frames[1:5]]  # type: ignore[arg-type]
-    assert shades == sorted(shades)  # from strong to pale
-    assert len(set(shades)) == 4
-
-
-def changed_pixel(one: Image.Image, other: Image.Image) -> tuple[int, int]:
-    """A pixel in the middle of what changed."""
-    box = ImageChops.difference(one, other).getbbox()
-    assert box is not None
-    return (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
 
 
 def test_learner_k_and_epsilon_are_those_asked_for(shot: Shot, tmp_path: Path) -> None:
@@ -250,18 +180,6 @@ def test_a_run_on_nothing_is_refused(shot: Shot, tmp_path: Path) -> None:
     assert code == 2
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "w.png").exists()
-
-
-def test_an_animation_of_a_file_is_its_owners_alone(shot: Shot, tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
-    (tmp_path / "run.webp").touch(0o644)
-    code, err = shot(
-        "-o", "run.webp", "--file", "p.csv", "--learner", "threshold", "--pace", ".1",
-        "--size", "800x600", "--quiet",
-    )  # fmt: skip
-    assert (code, err) == (0, "")
-    assert (tmp_path / "run.webp").stat().st_mode & 0o777 == 0o600
-    assert len(frames_of(tmp_path / "run.webp")[0]) >= 2
 
 
 def test_a_run_that_has_no_shape_yet_leaves_no_picture_either(shot: Shot, tmp_path: Path) -> None:

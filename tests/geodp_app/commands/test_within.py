@@ -71,7 +71,7 @@ def test_the_grid_frame_is_clipped_too(folder, tmp_path):
     out = tmp_path / "raw.geojson"
     assert learn(folder, out, "--raw-grid", "--within", folder / "map.geojson") == 0
     learned = read_learned(out)
-    moved = shapely.transform(MAP, GridMap(128, BOX).to_grid_float)
+    moved = shapely.transform(MAP, GridMap(128, BOX).own_to_grid_float)
     expected = learned.release.shape().intersection(moved)
     assert learned.target.frame == "grid"
     assert learned.target.geometry.symmetric_difference(expected).area < 1e-6
@@ -127,7 +127,7 @@ def test_the_picture_shows_what_is_left_and_its_error(folder, tmp_path, monkeypa
     more = ["--picture", tmp_path / "l.png", "--within", folder / "map.geojson", "--quiet"]
     assert learn(folder, out, *more) == 0
     (picture,) = drawn
-    moved = shapely.transform(MAP, GridMap(128, BOX).to_grid_float)
+    moved = shapely.transform(MAP, GridMap(128, BOX).own_to_grid_float)
     learned, examples = read_learned(out), read_examples(folder / "p.csv")
     assert stat.S_IMODE((tmp_path / "l.png").stat().st_mode) == 0o600
     assert picture.learned.symmetric_difference(learned.release.shape() & moved).area < 1e-6

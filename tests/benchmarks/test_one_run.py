@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.audits.one_run import audit_canaries, chance, least_epsilon
 from learners.accounting import PrivacySpent
-from learners.canaries import audit_canaries, chance, least_epsilon
 from learners.randomness import SeededRandom
 
 

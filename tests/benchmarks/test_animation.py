@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageChops
+from PySide6.QtTest import QTest
+from window_driver import Kept
 
-from geodp_app.errors import InputError
-from geodp_app.files.animation import Frame, Kind, animation_bytes, load_pillow
+from benchmarks.animation import Frame, Kind, animation_bytes, main
+from geodp_app.views.window import shot as window_shot
+from geodp_app.workers import run_controller
 
 WHITE, INK, GREEN = (255, 255, 255), (20, 30, 40), (0, 158, 115)
 KINDS: tuple[Kind, ...] = ("GIF", "WebP")
@@ -102,8 +105,65 @@ def test_areas_of_one_colour_stay_so() -> None:
     assert np.array_equal(first, first[::8, ::8].repeat(8, axis=0).repeat(8, axis=1))
 
 
-def test_without_pillow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PIL", "PIL.Image"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(InputError, match=r"pip install 'geodp\[animation\]'"):
-        load_pillow()
+@pytest.fixture
+def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, in the test's folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run_controller, "ProcessLink", Kept)
+    # Qt tells the application alone what it has to say
+    monkeypatch.setattr(window_shot, "qInstallMessageHandler", lambda handler: None)
+
+
+def filmed(path: Path, *options: str) -> tuple[list[Image.Image], list[int]]:
+    """The frames of an animation, and for how many milliseconds each is shown."""
+    main(["-o", str(path), *options, "--quiet", "--size", "800x600"])
+    QTest.qWait(1)  # the window goes: the next would be dressed together with it
+    frames, times = [], []
+    with Image.open(path) as image:
+        for number in range(getattr(image, "n_frames", 1)):
+            image.seek(number)
+            frames.append(image.convert("RGB"))
+            times.append(int(image.info["duration"]))
+    return frames, times
+
+
+@pytest.mark.parametrize("name", ["run.gif", "run.webp"])
+def test_an_animation_goes_from_before_the_first_step_to_rest(
+    films: None, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frames, times = filmed(
+        tmp_path / name, "--example", "tri", "--n", "2000", "--learner", "tiles",
+        "--steps", "3", "--pace", ".2",
+    )  # fmt: skip
+    assert f"{name}: 3 of 9 steps, unfinished" in capsys.readouterr().err
+    assert times == [1000, 200, 200, 200, 2000]
+    assert {frame.size for frame in frames} == {(800, 600)}
+    assert ImageChops.difference(frames[0], frames[-1]).getbbox() is not None
+    data = (tmp_path / name).read_bytes()
+    assert len(data) < 500_000
+    assert str(tmp_path).encode() not in data
+
+
+def test_a_new_piece_flashes_in_where_there_is_time(films: None, tmp_path: Path) -> None:
+    frames, times = filmed(
+        tmp_path / "run.gif", "--example", "tri", "--n", "2000", "--learner", "tiles",
+        "--steps", "1",
+    )  # fmt: skip
+    assert times == [1000, 80, 80, 80, 260, 2000]
+    box = ImageChops.difference(frames[1], frames[4]).getbbox()
+    assert box is not None
+    spot = (box[0] + box[2]) // 2, (box[1] + box[3]) // 2  # in the middle of what changed
+    shades = [sum(frame.getpixel(spot)) for frame in frames[1:5]]  # type: ignore[arg-type]
+    assert shades == sorted(shades)  # from strong to pale
+    assert len(set(shades)) == 4
+
+
+def test_an_animation_of_a_file_is_its_owners_alone(films: None, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
+    (tmp_path / "run.webp").touch(0o644)
+    frames, _ = filmed(
+        tmp_path / "run.webp", "--overwrite", "--file", "p.csv", "--learner", "threshold",
+        "--pace", ".1",
+    )  # fmt: skip
+    assert (tmp_path / "run.webp").stat().st_mode & 0o777 == 0o600
+    assert len(frames) >= 2
