@@ -160,7 +160,7 @@ def place_target(
         return target.figure(d), Frame(d)  # its bounds only hold the drawing
     box = bounds or target.bounds
     if box is None and target.frame == "lonlat":
-        box = padded_box(target.geometry)
+        box = padded_box(target.outlines)
     return target.figure(d, box), Frame(d, box)
 
 
