@@ -11,7 +11,7 @@ from shapely.geometry.base import BaseGeometry
 
 from assets import example_path
 from geodp_app.document.examples import Frame
-from geodp_app.document.sampling import Dab, place_target
+from geodp_app.document.sampling import Dab, target_frame
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -106,7 +106,11 @@ class GridChange:
 def fit_drawing(region: BaseGeometry, grid: int) -> Drawing:
     """The part of a region, in grid units, that lies on the grid; its vertices rounded."""
     square = shapely.box(0, 0, grid, grid)
-    return Drawing.of(shapely.intersection(orient_valid(region), square), grid)
+    # what lies within is not cut: that takes long where many edges meet
+    within = square.covers(shapely.box(*region.bounds))
+    return Drawing.of(
+        region if within else shapely.intersection(orient_valid(region), square), grid
+    )
 
 
 def place_drawing(
@@ -128,8 +132,8 @@ def place_drawing(
     InputError
         If nothing of the shape is left on the grid.
     """
-    shape, frame = place_target(target, grid, bounds)
-    drawing = fit_drawing(shape, grid)
+    frame = target_frame(target, grid, bounds)
+    drawing = fit_drawing(target.on_grid(grid, frame.bounds), grid)
     if not drawing.shapes:
         where = "" if bounds is None else f" within the bounds {bounds.as_tuple()}"
         raise InputError(f"nothing of the shape is left on a grid of size {grid}{where}")
