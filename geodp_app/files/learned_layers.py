@@ -167,7 +167,8 @@ def _gdal(name: str) -> _Read:
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
     with reading(name), plain_path(name) as path:
-        infos = [pyogrio.read_info(path, layer=layer) for layer, _ in pyogrio.list_layers(path)]
+        placed = {layer: kind for layer, kind in pyogrio.list_layers(path) if kind is not None}
+        infos = [pyogrio.read_info(path, layer=layer) for layer in placed]
         info = _only(name, infos)
         meta, _, wkb, fields = pyogrio.raw.read(path, layer=info["layer_name"], force_2d=True)
     names = list(meta["fields"])
@@ -177,7 +178,7 @@ def _gdal(name: str) -> _Read:
 
 
 def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
-    """The layer that is meant: the only one, the only one of geodp, or the one called as the file.
+    """The layer that is meant: the only one, of geodp, of polygons, or called as the file.
 
     Raises
     ------
@@ -187,12 +188,16 @@ def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
     for chosen in (
         infos,
         [info for info in infos if _MEMBER in (info.get("layer_metadata") or {})],
+        [info for info in infos if str(info["geometry_type"]).endswith("Polygon")],
         [info for info in infos if info["layer_name"] == Path(name).stem],
     ):
         if len(chosen) == 1:
             return chosen[0]
     layers = ", ".join(str(info["layer_name"]) for info in infos) or "none"
-    raise InputError(f"{name}: has several layers ({layers}): copy the one that is meant")
+    raise InputError(
+        f"{name}: has several layers ({layers}): copy the one that is meant, by "
+        f"ogr2ogr one.gpkg {Path(name).name} LAYER"
+    )
 
 
 def _parquet(name: str) -> _Read:
