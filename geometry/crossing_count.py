@@ -9,6 +9,7 @@ beside it; signs of determinants in doubles decide, which is exact enough to cou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import shapely
@@ -69,5 +70,5 @@ def _swept(limit: int, ends: NDArray[np.float64], beside: NDArray[np.int64]) -> 
 
 
 @inner
-def _side(a: float, b: float, c: float, d: float, x: float, y: float) -> float:
+def _side(a: float, b: float, c: float, d: float, x: float, y: float) -> Any:
     return np.sign((c - a) * (y - b) - (d - b) * (x - a))
