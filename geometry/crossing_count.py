@@ -9,14 +9,11 @@ beside it; signs of determinants in doubles decide, which is exact enough to cou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
-
-from geometry.inner_loops import inner, njit
 
 
 def crossings_up_to(limit: int, edges: NDArray[np.float64]) -> int:
@@ -33,6 +30,8 @@ def crossings_up_to(limit: int, edges: NDArray[np.float64]) -> int:
     int
         The count; beyond `limit` it is only known to be larger than that.
     """
+    from geometry.crossing_loop import swept  # compiled: loaded where it is needed
+
     sweeps = []
     for axis in (0, 1):
         ends = edges[:, [axis, 1 - axis, axis + 2, 3 - axis]]
@@ -41,7 +40,7 @@ def crossings_up_to(limit: int, edges: NDArray[np.float64]) -> int:
         beside = np.searchsorted(ends[:, 0], ends[:, 2], side="right")
         sweeps.append((int(beside.sum()), axis, ends, beside))
     _, _, ends, beside = min(sweeps)
-    return int(_swept(limit, np.ascontiguousarray(ends), beside))
+    return int(swept(limit, np.ascontiguousarray(ends), beside))
 
 
 def edges_of(shapes: Sequence[BaseGeometry]) -> NDArray[np.float64]:
@@ -50,25 +49,3 @@ def edges_of(shapes: Sequence[BaseGeometry]) -> NDArray[np.float64]:
     same = ring[1:] == ring[:-1]
     edges: NDArray[np.float64] = np.hstack([ends[:-1], ends[1:]])[same]
     return edges
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _swept(limit: int, ends: NDArray[np.float64], beside: NDArray[np.int64]) -> int:
-    count = 0
-    for i in range(len(ends)):
-        a, b, c, d = ends[i]
-        low, high = min(b, d), max(b, d)
-        for j in range(i + 1, beside[i]):
-            p, q, r, s = ends[j]
-            if min(q, s) < high and max(q, s) > low:
-                # each has its ends on two sides of the other
-                apart = _side(a, b, c, d, p, q) * _side(a, b, c, d, r, s) < 0
-                count += apart and _side(p, q, r, s, a, b) * _side(p, q, r, s, c, d) < 0
-        if count > limit:
-            break
-    return count
-
-
-@inner
-def _side(a: float, b: float, c: float, d: float, x: float, y: float) -> Any:
-    return np.sign((c - a) * (y - b) - (d - b) * (x - a))
