@@ -115,6 +115,14 @@ class TargetFile:
     def geometry(self) -> BaseGeometry:
         """The union of all polygons, to be drawn: valid, oriented, in the units of ``frame``.
 
+        Errors as :meth:`check_crossings`.
+        """
+        self.check_crossings()
+        return polygonal(united(self.parts))
+
+    def check_crossings(self) -> None:
+        """See to it that the polygons can be united.
+
         Raises
         ------
         GeoJSONError
@@ -125,7 +133,6 @@ class TargetFile:
             raise GeoJSONError(
                 f"{self.name}: the features' outlines cross more than {MAX_CROSSINGS:,} times"
             )
-        return polygonal(united(self.parts))
 
     @property
     def outlines(self) -> BaseGeometry:

@@ -164,18 +164,12 @@ def place_target(
         Its polygons, not united (:meth:`geometry.geojson.TargetFile.figure`).
     frame : Frame
     """
-    frame = target_frame(target, d, bounds)
-    return target.figure(d, frame.bounds), frame
-
-
-def target_frame(target: TargetFile, d: int, bounds: Bounds | None = None) -> Frame:
-    """The frame of :func:`place_target`."""
     if bounds is None and target.member.get("georeferenced") is False:
-        return Frame(d)  # its bounds only hold the drawing
+        return target.figure(d), Frame(d)  # its bounds only hold the drawing
     box = bounds or target.bounds
     if box is None and target.frame == "lonlat":
         box = padded_box(target.outlines)
-    return Frame(d, box)
+    return target.figure(d, box), Frame(d, box)
 
 
 def padded_box(shape: BaseGeometry) -> Bounds:
