@@ -104,17 +104,22 @@ def run_edges(data: bytes) -> str:
     grid = np.indices((d + 1, d + 1)).reshape(2, -1).T.astype(np.int64)
     right = judged(shapes, d)
     figure = Drawing(d, shapes).figure()
-    must((contains_points(figure, grid) == right).all(), "a wrong label")
-    must((contains_points(figure, grid + 0.0) == right).all(), "a wrong label of floats")
+    points = grid + 0.0 if data[-1:] < b"\x80" else grid
+    must((contains_points(figure, points) == right).all(), "a wrong label")
     if not shapes:
         return "refused"
     whole = tuple(
         tuple(tuple((x << 20, y << 20) for x, y in ring) for ring in shape.rings)
         for shape in shapes
     )
-    finest = Outline(1024, whole)
-    must((finest.holds(grid) == right).all(), "a wrong label of an outline")
-    must((contains_points(cornered(figure, 1024), grid) == right).all(), "corners move")
+    # one road to the labels an input
+    road = sum(data) % 4
+    if road == 0:
+        must((Outline(1024, whole).holds(grid) == right).all(), "a wrong label of an outline")
+    elif road == 1:
+        must((contains_points(cornered(figure, 1024), grid) == right).all(), "corners move")
+    if road < 2:
+        return "read"
     valid = [shape.figure() for shape in shapes if shapely.is_valid(shape.figure())]
     if len(valid) < len(shapes):
         return "read"
@@ -125,8 +130,9 @@ def run_edges(data: bytes) -> str:
     member = {"frame": "grid", "grid": d}
     document = {"type": "FeatureCollection", "features": features, "geodp": member}
     target = target_of(json.loads(json.dumps(document)), "a")
-    must((contains_points(target.figure(d), grid) == right).all(), "a wrong label of a target")
-    if target.geometry.area > 0:
+    if road == 2:
+        must((contains_points(target.figure(d), grid) == right).all(), "a wrong label of a target")
+    elif target.outlines.area > 0:
         mask = Mask.from_dict(json.loads(json.dumps(Mask.of(target, "a").to_dict())))
         kept = mask.keep(np.ones(len(grid), dtype=np.int64), grid, Frame(d))
         must((kept == right).all(), "a wrong label of a mask")

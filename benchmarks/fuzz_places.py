@@ -37,8 +37,9 @@ from geometry.grid import Bounds, BoundsError, GridMap
 NEAR = 1 / 64
 #: Points that are judged of an input.
 _POINTS = 300
-#: Numbers that share a system.
-_SYSTEMS = 499
+#: Systems that are tried, and so many of them by one process: to find the way to one takes PROJ
+#: some tenths of a second.
+_SYSTEMS, _AT_ONCE = 492, 12
 #: Systems that show a pole, or go across 180 degrees.
 _SPECIAL = (
     "EPSG:3413", "EPSG:3031", "EPSG:3995", "EPSG:3976", "EPSG:5041", "EPSG:5042", "EPSG:3573",
@@ -210,7 +211,10 @@ def read_in_degrees(rng: np.random.Generator, place: GridMap) -> str:
     held = written
     document = shapely.geometry.mapping(shapely.segmentize(written, 170))
     target = target_of(_listed(document), "a")
-    drawn, _ = place_target(target, place.d, place.bounds)
+    try:
+        drawn, _ = place_target(target, place.d, place.bounds)
+    except GeoJSONError as error:
+        raise error.__context__ or error from None
     points = _grid_points(rng, place.d)
     judge(
         lambda xy: _inside_turned(held, _degrees(place, xy)),
@@ -322,9 +326,16 @@ def place_seeds() -> list[bytes]:
     return [str(number).encode() for number in range(20)]
 
 
+_part: list[int] = []
+
+
 def another_number(_data: bytes, rng: Random, _seeds: list[bytes]) -> bytes:
-    """Any number."""
-    return str(rng.randrange(2**40)).encode()
+    """Any number whose systems are of this process's part."""
+    parts = _SYSTEMS // _AT_ONCE
+    if not _part:  # a process begins
+        _part.append(rng.randrange(parts))
+    first, second = (_part[0] + parts * rng.randrange(_AT_ONCE) for _ in range(2))
+    return str(first + _SYSTEMS * (second + _SYSTEMS * rng.randrange(2**30))).encode()
 
 
 KINDS = {"places": Kind("places", place_seeds, another_number, run_places, framed=True)}

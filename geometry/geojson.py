@@ -20,7 +20,8 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -73,14 +74,15 @@ class NoPolygonsError(GeoJSONError):
     """A file holds no polygons; it may hold points or lines."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TargetFile:
     """A target shape as read from a file.
 
     Attributes
     ----------
-    geometry : shapely.Polygon or shapely.MultiPolygon
-        The union of all polygons: valid, oriented, in the units of ``frame``.
+    parts : tuple of shapely geometry
+        The valid polygons and multipolygons as they were read, which may overlap, in the units of
+        ``frame``; empty if there are none.
     frame : {"lonlat", "grid"}
         Degrees, or grid units.
     grid : int or None
@@ -95,14 +97,11 @@ class TargetFile:
         The whole foreign member ``geodp``; empty if there is none.
     skipped : int
         Geometries that are points, lines or null, and so were left out.
-    parts : tuple of shapely geometry
-        The valid polygons and multipolygons as they were read, which may overlap; none where
-        `geometry` is the only one.
     crs : str
         The system of a shape that is not in grid units: "lonlat" stands for any on the globe.
     """
 
-    geometry: BaseGeometry
+    parts: tuple[BaseGeometry, ...]
     frame: Frame
     grid: int | None
     bounds: Bounds | None
@@ -111,7 +110,34 @@ class TargetFile:
     member: Mapping[str, Any]
     skipped: int
     crs: str = LONLAT
-    parts: tuple[BaseGeometry, ...] = ()
+
+    @cached_property
+    def geometry(self) -> BaseGeometry:
+        """The union of all polygons, to be drawn: valid, oriented, in the units of ``frame``.
+
+        Errors as :meth:`check_crossings`.
+        """
+        self.check_crossings()
+        return polygonal(united(self.parts))
+
+    def check_crossings(self) -> None:
+        """See to it that the polygons can be united.
+
+        Raises
+        ------
+        GeoJSONError
+            If the outlines cross so often that it would take minutes and gigabytes.
+        """
+        edges = edges_of(self.parts)
+        if len(self.parts) > 1 and crossings_up_to(MAX_CROSSINGS, edges) > MAX_CROSSINGS:
+            raise GeoJSONError(
+                f"{self.name}: the features' outlines cross more than {MAX_CROSSINGS:,} times"
+            )
+
+    @property
+    def outlines(self) -> BaseGeometry:
+        """The polygons as they were read, in one collection: what the box of all is taken of."""
+        return GeometryCollection(self.parts)
 
     def figure(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
         """Its polygons in units of a grid of size d as they were read, by which points are judged.
@@ -127,13 +153,11 @@ class TargetFile:
         shapely geometry
             A GeometryCollection of polygons that may overlap, if there are several.
         """
-        if not self.parts:
-            return cornered(self.on_grid(d, bounds), d)
-        alone = (replace(self, geometry=part, parts=()) for part in self.parts)
-        return cornered(GeometryCollection([one.on_grid(d, bounds) for one in alone]), d)
+        placed = [self._placed(part, d, bounds) for part in self.parts]
+        return cornered(placed[0] if len(placed) == 1 else GeometryCollection(placed), d)
 
     def on_grid(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
-        """The shape in units of a grid of size d; it may reach over the square's edges.
+        """Their union in units of a grid of size d; it may reach over the square's edges.
 
         Parameters
         ----------
@@ -145,27 +169,31 @@ class TargetFile:
         Raises
         ------
         GeoJSONError
-            If the shape is in degrees and no bounds are known, or it has no place in their system.
+            If the shape is in degrees and no bounds are known, or it has no place in their system;
+            as :attr:`geometry`.
         """
+        return self._placed(self.geometry, d, bounds)
+
+    def _placed(self, shape: BaseGeometry, d: int, bounds: Bounds | None) -> BaseGeometry:
         try:
-            return self._on_grid(d, bounds)
+            return self._on_grid(shape, d, bounds)
         except CrsError as error:
             raise GeoJSONError(f"{self.name}: {error}") from None
 
-    def _on_grid(self, d: int, bounds: Bounds | None) -> BaseGeometry:
+    def _on_grid(self, shape: BaseGeometry, d: int, bounds: Bounds | None) -> BaseGeometry:
         placed = self.member.get("georeferenced") is not False
         if self.frame == "grid":
             if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
-                own = shapely.transform(self.geometry, GridMap(self.grid, self.bounds).to_own)
+                own = shapely.transform(shape, GridMap(self.grid, self.bounds).to_own)
                 return on_grid(own, self.bounds.crs, GridMap(d, bounds))
             scale = d / (self.grid or d)
-            return orient_valid(shapely.transform(self.geometry, lambda xy: xy * scale))
+            return orient_valid(shapely.transform(shape, lambda xy: xy * scale))
         box = bounds or self.bounds
         if box is None:
             raise GeoJSONError(
                 f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
             )
-        return on_grid(self.geometry, self.crs, GridMap(d, box))
+        return on_grid(shape, self.crs, GridMap(d, box))
 
 
 def read_geojson(
@@ -192,7 +220,7 @@ def read_geojson(
     Returns
     -------
     TargetFile
-        Altitudes are dropped; overlapping features are united.
+        Altitudes are dropped.
 
     Raises
     ------
@@ -240,7 +268,7 @@ def target_of(document: dict[str, Any], name: str) -> TargetFile:
 
 
 def _refuse_empty(target: TargetFile) -> None:
-    if target.geometry.is_empty:
+    if not target.parts:
         raise NoPolygonsError("no polygons in it")
 
 
@@ -290,7 +318,7 @@ def _read_document(
     max_vertices: int,
     stem: str,
 ) -> TargetFile:
-    """Check the top level, collect the polygons of all features and unite them."""
+    """Check the top level, collect the polygons of all features."""
     member = document.get("geodp", {})
     if not isinstance(member, dict):
         raise GeoJSONError(f"member geodp must be an object, not {short(member)}")
@@ -315,7 +343,7 @@ def _read_document(
     properties = properties or {}
     names = (properties.get("name"), document.get("name"), stem)
     return TargetFile(
-        geometry=polygonal(_united(shapes)),
+        parts=tuple(shapes),
         frame=frame,
         grid=grid,
         bounds=_bounds(member),
@@ -323,17 +351,7 @@ def _read_document(
         properties=properties,
         member=member,
         skipped=reader.skipped,
-        parts=tuple(shapes) if len(shapes) > 1 else (),
     )
-
-
-def _united(shapes: list[BaseGeometry]) -> BaseGeometry:
-    """The union, unless it would take minutes and gigabytes."""
-    if len(shapes) == 1:
-        return shapes[0]
-    if crossings_up_to(MAX_CROSSINGS, edges_of(shapes)) > MAX_CROSSINGS:
-        raise GeoJSONError(f"the features' outlines cross more than {MAX_CROSSINGS:,} times")
-    return united(shapes)
 
 
 def _frame(member: dict[str, Any], coordinates: Literal["lonlat", "grid", "auto"]) -> Frame:

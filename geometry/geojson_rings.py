@@ -77,7 +77,7 @@ class ShapeReader:
             polygons = [self._polygon(part, f"{where}, polygon {i}") for i, part in parts]
             shape = MultiPolygon([p for p in polygons if not p.is_empty])
         if not shapely.is_valid(shape):
-            raise GeoJSONError(f"{where}: {_invalidity(shape)}")
+            raise GeoJSONError(f"{where}: {invalidity(shape)}")
         return shape
 
     def _polygon(self, rings: Any, where: str) -> Polygon:
@@ -173,7 +173,7 @@ def _grid_fault(ring: NDArray[np.float64], limit: float) -> str:
     return f"position {i} {point(ring[i])} is outside the grid 0..{limit:.10g}"
 
 
-def _invalidity(shape: BaseGeometry) -> str:
+def invalidity(shape: BaseGeometry) -> str:
     """Why a shape is not valid, and where."""
     reason = str(shapely.is_valid_reason(shape))
     match = re.fullmatch(r"(.*)\[(\S+) (\S+)\]", reason)

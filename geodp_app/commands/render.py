@@ -50,10 +50,10 @@ def run(options: argparse.Namespace) -> None:
         # polygons alone: on the square around them
         target = learned.target
         if target.frame == "grid":
-            frame = Frame(target.grid or max(1, round(max(target.geometry.bounds[2:]))))
+            frame = Frame(target.grid or max(1, round(max(target.outlines.bounds[2:]))))
         else:
-            box = target.geometry.bounds
-            box = lonlat_box(target.geometry) if target.crs == LONLAT else box
+            box = target.outlines.bounds
+            box = lonlat_box(target.outlines) if target.crs == LONLAT else box
             frame = Frame(DEFAULT_GRID, Bounds(*box, crs=target.crs))
     shape = release.shape() if release else learned.target.on_grid(frame.d, frame.bounds)
     if options.within:

@@ -7,7 +7,8 @@ and costs no epsilon (docs/privacy.md, lemma 6); the release itself stays as it 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geometry.geojson import MAX_VERTICES, GeoJSONError, TargetFile, read_geojson, target_of
-from geometry.polygons import contains_points, orient_valid
+from geometry.grid import Bounds
+from geometry.polygons import contains_points, orient_valid, polygon_parts
 
 #: Names of files are cut to this.
 _LONGEST = 200
@@ -54,6 +56,12 @@ class Mask:
         InputError
             If it is in degrees and no bounds are known, or nothing of it lies on the grid.
         """
+        d = frame.d
+        return clipped(self._on_grid(frame, self.target.on_grid), shapely.box(0, 0, d, d))
+
+    def _on_grid(
+        self, frame: Frame, placed: Callable[[int, Bounds | None], BaseGeometry]
+    ) -> BaseGeometry:
         target, d = self.target, frame.d
         # a file in degrees may lie nowhere: its bounds only hold the drawing
         theirs = frame.bounds if target.member.get("georeferenced") is not False else None
@@ -63,16 +71,16 @@ class Mask:
                 "W,S,E,N; in the window open a target or examples that have bounds"
             )
         try:
-            shape = target.on_grid(d, theirs)
+            shape = placed(d, theirs)
         except GeoJSONError as error:
             raise InputError(str(error)) from None
-        region = clipped(shape, shapely.box(0, 0, d, d))
-        if region.is_empty:
+        square = shapely.box(0, 0, d, d)
+        if all(clipped(orient_valid(part), square).is_empty for part in polygon_parts(shape)):
             where = f"on the grid 0..{d}" if theirs is None else f"within {theirs.as_tuple()}"
             raise InputError(
                 f"{self.name}: nothing of it lies {where}: take polygons of that place"
             )
-        return region
+        return shape
 
     def clip(self, shape: BaseGeometry, frame: Frame) -> BaseGeometry:
         """The part of a shape, in grid units, that lies in it; errors as :meth:`region`."""
@@ -86,15 +94,11 @@ class Mask:
         Its edge belongs to it, exactly: its polygons decide, not the region, whose corners are
         rounded where they are cut.  Errors as :meth:`region`.
         """
-        self.region(frame)
-        theirs = frame.bounds if self.target.member.get("georeferenced") is not False else None
-        return labels * contains_points(self.target.figure(frame.d, theirs), points)
+        return labels * contains_points(self._on_grid(frame, self.target.figure), points)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form; :meth:`from_dict` reads it back."""
-        target = self.target
-        shape = shapely.GeometryCollection(target.parts) if target.parts else target.geometry
-        map_ = {**shapely.geometry.mapping(shape), "geodp": target.member}
+        map_ = {**shapely.geometry.mapping(self.target.outlines), "geodp": self.target.member}
         return {"name": self.name, "map": map_}
 
     @classmethod
@@ -123,9 +127,8 @@ class Mask:
             member["bounds"] = target.bounds.to_json()
         if target.member.get("georeferenced") is False:
             member["georeferenced"] = False
-        own = target.geometry, target.frame, target.grid, target.bounds
-        kept = TargetFile(*own, name[:_LONGEST], properties={}, member=member, skipped=0)
-        return cls(replace(kept, parts=target.parts))
+        own = target.parts, target.frame, target.grid, target.bounds
+        return cls(TargetFile(*own, name[:_LONGEST], properties={}, member=member, skipped=0))
 
 
 def read_mask(path: str | os.PathLike[str], *, max_vertices: int = MAX_VERTICES) -> Mask:

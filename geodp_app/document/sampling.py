@@ -16,11 +16,13 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
+from geodp_app.errors import InputError
+from geometry.crossing_count import crossings_up_to, edges_of
 from geometry.even_odd import region_of
-from geometry.geojson import TargetFile
+from geometry.geojson import MAX_CROSSINGS, TargetFile
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds
-from geometry.polygons import contains_points
+from geometry.polygons import contains_points, polygon_parts
 
 Distribution = Literal["uniform", "clustered", "gaussian", "painted"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
@@ -79,12 +81,18 @@ def draw_points(
     ValueError
         If the target is empty and the distribution needs it, there are no dabs to paint with,
         or the distribution is unknown.
+    InputError
+        If the distribution needs the target's region, and that would take minutes.
     """
     if distribution == "painted":
         return _painted_points(dabs, n, d, rng)
     uniform = rng.integers(0, d + 1, size=(n, 2), dtype=np.int64)
     if distribution == "uniform":
         return uniform
+    if crossings_up_to(MAX_CROSSINGS, edges_of(polygon_parts(target))) > MAX_CROSSINGS:
+        raise InputError(
+            f"the target's outlines cross more than {MAX_CROSSINGS:,} times: draw a uniform sample"
+        )
     target = region_of(target)
     if target.is_empty:
         raise ValueError(f"an empty target cannot place a {distribution} sample")
@@ -160,7 +168,7 @@ def place_target(
         return target.figure(d), Frame(d)  # its bounds only hold the drawing
     box = bounds or target.bounds
     if box is None and target.frame == "lonlat":
-        box = padded_box(target.geometry)
+        box = padded_box(target.outlines)
     return target.figure(d, box), Frame(d, box)
 
 

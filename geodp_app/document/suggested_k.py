@@ -24,6 +24,9 @@ from learners.set_cover import Finish, Pieces
 #: Greatest k that is suggested: each more takes two or three more steps of the same budget.
 MOST = 12
 
+#: A drawing of more shapes is not united to count its pieces.
+_MANY = 256
+
 #: Corners nearer to the smoothed outline than this share of the grid do not count.
 _SMOOTH = 0.01
 
@@ -55,16 +58,20 @@ def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") 
     declared = learner.parameter("k")
     if declared is None or not drawing.shapes:
         return None
-    region = drawing.region()
-    if region.is_empty:
-        return None
     if learner.role == "conjunction":
-        needed = triangles_needed(region.convex_hull.simplify(_SMOOTH * drawing.grid)) + 2
-    elif learner.curved:
-        needed = len(shapely.get_parts(region))
+        region = drawing.figure().convex_hull
+        needed = triangles_needed(region.simplify(_SMOOTH * drawing.grid)) + 2
+    elif len(drawing.shapes) > _MANY:  # more than MOST by far, and long to unite at every edit
+        region, needed = drawing.figure(), _MANY
     else:
-        parts = shapely.get_parts(region.simplify(_SMOOTH * drawing.grid))
-        needed = sum(_overlapping(part) or triangles_needed(part) for part in parts)
+        region = drawing.region()
+        if learner.curved:
+            needed = len(shapely.get_parts(region))
+        else:
+            parts = shapely.get_parts(region.simplify(_SMOOTH * drawing.grid))
+            needed = sum(_overlapping(part) or triangles_needed(part) for part in parts)
+    if region.area == 0:
+        return None
     if needed > MOST and finish == "sharpen" and declared.accepts("auto"):
         return "auto"
     return min(max(needed, 1), MOST)

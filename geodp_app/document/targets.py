@@ -17,11 +17,14 @@ from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geometry.crs import CrsError
+from geometry.even_odd import region_of
 from geometry.geojson import TargetFile, read_geojson
 from geometry.globe import on_grid
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import orient_valid
 
+#: More polygons than these take long to unite where they meet at a point.
+_MANY = 256
 #: Grid size on which the bundled examples were tried.
 EXAMPLE_GRID = 1024
 
@@ -106,7 +109,11 @@ class GridChange:
 def fit_drawing(region: BaseGeometry, grid: int) -> Drawing:
     """The part of a region, in grid units, that lies on the grid; its vertices rounded."""
     square = shapely.box(0, 0, grid, grid)
-    return Drawing.of(shapely.intersection(orient_valid(region), square), grid)
+    # what lies within is not cut: that takes long where many edges meet
+    within = square.covers(shapely.box(*region.bounds))
+    return Drawing.of(
+        region if within else shapely.intersection(orient_valid(region), square), grid
+    )
 
 
 def place_drawing(
@@ -129,6 +136,10 @@ def place_drawing(
         If nothing of the shape is left on the grid.
     """
     shape, frame = place_target(target, grid, bounds)
+    target.check_crossings()
+    if len(target.parts) > _MANY:
+        # on the grid, where fewer corners are, before they are united
+        shape = region_of(shapely.transform(shape, np.rint))
     drawing = fit_drawing(shape, grid)
     if not drawing.shapes:
         where = "" if bounds is None else f" within the bounds {bounds.as_tuple()}"

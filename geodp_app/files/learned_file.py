@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,17 +256,15 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
 
 
 def _read_layer(path: Path) -> TargetFile:
-    shape, crs, member, name = read_layers(path)
+    parts, crs, member, skipped = read_layers(path)
     try:
         box = member.get("bounds")
         bounds = None if box is None else Bounds.of_json(box)
         grid = None if member.get("grid") is None else checked_grid_size(member["grid"])
     except (BoundsError, GeoJSONError) as error:
         raise InputError(f"{path}: geodp: {error}") from None
-    named = name or path.stem
-    return TargetFile(
-        shape, "lonlat", grid, bounds, named, properties={}, member=member, skipped=0, crs=crs
-    )
+    about: dict[str, Any] = {"properties": {}, "member": member, "skipped": skipped}
+    return TargetFile(parts, "lonlat", grid, bounds, path.stem, **about, crs=crs)
 
 
 def read_learned(path: Path) -> LearnedFile:
@@ -281,7 +280,7 @@ def read_learned(path: Path) -> LearnedFile:
     target = _read_layer(path) if is_layer(path) else read_geojson(path, allow_empty=True)
     data = target.member.get("release")
     if data is None:
-        if target.geometry.is_empty:
+        if not target.parts:
             raise InputError(f"{path}: no polygons in it")
         return LearnedFile(path, target, None)
     try:

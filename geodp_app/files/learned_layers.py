@@ -22,10 +22,11 @@ from geodp_app.files.gdal_layers import OWN, layer_files
 from geodp_app.files.layers import geo_member, library, plain_path, reading
 from geometry.crs import LONLAT, CrsError, settled_crs
 from geometry.files import NewFile
+from geometry.geojson_rings import invalidity
 from geometry.geojson_write import placed_shape
 from geometry.globe import within_180
 from geometry.grid import GridMap
-from geometry.polygons import orient_valid
+from geometry.polygons import polygon_parts
 
 #: Endings of names of layers.
 SHAPE_FORMATS = (".gpkg", ".fgb", ".shp", ".parquet")
@@ -107,41 +108,51 @@ def _many(shape: BaseGeometry) -> BaseGeometry:
 
 def read_layers(
     path: str | os.PathLike[str],
-) -> tuple[BaseGeometry, str, dict[str, Any], str | None]:
-    """The shape of a GIS file, its system, its member ``geodp`` and the name of its first feature.
+) -> tuple[tuple[BaseGeometry, ...], str, dict[str, Any], int]:
+    """The shapes of a GIS file, their system, its member ``geodp`` and what was left out.
 
     Features of another layer than "learned" are left out where the file tells layers apart.
 
     Returns
     -------
-    shape : shapely geometry
-        Valid, empty if there are no polygons; degrees are within -180..180.
+    shapes : tuple of shapely geometry
+        Valid polygons and multipolygons as they are, which may overlap; degrees are within
+        -180..180.
     crs : str
     member : dict
         Empty if there is none.
-    name : str or None
+    skipped : int
+        Geometries that are points, lines, null or empty.
 
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read, or the outline of a feature crosses itself.
     """
     name = os.fspath(path)
     ending = Path(name).suffix.lower()
     wkb, layers, crs, member = _parquet(name) if ending == ".parquet" else _gdal(name)
     with reading(name):
         shapes = [shapely.from_wkb(each, on_invalid="ignore") for each in wkb]
-    kept = [
-        shape
-        for shape, layer in zip(shapes, layers, strict=True)
-        if isinstance(shape, Polygon | MultiPolygon) and layer in (None, "learned")
-    ]
+    kept: list[BaseGeometry] = []
+    skipped = 0
+    for i, (shape, layer) in enumerate(zip(shapes, layers, strict=True)):
+        if layer not in (None, "learned"):
+            continue
+        whole = isinstance(shape, Polygon | MultiPolygon) and not shape.is_empty
+        found = [shape] if whole else [] if shape is None else polygon_parts(shape)
+        skipped += not found
+        for each in found:
+            if not shapely.is_valid(each):
+                raise InputError(f"{name}: feature {i + 1}: {invalidity(each)}")
+        kept += found
     try:
         system = LONLAT if crs is None else settled_crs(crs)
     except CrsError as error:
         raise InputError(f"{name}: {error}") from None
-    shape = orient_valid(shapely.union_all(kept))
-    return within_180(shape) if system == LONLAT else shape, system, member, Path(name).stem
+    if system == LONLAT:
+        kept = [within_180(shape) for shape in kept]
+    return tuple(kept), system, member, skipped
 
 
 _Read = tuple[list[bytes | None], list[str | None], str | None, dict[str, Any]]
@@ -150,7 +161,8 @@ _Read = tuple[list[bytes | None], list[str | None], str | None, dict[str, Any]]
 def _gdal(name: str) -> _Read:
     pyogrio = library("pyogrio", name)
     with reading(name), plain_path(name) as path:
-        infos = [pyogrio.read_info(path, layer=layer) for layer, _ in pyogrio.list_layers(path)]
+        placed = {layer: kind for layer, kind in pyogrio.list_layers(path) if kind is not None}
+        infos = [pyogrio.read_info(path, layer=layer) for layer in placed]
         info = _only(name, infos)
         meta, _, wkb, fields = pyogrio.raw.read(path, layer=info["layer_name"], force_2d=True)
     names = list(meta["fields"])
@@ -160,7 +172,7 @@ def _gdal(name: str) -> _Read:
 
 
 def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
-    """The layer that is meant: the only one, the only one of geodp, or the one called as the file.
+    """The layer that is meant: the only one, of geodp, of polygons, or called as the file.
 
     Raises
     ------
@@ -170,12 +182,16 @@ def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
     for chosen in (
         infos,
         [info for info in infos if _MEMBER in (info.get("layer_metadata") or {})],
+        [info for info in infos if str(info["geometry_type"]).endswith("Polygon")],
         [info for info in infos if info["layer_name"] == Path(name).stem],
     ):
         if len(chosen) == 1:
             return chosen[0]
     layers = ", ".join(str(info["layer_name"]) for info in infos) or "none"
-    raise InputError(f"{name}: has several layers ({layers}): copy the one that is meant")
+    raise InputError(
+        f"{name}: has several layers ({layers}): copy the one that is meant, by "
+        f"ogr2ogr one.gpkg {Path(name).name} LAYER"
+    )
 
 
 def _parquet(name: str) -> _Read:

@@ -61,7 +61,7 @@ def bounds_of_map(path: str | os.PathLike[str]) -> Bounds:
             return target.bounds
         if target.frame == "grid" or target.bounds is not None:
             raise InputError(f"{name}: its shape lies nowhere on the globe; choose another map")
-        return Bounds(*lonlat_box(target.geometry))
+        return Bounds(*lonlat_box(target.outlines))
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     except NoPolygonsError:

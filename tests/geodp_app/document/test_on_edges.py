@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -20,7 +21,10 @@ from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.exporting import export_target
+from geodp_app.files.learned_file import read_learned
+from geodp_app.files.learned_layers import SHAPE_FORMATS
 from geodp_app.files.session import load_session, save_session
+from geometry.grid import checked_bounds
 
 D = 16
 GRID = np.indices((D + 1, D + 1)).reshape(2, -1).T.astype(np.int64)
@@ -132,6 +136,22 @@ def test_a_target_in_degrees(tmp_path: Path, kind: str) -> None:
     mask = Mask.from_dict(json.loads(json.dumps(read_mask(path).to_dict())))
     kept = mask.keep(np.ones(len(examples.points), dtype=np.int64), examples.points, examples.frame)
     assert (kept == examples.labels).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ending", SHAPE_FORMATS)
+def test_a_layer_of_several_polygons(tmp_path: Path, kind: str, ending: str) -> None:
+    west, south, step = 481_000.7, 4_980_000.1, (7 / 3, 1.1)
+    box = (west, south, west + D * step[0], south + D * step[1])
+    shapes = [
+        shapely.transform(one.figure(), lambda xy: (west, south) + xy * step) for one in KINDS[kind]
+    ]
+    layer = geopandas.GeoDataFrame({"n": range(len(shapes))}, geometry=shapes, crs="EPSG:32633")
+    path = tmp_path / f"l{ending}"
+    layer.to_parquet(path) if ending == ".parquet" else layer.to_file(path)
+    frame = Frame(D, checked_bounds(box, "EPSG:32633"))
+    labels = right(KINDS[kind]).astype(np.int64)
+    assert (read_learned(path).predict(Examples(GRID, labels, frame)) == labels).all()
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *CROSSED])

@@ -8,6 +8,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -184,6 +185,60 @@ def test_what_cannot_be_written_or_read_is_told(
         with pytest.raises(InputError, match=r"pip install 'geodp\[geo\]'"):
             write_learned(tmp_path / f"l{ending}", release, FRAMES["degrees"])
     assert list(tmp_path.iterdir()) == [path]
+
+
+SQUARE = shapely.box(14, 43, 16, 45)
+
+
+@pytest.mark.parametrize("ending", SHAPE_FORMATS)
+@pytest.mark.parametrize(
+    ("ring", "at"),
+    [
+        ([(14, 43), (16, 45), (16, 43), (14, 45)], r"at \(15, 44\)"),
+        ([(14, 43), (18, 43), (18, 45), (16, 43), (14, 45)], r"at \(16, 43\)"),
+        ([(14, 43), (17, 46), (14, 46), (17, 43.5), (14, 44)], "at"),
+    ],
+)
+def test_a_feature_whose_outline_crosses_itself_is_named(
+    tmp_path: Path, ending: str, ring: list[tuple[float, float]], at: str
+) -> None:
+    path = written(tmp_path / f"a{ending}", [SQUARE, shapely.Polygon(ring)])
+    with pytest.raises(InputError, match=rf"a{ending}: feature 2: .*touches itself {at}"):
+        read_learned(path)
+
+
+@pytest.mark.parametrize("ending", SHAPE_FORMATS)
+def test_features_without_a_geometry_are_left_out(tmp_path: Path, ending: str) -> None:
+    target = read_learned(written(tmp_path / f"a{ending}", [None, SQUARE, None])).target
+    assert target.geometry.equals(SQUARE)
+    assert target.skipped == 2
+    path = written(tmp_path / f"b{ending}", [None, None])
+    with pytest.raises(InputError, match="no polygons in it"):
+        read_learned(path)
+
+
+def test_several_layers_are_asked_about(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.gpkg", [SQUARE], layer="land")
+    written(path, [shapely.Point(15, 44)], layer="towns")
+    written(path, [None], layer="notes")
+    assert read_learned(path).target.geometry.equals(SQUARE)  # the only one of polygons
+    written(path, [SQUARE.buffer(1)], layer="lakes")
+    with pytest.raises(InputError, match=r"several layers \(land, towns, notes, lakes\).*ogr2ogr"):
+        read_learned(path)
+    subprocess.run(["ogr2ogr", tmp_path / "one.gpkg", path, "lakes"], check=True)
+    assert read_learned(tmp_path / "one.gpkg").target.geometry.area > SQUARE.area
+
+
+def written(path: Path, shapes: list[shapely.Geometry | None], layer: str | None = None) -> Path:
+    """A layer of shapes as other programs write them."""
+    frame = geopandas.GeoDataFrame({"n": range(len(shapes))}, geometry=shapes, crs="EPSG:4326")
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        # without an index FlatGeobuf keeps the order, and takes features without a geometry
+        options = {"SPATIAL_INDEX": "NO"} if path.suffix == ".fgb" else {}
+        frame.to_file(path, **({} if layer is None else {"layer": layer}), **options)
+    return path
 
 
 def test_the_style_is_xml_with_a_symbol_for_each_layer() -> None:
