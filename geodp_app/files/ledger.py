@@ -359,6 +359,8 @@ def beside(*paths: str | os.PathLike[str]) -> str | None:
 
 def _folders(path: Path) -> Iterable[Path]:
     """Where a file is named, by each link on the way to it."""
+    if path == Path("-") and os.path.isfile("/dev/stdin"):  # as < sends it; a pipe: the folder here
+        path = Path("/dev/stdin")
     for _ in range(_MOST_LINKS):
         yield path.parent
         if not os.path.islink(path):

@@ -507,7 +507,7 @@ def test_a_convex_polygon_is_fitted_to_tiles_or_covered_by_its_edges(run, tmp_pa
 
 
 WRONG_ENDINGS = [
-    ("learn", ["p.csv", "-o", "l.kml"], "l.kml: a shape is what is written", ".json or .gpkg"),
+    ("learn", ["p.csv", "-o", "l.kml"], "l.kml: a shape is what is written", ".geojson or .json"),
     ("learn", ["p.csv", "-o", "l.csv"], "l.csv: a shape", ".geojson or .json"),
     ("learn", ["p.csv", "-o", "l.json", "--picture", "p.jpg"], "p.jpg: PNG", ".png"),
     ("learn", ["p.csv", "-o", "l.json", "--report", "r.txt"], "r.txt: JSON is", ".json"),

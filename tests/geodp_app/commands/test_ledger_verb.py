@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -220,6 +222,20 @@ def test_a_link_or_a_view_does_not_lead_past_a_ledger(
         import_examples(linked / "q.csv", document)
         assert document.work.ledger == str(ledger.path)
     assert ledger.state().entries == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="what standard input is has no name there")
+def test_standard_input_from_a_file_is_that_file(points, ledger, tmp_path) -> None:
+    (tmp_path / "other").mkdir()
+    argv = ["learn", "-", "--grid", D, "--learner", "histogram", "--epsilon", 3, "-o", "o.geojson"]
+    with open(points, "rb") as file:
+        run = subprocess.run(
+            [sys.executable, "-m", "geodp_app", *map(str, argv)],
+            stdin=file, capture_output=True, text=True, cwd=tmp_path / "other",
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )  # fmt: skip
+    assert (run.returncode, ledger.state().entries) == (2, ())
+    assert "epsilon would be 3, and the budget allows 2" in run.stderr
 
 
 def test_a_table_of_its_own_is_beside_its_own_database(linked, ledger, monkeypatch) -> None:
