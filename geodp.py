@@ -330,7 +330,7 @@ def learn(
     from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
-    from learners.registry import BY_ID, offered, unknown_learner
+    from learners.registry import BY_ID, offered, settled, unknown_learner
 
     known = [each.id for each in offered("learn")]
     if learner not in known:
@@ -338,13 +338,7 @@ def learn(
     declared = BY_ID[learner]
     reading = _of_reading(parameters)
     parameters = {name: value for name, value in parameters.items() if name not in reading}
-    strange = [name for name in parameters if declared.parameter(name) is None]
-    if strange:
-        names = ", ".join(each.name for each in declared.parameters)
-        raise InputError(f"{learner} takes no {', '.join(strange)}; it takes {names}")
-    given = {each.name: each.default for each in declared.parameters} | parameters
-    if declared.counts and "k" not in parameters and given["k"] != "auto":
-        raise InputError(f"{learner} needs k: {declared.counts}")
+    given = settled(declared, parameters, "learn", asks_k=True)
     examples = _read(examples, reading)
     with recording_for(examples, ledger) as recording:
         try:

@@ -54,7 +54,7 @@ def make(name: str, grid: int, epsilon: float) -> Estimator:
         return NoisyHistogramLearner(grid=grid, epsilon=epsilon, seed=1)
     if name == "quadtree":
         return QuadtreeLearner(grid=grid, epsilon=epsilon, seed=1)
-    settings = RunSettings(name, epsilon=epsilon, k=2, n_steps=2, seed=1)  # type: ignore[arg-type]
+    settings = RunSettings(name, epsilon=epsilon, k=2, n_steps=2, seed=1)
     return make_learner(settings, grid)
 
 

@@ -7,10 +7,14 @@ and docs/learners.md are made from them.  Nothing here loads a learner.
 from __future__ import annotations
 
 import importlib
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from learners.scores import Role
+
+#: No number that is computed with is as large; whole numbers may be beyond all floats.
+_TOO_LARGE = 1e300
 
 #: Places that let a person pick a learner, besides Python.
 Place = Literal["learn", "compare", "plan", "window"]
@@ -54,6 +58,10 @@ class Parameter:
         At the command line, without the dashes; empty if it is `name`.
     of_python : bool
         Whether the command line leaves it out.
+    of_code : bool
+        Whether the window leaves it out.
+    advanced : bool
+        Whether a first run needs no one to know: the window folds it away.
     counts : str
         What it counts, of k.
     """
@@ -71,6 +79,8 @@ class Parameter:
     choices: tuple[tuple[Any, str], ...] = ()
     option: str = ""
     of_python: bool = False
+    of_code: bool = False
+    advanced: bool = False
     counts: str = ""
 
     @property
@@ -82,15 +92,36 @@ class Parameter:
         """Whether a value is of its kind and in its range."""
         if value is None:
             return bool(self.unset)
+        if not isinstance(value, str | int | float):
+            return False
         if value == "auto":
             return bool(self.auto)
         if self.kind == "choice":
             return any(value == known for known, _ in self.choices)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool | str):
             return False
         if self.kind == "whole number" and not isinstance(value, int):
             return False
+        if self.kind == "number" and abs(value) >= _TOO_LARGE:
+            return False
         return self.low < value < self.high if self.open else self.low <= value <= self.high
+
+    @property
+    def range(self) -> str:
+        """What its values must do, in words."""
+        if self.kind == "choice":
+            return f"be one of {', '.join(str(value) for value, _ in self.choices)}"
+        low, high = f"{self.low:g}", f"{self.high:.15g}"
+        if self.high == math.inf:
+            return f"be above {low}" if self.open else f"be at least {low}"
+        if self.open:
+            return f"lie strictly between {low} and {high}"
+        return f"lie between {low} and {high}"
+
+    def refusal(self, value: Any) -> str:
+        """What to say of a value that it does not accept."""
+        kind = "" if self.kind == "choice" else f"be a {self.kind} and "
+        return f"{self.name} must {kind}{self.range}, not {value!r:.60}"
 
 
 @dataclass(frozen=True, slots=True)

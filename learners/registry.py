@@ -6,7 +6,7 @@ offer it by this entry (docs/architecture.md has the exercise).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,13 +34,13 @@ DELTA = Parameter(
     1e-6, low=0, high=1, open=True,
 )  # fmt: skip
 NEIGHBOURS = Parameter(
-    "neighbours", "choice", "Protects",
+    "neighbours", "choice", "Neighbours",
     "What a stranger may not find out: whether one example was there at all, or which of two it "
     "was.",
     "add-remove",
     choices=(
-        ("add-remove", "that an example is there"),
-        ("replace-one", "what an example says"),
+        ("add-remove", "Add or remove one"),
+        ("replace-one", "Replace one"),
     ),
 )  # fmt: skip
 SEED = Parameter(
@@ -52,7 +52,7 @@ MEASURE = Parameter(
     "measure", "choice", "Measure",
     "Which halfplanes are equally likely before any example is seen: those whose boundaries are "
     "spread evenly over the square (chord), or the box of the paper.",
-    "chord", choices=(("chord", "Chord"), ("paper", "Paper")),
+    "chord", choices=(("chord", "Chord"), ("paper", "Paper")), advanced=True,
 )  # fmt: skip
 K = Parameter(
     "k", "whole number", "Pieces k", "How many pieces a good shape has.", 4, low=1, high=1_000
@@ -60,7 +60,7 @@ K = Parameter(
 STEPS = Parameter(
     "n_steps", "whole number", "Steps m",
     "How many pieces are picked. A few more than k make up for pieces that fit badly.",
-    unset="1 for k = 1, else 3k", low=1, high=MOST_STEPS, option="steps",
+    unset="1 for k = 1, else 3k", low=1, high=MOST_STEPS, option="steps", advanced=True,
 )  # fmt: skip
 FINISH = Parameter(
     "finish", "choice", "At the end",
@@ -68,6 +68,7 @@ FINISH = Parameter(
     "single triangle is then drawn once, by its number of mistakes.  Or stop at the triangles, as "
     "the paper does.",
     "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
+    advanced=True,
 )  # fmt: skip
 STEPS_SHARPENED = replace(
     STEPS, unset="1 for k = 1, else 2k, or 3k without sharpening; at most 8 for k = auto"
@@ -75,28 +76,28 @@ STEPS_SHARPENED = replace(
 ALPHA = Parameter(
     "alpha", "number", "Error α",
     "Picks as many pieces as the theorem needs for this error: 2k ln(2/α).",
-    unset="by the number of steps", low=0, high=1, open=True,
+    unset="by the number of steps", low=0, high=1, open=True, of_code=True,
 )  # fmt: skip
 BETA = Parameter(
     "beta", "number", "Failure β",
     "Probability with which some noisy count may exceed the true one.  Privacy does not depend on "
     "it.",
-    0.1, low=0, high=1, open=True,
+    0.1, low=0, high=1, open=True, advanced=True,
 )  # fmt: skip
 TILES = Parameter(
     "tiles", "whole number", "Tiles a side",
     "Into how many tiles a side of the square is divided.",
-    unset="chosen by a noisy number of examples", low=1, high=MOST_TILES,
+    unset="chosen by a noisy number of examples", low=1, high=MOST_TILES, advanced=True,
 )  # fmt: skip
 EDGES = Parameter(
     "edges", "whole number", "Edges",
     "Most edges of a tile's piece. One is faster where many labels are wrong.",
-    2, low=1, high=2,
+    2, low=1, high=2, of_code=True,
 )  # fmt: skip
 SUPPORT = Parameter(
     "support", "number", "Support",
     "Share of epsilon that also releases where there were enough reports to say anything.",
-    unset="not released", low=0, high=1, open=True,
+    unset="not released", low=0, high=1, open=True, advanced=True,
 )  # fmt: skip
 DIRECTION = Parameter(
     "direction", "choice", "Labelled 1",
@@ -110,12 +111,13 @@ DIRECTION = Parameter(
 CELLS = Parameter(
     "cells", "whole number", "Cells a side",
     "Into how many cells a side of the square is divided.",
-    unset="chosen by a noisy number of examples", low=1,
+    unset="chosen by a noisy number of examples", low=1, of_code=True,
 )  # fmt: skip
 SELECTION = Parameter(
     "selection", "choice", "Sampler",
     "How a piece is drawn: by refining an envelope, or from all cells of a tiny arrangement.",
     "envelope", choices=(("envelope", "Envelope"), ("arrangement", "Arrangement")), of_python=True,
+    of_code=True,
 )  # fmt: skip
 LEVELS = Parameter(
     "levels", "whole number", "Levels", "Levels of each normal of a halfspace.", 128, low=2
@@ -133,11 +135,11 @@ DEGREE = Parameter(
 CHUNKS = Parameter(
     "chunks", "whole number", "Chunks K",
     "Into how many chunks the examples are divided; each trains a learner of its own.",
-    unset="planned from ε and δ", low=1, of_python=True,
+    unset="planned from ε and δ", low=1, high=1_000_000, of_python=True,
 )  # fmt: skip
 QUERIES = Parameter(
     "queries", "whole number", "Queries",
-    "How many public points are labelled by votes.", 1000, low=1, of_python=True,
+    "How many public points are labelled by votes.", 1000, low=1, of_python=True, of_code=True,
 )  # fmt: skip
 MECHANISM = Parameter(
     "mechanism", "choice", "Mechanism",
@@ -155,13 +157,14 @@ ACCOUNT = Parameter(
 )  # fmt: skip
 HALTS = Parameter(
     "halts", "whole number", "Halts T",
-    "How many points may stay without an answer before the run ends.", 1, low=1, of_python=True,
+    "How many points may stay without an answer before the run ends.", 1, low=1, high=1_000,
+    of_python=True,
 )  # fmt: skip
 KEPT = Parameter(
     "kept", "whole number", "Kept for you",
     "How many of the halts are kept for the points that you ask about after the run, and half of "
     "the queries with them. More halts need more chunks.",
-    0, of_python=True,
+    0, high=999, of_python=True,
 )  # fmt: skip
 
 MONOTONE = Parameter(
@@ -173,10 +176,10 @@ MONOTONE = Parameter(
 _PRIVACY = (EPSILON, DELTA, NEIGHBOURS, SEED)
 _PURE = (EPSILON, NEIGHBOURS, SEED)
 
-_LABELS = with_default(
-    NEIGHBOURS, "add-remove",
-    choices=(*NEIGHBOURS.choices, ("replace-label", "the label of an example alone")),
-)  # fmt: skip
+#: Of a learner that can protect labels alone, where all may know what else the examples are.
+RELATIONS = with_default(
+    NEIGHBOURS, "add-remove", choices=(*NEIGHBOURS.choices, ("replace-label", "Replace one label"))
+)
 
 _EVERYWHERE: frozenset[Place] = frozenset({"learn", "compare", "plan", "window"})
 _NOT_PLANNED: frozenset[Place] = frozenset({"learn", "compare", "window"})
@@ -478,7 +481,17 @@ LEARNERS: tuple[Learner, ...] = (
         promise="(epsilon, delta)-DP; public grid points are labelled by stable votes, then k "
         "triangles learned from these",
         systems=(26, 27),
-        parameters=(_k(_TRIANGLES, 4), CHUNKS, QUERIES, HALTS, KEPT, EPSILON, DELTA, _LABELS, SEED),
+        parameters=(
+            _k(_TRIANGLES, 4),
+            CHUNKS,
+            QUERIES,
+            HALTS,
+            KEPT,
+            EPSILON,
+            DELTA,
+            RELATIONS,
+            SEED,
+        ),
         role="disjunction",
         piece="triangle",
         shows=frozenset({"dual plane", "votes"}),
@@ -879,6 +892,72 @@ _FORMER = {
 def offered(place: Place) -> tuple[Learner, ...]:
     """The learners that a place offers, in order."""
     return tuple(learner for learner in LEARNERS if place in learner.offered)
+
+
+def settled(
+    learner: Learner,
+    given: Mapping[str, Any],
+    place: Place,
+    *,
+    typed: bool = False,
+    asks_k: bool = False,
+) -> dict[str, Any]:
+    """The parameters of a learner: those given, else as declared.
+
+    What no learner takes is left to the class, which says why.
+
+    Parameters
+    ----------
+    learner : Learner
+    given : mapping of str to value
+    place : str
+        Whose learners are named for what this one does not take.
+    typed : bool
+        Whether people know the parameters as options of the command line.
+    asks_k : bool
+        Whether k has to be given where the learner does not find it.
+
+    Raises
+    ------
+    ValueError
+        If one is given that means nothing to the learner, or is another's value, or k is missing.
+
+    Examples
+    --------
+    >>> settled(BY_ID["threshold"], {"epsilon": 2.0, "direction": "left"}, "learn")["delta"]
+    1e-06
+    """
+    dashes = "--" if typed else ""
+    for name, value in given.items():
+        own = learner.parameter(name)
+        others = {one.id: p for one in offered(place) if (p := one.parameter(name)) is not None}
+        said = f"--{next(iter(others.values())).typed}" if typed else name
+        if own is None:
+            text = f"it takes {', '.join(each.name for each in learner.parameters)}"
+            if others:
+                text = f"leave it out, or take {dashes}learner {_or(others)}"
+            if name == "k" and learner.id in _WITH_K:
+                text = f"with k pieces it is {dashes}learner {_WITH_K[learner.id]} {dashes}k K"
+            raise ValueError(f"{said} means nothing to {learner.id}: {text}")
+        takers = [other for other, declared in others.items() if declared.accepts(value)]
+        if takers and not own.accepts(value):
+            raise ValueError(
+                f"{said} {value} means nothing to {learner.id}: it is for "
+                f"{dashes}learner {_or(takers)}"
+            )
+    k = learner.parameter("k")
+    if asks_k and k is not None and not k.auto and "k" not in given:
+        raise ValueError(f"{learner.id} needs {dashes}k: {learner.counts}")
+    return {each.name: given.get(each.name, each.default) for each in learner.parameters}
+
+
+#: What `k` asks for, of learners that have none.
+_WITH_K = {"tiles": "cover", "convex": "convex-cover"}
+
+
+def _or(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def unknown_learner(name: str, known: Iterable[str]) -> str:

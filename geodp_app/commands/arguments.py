@@ -22,9 +22,15 @@ from geometry.files import STDOUT, NewFile
 from geometry.grid import Bounds, BoundsError, checked_bounds
 from geometry.halfplane import MAX_D
 from learners.declaration import Learner, Parameter, Place
-from learners.registry import BY_ID, offered, unknown_learner
-
-DEFAULT_BETA = 0.1
+from learners.registry import (
+    BY_ID,
+    DELTA,
+    EPSILON,
+    NEIGHBOURS,
+    offered,
+    settled,
+    unknown_learner,
+)
 
 #: Help text that keeps its line breaks.
 RawHelp = argparse.RawDescriptionHelpFormatter
@@ -226,14 +232,14 @@ def add_progress(parser: Parser) -> None:
 
 def add_privacy(parser: Parser) -> None:
     """The privacy budget and what it means."""
-    parser.add_argument("--epsilon", type=positive, default=1.0, help="default %(default)s")
-    parser.add_argument("--delta", type=open_unit, default=1e-6, help="default %(default)s")
-    parser.add_argument(
-        "--neighbours",
-        choices=("add-remove", "replace-one"),
-        default="add-remove",
-        help="data sets that must look alike (default %(default)s)",
-    )
+    for each, kind in ((EPSILON, positive), (DELTA, open_unit), (NEIGHBOURS, str)):
+        parser.add_argument(
+            f"--{each.name}",
+            type=kind,
+            choices=[value for value, _ in each.choices] or None,
+            default=each.default,
+            help=f"{each.help} (default %(default)s)",
+        )
 
 
 def join_negative_values(argv: Sequence[str]) -> list[str]:
@@ -297,9 +303,6 @@ def check_outputs(
 
 #: Least digits of a ledger's head.
 _HEAD_DIGITS = 16
-
-#: What `--k` asks for, of learners that have none.
-_WITH_K = {"tiles": "cover", "convex": "convex-cover"}
 
 
 def add_learner(
@@ -367,11 +370,11 @@ def settle_learner(
     InputError
         If an option is given that means nothing to the learner, or a value that it does not take.
     """
-    learner, shown = BY_ID[options.learner], _parameters(offered(place), names)
+    learner = BY_ID[options.learner]
     given = given_parameters(options, learner, place, names)
-    return learner, {
-        p.name: given.get(p.name, p.default) for p in learner.parameters if p.name in shown
-    }
+    shown = _parameters(offered(place), names)
+    whole = settled(learner, given, place, typed=True)
+    return learner, {name: value for name, value in whole.items() if name in shown}
 
 
 def given_parameters(
@@ -386,33 +389,13 @@ def given_parameters(
     InputError
         If an option is given that means nothing to the learner, or a value that it does not take.
     """
-    given: dict[str, Any] = {}
     shown = _parameters(offered(place), names)
-    own = {p.name: p for p in learner.parameters if p.name in shown}
-    for name, declared in shown.items():
-        value = getattr(options, name, None)
-        if value is None:
-            continue
-        typed = next(iter(declared.values())).typed
-        if name not in own:
-            raise InputError(_means_nothing(learner, name, typed, declared))
-        if not own[name].accepts(value):
-            takers = [other for other, parameter in declared.items() if parameter.accepts(value)]
-            raise InputError(
-                f"--{typed} {value} means nothing to {learner.id}: it is for "
-                f"--learner {_or(takers)}"
-            )
-        given[name] = value
+    given = {n: value for n in shown if (value := getattr(options, n, None)) is not None}
+    try:
+        settled(learner, given, place, typed=True)
+    except ValueError as error:
+        raise InputError(str(error)) from None
     return given
-
-
-def _means_nothing(learner: Learner, name: str, typed: str, declared: dict[str, Parameter]) -> str:
-    if name == "k" and learner.id in _WITH_K:
-        other = _WITH_K[learner.id]
-        return f"--k means nothing to {learner.id}: with k pieces it is --learner {other} --k K"
-    return (
-        f"--{typed} means nothing to {learner.id}: leave it out, or take --learner {_or(declared)}"
-    )
 
 
 def _parameters(
@@ -444,11 +427,6 @@ def _help(declared: dict[str, Parameter], unset: str) -> str:
     return f"{text}{who} (default: {told})".replace("%", "%%")
 
 
-def _or(names: Iterable[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last
-
-
 def _told(parameter: Parameter) -> str:
     return parameter.unset if parameter.default is None else str(parameter.default)
 
@@ -472,16 +450,7 @@ def _value_of(parameter: Parameter, *, auto: bool) -> Callable[[str], float | st
         whole = parameter.kind == "whole number"
         found: float = integer(text) if whole else number(text)
         if not parameter.accepts(found):
-            raise argparse.ArgumentTypeError(f"must {_range(parameter)}, not {text}")
+            raise argparse.ArgumentTypeError(f"must {parameter.range}, not {text}")
         return found
 
     return value
-
-
-def _range(parameter: Parameter) -> str:
-    low, high = f"{parameter.low:g}", f"{parameter.high:.15g}"
-    if parameter.high == math.inf:
-        return f"be above {low}" if parameter.open else f"be at least {low}"
-    if parameter.open:
-        return f"lie strictly between {low} and {high}"
-    return f"lie between {low} and {high}"

@@ -13,7 +13,7 @@ from geodp_app.commands import arguments
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
 from geodp_app.errors import InputError
 from learners.declaration import Learner
-from learners.registry import BY_ID
+from learners.registry import BETA, BY_ID, DELTA, EPSILON, MEASURE, NEIGHBOURS, K
 
 if TYPE_CHECKING:
     from geometry.lift import ConicKind
@@ -217,13 +217,9 @@ def _settle(options: argparse.Namespace) -> Learner:
         if options.k == "auto":
             raise InputError("--k auto means nothing to a theorem: give a number")
     # a theorem may ask for what the learner has none of
-    defaults = {
-        "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "measure": "chord",
-        "beta": arguments.DEFAULT_BETA, "k": None,
-    }  # fmt: skip
-    for name, default in defaults.items():
-        if getattr(options, name) is None:
-            setattr(options, name, given.get(name, default))
+    for each in (EPSILON, DELTA, NEIGHBOURS, MEASURE, BETA, replace(K, default=None)):
+        if getattr(options, each.name) is None:
+            setattr(options, each.name, given.get(each.name, each.default))
     return learner
 
 

@@ -4,7 +4,7 @@ so that whatever can be edited can be saved and read back.
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -12,24 +12,16 @@ from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import DISTRIBUTIONS
-from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
+from geodp_app.document.work import LEARNERS, PARAMETERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geometry.crossing_count import crossings_up_to
 from geometry.geojson_rings import short
-from geometry.halfplane import MAX_D, Measure
-from learners.accounting import Relation, check_budget
-from learners.registry import DIRECTION
-from learners.set_cover import Finish
+from geometry.halfplane import MAX_D
+from learners.accounting import check_budget
 
 #: Most simulated examples: what fits in memory, as on the command line.
 MOST_EXAMPLES = 10**7
-#: Most pieces and steps of a run: far more than any budget pays for.
-MOST_STEPS = 10**6
-#: Most tiles along a side: as many as a run chooses by itself.
-MOST_TILES = 128
-#: Chunks of a run by votes, and points that may go without an answer.
-MOST_CHUNKS, MOST_HALTS = 100_000, 1_000
 #: Most crossings of a drawing's outlines: its region then takes some seconds.
 MOST_CROSSINGS = 20_000
 #: Longest name of a drawing, and longest path, in characters.
@@ -69,37 +61,19 @@ def check_run(settings: RunSettings) -> None:
     """Refuse settings that no learner takes."""
     s = settings
     _check_choice("learner", s.learner, LEARNERS)
-    _check_choice("neighbours", s.neighbours, get_args(Relation))
-    if not s.fits:
-        raise InputError(f"{s.learner} cannot protect labels alone: use another learner")
-    _check_choice("measure", s.measure, get_args(Measure))
-    _check_choice("finish", s.finish, get_args(Finish))
-    for name, value in (("epsilon", s.epsilon), ("delta", s.delta), ("beta", s.beta)):
-        if not _number(value):
-            raise InputError(f"{name} {short(value)} is not a number")
+    for name, value in s.values:
+        declared = (s.declaration(name),) if s.has(name) else PARAMETERS[name]
+        if not any(each.accepts(value) for each in declared):
+            of = f"{s.learner}: " if s.has(name) else ""
+            raise InputError(of + declared[0].refusal(value))
     try:
-        check_budget(s.epsilon, s.delta)
+        check_budget(s["epsilon"], s["delta"])
     except ValueError as error:
         raise InputError(str(error)) from None
-    if not 0 < s.beta < 1:
-        raise InputError(f"beta must lie strictly between 0 and 1, got {s.beta}")
-    if not (_whole(s.k, 1, MOST_STEPS) or (s.k == "auto" and s.takes_k and s.finish == "sharpen")):
-        raise InputError(f"k = {short(s.k)}: use a whole number from 1 up")
-    if s.n_steps is not None and not _whole(s.n_steps, 1, MOST_STEPS):
-        raise InputError(f"number of steps {short(s.n_steps)}: use a whole number from 1 up")
-    if s.tiles is not None and not _whole(s.tiles, 1, MOST_TILES):
-        raise InputError(f"tiles = {short(s.tiles)}: use a whole number in 1..{MOST_TILES}")
-    if s.support is not None and not (_number(s.support) and 0 < s.support < 1):
-        raise InputError(f"support = {short(s.support)}: use a share strictly between 0 and 1")
-    if s.chunks is not None and not _whole(s.chunks, 1, MOST_CHUNKS):
-        raise InputError(f"chunks = {short(s.chunks)}: use a whole number in 1..{MOST_CHUNKS}")
-    if not _whole(s.halts, 1, MOST_HALTS):
-        raise InputError(f"halts = {short(s.halts)}: use a whole number in 1..{MOST_HALTS}")
-    if not _whole(s.kept, 0, s.halts - 1):
-        raise InputError(f"kept = {short(s.kept)}: use a whole number below halts = {s.halts}")
-    if s.direction is not None:
-        _check_choice("direction", s.direction, tuple(value for value, _ in DIRECTION.choices))
-    _check_seed("seed of the run", s.seed)
+    if s["k"] == "auto" and s["finish"] != "sharpen":
+        raise InputError("k = auto finds the triangles whose edges are sharpened: set k")
+    if s["kept"] >= s["halts"]:
+        raise InputError(f"kept = {s['kept']}: use a whole number below halts = {s['halts']}")
 
 
 def check_drawing(drawing: Drawing, known: Drawing | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,33 +24,18 @@ from geodp_app.document.sampling import Dab
 from geodp_app.document.simulating import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
-from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
+from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geometry.grid import Bounds
 from learners.set_cover import Pieces
 
-#: What undo calls a changed setting.
+#: What undo calls a changed setting of the sample.
 _NAMES = {
     "n": "the number of examples",
     "distribution": "the distribution",
     "noise": "the label noise",
     "seed": "the seed",
     "dabs": "the paint",
-    "learner": "the learner",
-    "epsilon": "ε",
-    "delta": "δ",
-    "k": "k",
-    "n_steps": "the number of steps",
-    "tiles": "the number of tiles",
-    "support": "the support",
-    "beta": "β",
-    "neighbours": "the neighbours",
-    "measure": "the measure",
-    "finish": "the end of the cover",
-    "chunks": "the number of chunks",
-    "halts": "the halts",
-    "kept": "the halts kept",
-    "direction": "the direction",
 }
 
 
@@ -207,18 +192,22 @@ class Document:
 
     def set_sampling(self, **fields: Any) -> None:
         """Change fields of :class:`SampleSettings`."""
-        sampling = self.work.sampling
-        self._set("sampling", sampling, replace(sampling, **fields), fields)
+        old = self.work.sampling
+        new = replace(old, **fields)
+        self._set("sampling", new, asdict(old), asdict(new), fields, _NAMES.__getitem__)
 
     def set_run(self, **fields: Any) -> None:
-        """Change fields of :class:`RunSettings`.
+        """Change the learner, or values of :class:`RunSettings`.
 
-        A learner that cannot protect labels alone protects examples instead.
+        Values that another learner does not take become as declared of it.
         """
-        run = self.work.run
-        if not replace(run, **fields).fits and "neighbours" not in fields:
-            fields["neighbours"] = "add-remove"
-        self._set("run", run, replace(run, **fields), fields)
+        old = self.work.run
+        new = old.with_(**fields)
+
+        def named(name: str) -> str:
+            return "the learner" if name == "learner" else f"“{new.declaration(name).label}”"
+
+        self._set("run", new, old.to_dict(), new.to_dict(), fields, named)
 
     def set_within(self, mask: Mask | None) -> None:
         """Clip the learned shape to a mask where it is shown and exported; None for no more.
@@ -363,16 +352,19 @@ class Document:
     def _set(
         self,
         part: str,
-        old: SampleSettings | RunSettings,
-        new: SampleSettings | RunSettings,
-        fields: dict[str, Any],
+        value: SampleSettings | RunSettings,
+        old: dict[str, Any],
+        new: dict[str, Any],
+        fields: Iterable[str],
+        named: Callable[[str], str],
     ) -> None:
-        changed = [name for name in fields if getattr(old, name) != getattr(new, name)]
-        label = "change " + " and ".join(_NAMES[name] for name in changed)
+        """Change a part of the work, of which `old` and `new` are the values by name."""
+        changed = [name for name in fields if old[name] != new[name]]
+        label = "change " + " and ".join(named(name) for name in changed)
         # numbers are typed or spun digit by digit; choices are made one at a time
-        typed = all(not isinstance(fields[name], str) for name in changed)
+        typed = all(not isinstance(new[name], str) for name in changed)
         by_hand = {"k_drawn": False} if "k" in changed else {}
-        self.change(label, merge=(part, *changed) if typed else None, **{part: new}, **by_hand)
+        self.change(label, merge=(part, *changed) if typed else None, **{part: value}, **by_hand)
 
     def _keep_examples(self, before: Work, after: Work) -> Work:
         """The examples that still fit, in the frame of the drawing and labelled by it."""
@@ -432,21 +424,15 @@ def _follow_drawing(before: Work, after: Work) -> Work:
     k: Pieces | None = None
     if after.k_drawn and asked != was:
         if after.simulated:
-            k = suggested_k(after.drawing, after.run.declared, after.run.finish)
-        elif not after.drawing.shapes:
-            k = _declared_k(after.run)
-    return after if k is None else _settle_k(replace(after, run=replace(after.run, k=k)))
+            k = suggested_k(after.drawing, after.run.declared, after.run["finish"])
+        elif not after.drawing.shapes and after.run.has("k"):
+            k = RunSettings(after.run.learner)["k"]
+    return after if k is None else _settle_k(replace(after, run=after.run.with_(k=k)))
 
 
 def _settle_k(work: Work) -> Work:
-    """A k that the run finds, where the learner can; its cover is always sharpened."""
+    """A cover that finds k by itself is always sharpened."""
     run = work.run
-    if run.k != "auto" or run.learner not in LEARNERS:
+    if run["k"] != "auto" or run["finish"] == "sharpen":
         return work
-    k = run.k if run.takes_k else _declared_k(run)
-    return work if k is None else replace(work, run=replace(run, k=k, finish="sharpen"))
-
-
-def _declared_k(run: RunSettings) -> Pieces | None:
-    k = run.declared.parameter("k")
-    return None if k is None else k.default
+    return replace(work, run=run.with_(finish="sharpen"))

@@ -167,8 +167,8 @@ def example_work(name: str, base: Work | None = None) -> Work:
     drawing, bounds = place_drawing(target, EXAMPLE_GRID)
     # no example is convex
     convex = base.run.declared.role == "conjunction"
-    run = replace(base.run, learner="cover" if convex else base.run.learner, n_steps=None)
-    k = suggested_k(drawing, run.declared, run.finish)
+    run = base.run.with_(learner="cover" if convex else None, n_steps=None)
+    k = suggested_k(drawing, run.declared, run["finish"])
     change = GridChange(base.frame, Frame(EXAMPLE_GRID))
     return replace(
         base,
@@ -176,7 +176,7 @@ def example_work(name: str, base: Work | None = None) -> Work:
         drawing=drawing,
         bounds=bounds,
         sampling=replace(base.sampling, dabs=change.dabs(base.sampling.dabs)),
-        run=run if k is None else replace(run, k=k),
+        run=run if k is None else run.with_(k=k),
         k_drawn=True,
         examples=None,
         simulated=True,

@@ -6,13 +6,13 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 
-from geodp_app.document.checks import MOST_TILES
 from geodp_app.document.work import RunSettings
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.agreeing_borders import chessboard
 from learners.records import StepRecord
+from learners.registry import MOST_TILES
 from learners.selection import PIECE_SIZE
 
 
@@ -25,7 +25,7 @@ def zone_follows(settings: RunSettings, made: int, last: StepRecord | None) -> b
     """Whether the step after the `made` ones, of which it was the last, draws a zone's edge."""
     if last is None or not settings.sharpened:
         return False
-    if made >= settings.cover_steps or settings.k != "auto":
+    if made >= settings.cover_steps or settings["k"] != "auto":
         return made >= settings.cover_steps
     # a triangle's record counts a zone for each edge beside the triangles
     whole = made * (1 + PIECE_SIZE["triangle"])

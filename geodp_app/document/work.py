@@ -5,7 +5,7 @@ Nothing here is released.  A run and its records are kept apart (:mod:`geodp_app
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from geodp_app.document.charges import RunCharge
@@ -15,13 +15,20 @@ from geodp_app.document.sampling import Distribution
 from geodp_app.drawing.shapes import Drawing
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
-from learners.accounting import Neighbours, Relation
-from learners.declaration import Learner
+from learners.accounting import Neighbours
+from learners.declaration import Learner, Parameter
 from learners.registry import BY_ID, offered
-from learners.set_cover import Finish, Pieces, default_steps
+from learners.set_cover import default_steps
 
 #: Learners that the window offers, by id (:mod:`learners.registry`).
 LEARNERS: tuple[str, ...] = tuple(learner.id for learner in offered("window"))
+
+#: Every declaration of a parameter that the window has a field for, by its name.
+PARAMETERS: dict[str, tuple[Parameter, ...]] = {
+    name: tuple(each for one in offered("window") if (each := one.parameter(name)))
+    for learner in offered("window")
+    for name in (each.name for each in learner.parameters if not each.of_code)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +54,85 @@ class SampleSettings:
     dabs: tuple[tuple[int, int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class RunSettings:
-    """Public parameters of a run, named as the learners name them.
+    """A learner, and a value of each parameter in :data:`PARAMETERS`.
 
-    Attributes
+    Values of parameters that the learner does not have are kept for those that have them.  What is
+    not given is as declared of the learner.
+
+    Parameters
     ----------
     learner : one of :data:`LEARNERS`
-    k, n_steps, beta, measure, finish, tiles, support, chunks, halts, kept, direction :
-        Of learners that have such a parameter; None leaves it to the learner.  In the window a
-        halt is kept for questions, so that there is something to ask after a run.  Directions are
-        those of :data:`learners.registry.DIRECTION`.
-    neighbours : {"add-remove", "replace-one", "replace-label"}
-        The last of a learner that can protect labels alone.
-    seed : int or None
-        Makes a run reproducible and therefore not private.
+    **values
+        By name; they are not compared with what is declared (:mod:`geodp_app.document.checks`).
+
+    Raises
+    ------
+    ValueError
+        If no learner has a parameter of that name.
+
+    Examples
+    --------
+    >>> run = RunSettings("tiles", epsilon=2.0)
+    >>> run["epsilon"], run["tiles"], run.with_(tiles=5)["tiles"]
+    (2.0, None, 5)
     """
 
-    learner: str = "cover"
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: Pieces = 4
-    n_steps: int | None = None
-    beta: float = 0.1
-    neighbours: Relation = "add-remove"
-    measure: Measure = "chord"
-    seed: int | None = None
-    finish: Finish = "sharpen"
-    tiles: int | None = None
-    support: float | None = None
-    chunks: int | None = None
-    halts: int = 2
-    kept: int = 1
-    direction: str | None = None
+    learner: str
+    values: tuple[tuple[str, Any], ...]
+
+    def __init__(self, learner: str = "cover", **values: Any) -> None:
+        for name in values:
+            if name not in PARAMETERS:
+                raise ValueError(f"{name}: there is no such parameter")
+        object.__setattr__(self, "learner", learner)
+        settled = tuple(
+            (name, values[name] if name in values else self.declaration(name).default)
+            for name in sorted(PARAMETERS)
+        )
+        object.__setattr__(self, "values", settled)
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.values)[name]
+
+    def with_(self, learner: str | None = None, **values: Any) -> RunSettings:
+        """These settings with others; another learner keeps what it takes."""
+        if learner is None:
+            return RunSettings(self.learner, **dict(self.values) | values)
+        new = RunSettings(learner)
+        kept = {
+            name: value
+            for name, value in self.values
+            if not new.has(name) or new.declaration(name).accepts(value)
+        }
+        return RunSettings(learner, **kept | values)
+
+    def declaration(self, name: str) -> Parameter:
+        """What the learner declares of a parameter, or the first that does."""
+        return self._own(name) or PARAMETERS[name][0]
+
+    def _own(self, name: str) -> Parameter | None:
+        found = (each for each in offered("window") if each.id == self.learner)
+        learner = next(found, None)  # the name may be a file's, and nobody's
+        return None if learner is None else learner.parameter(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it by name, as JSON values."""
+        return {"learner": self.learner, **dict(self.values)}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RunSettings:
+        """The inverse of :meth:`to_dict`; what is missing is as declared, but for the learner.
+
+        Raises
+        ------
+        ValueError, KeyError
+            If it is no object, has no learner, or a name that nobody declares.
+        """
+        if not isinstance(data, dict):
+            raise ValueError(f"the settings of a run must be an object, not {data!r:.60}")
+        return cls(data["learner"], **{k: v for k, v in data.items() if k != "learner"})
 
     @property
     def declared(self) -> Learner:
@@ -89,7 +142,7 @@ class RunSettings:
     @property
     def private(self) -> bool:
         """Whether a run with these settings is differentially private."""
-        return self.declared.private and self.seed is None
+        return self.declared.private and self["seed"] is None
 
     @property
     def by_tiles(self) -> bool:
@@ -99,21 +152,20 @@ class RunSettings:
     @property
     def sharpened(self) -> bool:
         """Whether the edges of a cover's triangles are drawn again at its end."""
-        return self.has("finish") and self.finish == "sharpen" and self.k != 1
+        return self.has("finish") and self["finish"] == "sharpen" and self["k"] != 1
 
     @property
     def alone(self) -> bool:
         """Whether a run is one draw, of a triangle by its mistakes, without a noisy count."""
-        single = self.k == 1 and self.n_steps in (None, 1)
-        return self.has("finish") and self.finish == "sharpen" and single
+        single = self["k"] == 1 and self["n_steps"] in (None, 1)
+        return self.has("finish") and self["finish"] == "sharpen" and single
 
     @property
     def cover_steps(self) -> int:
         """Pieces of a cover with a number of steps, or the most if the run itself finds k; a
         sharpened run has the zones' steps beside."""
-        if self.n_steps is not None:
-            return self.n_steps
-        return default_steps(self.k, sharpened=self.sharpened)
+        steps: int | None = self["n_steps"]
+        return default_steps(self["k"], sharpened=self.sharpened) if steps is None else steps
 
     @property
     def curved(self) -> bool:
@@ -123,36 +175,24 @@ class RunSettings:
     @property
     def piece_measure(self) -> Measure:
         """Of the lattice of all pieces; that of learners without a choice is the default."""
-        return "chord" if self.declared.parameter("measure") is None else self.measure
+        return self["measure"] if self.has("measure") else "chord"
 
     def has(self, name: str) -> bool:
         """Whether the learner has a parameter of that name."""
-        return self.declared.parameter(name) is not None
-
-    @property
-    def takes_k(self) -> bool:
-        """Whether the learner takes this k, or has none."""
-        k = self.declared.parameter("k")
-        return k is None or k.accepts(self.k)
-
-    @property
-    def fits(self) -> bool:
-        """Whether the learner can protect what `neighbours` says."""
-        if self.neighbours != "replace-label":
-            return True
-        learner = BY_ID.get(self.learner)
-        relation = None if learner is None else learner.parameter("neighbours")
-        return relation is not None and relation.accepts(self.neighbours)
+        return self._own(name) is not None
 
     @property
     def whole_neighbours(self) -> Neighbours:
         """What a learner protects that can protect whole examples only."""
-        return "add-remove" if self.neighbours == "replace-label" else self.neighbours
+        return "add-remove" if self["neighbours"] == "replace-label" else self["neighbours"]
 
     def parameters(self) -> dict[str, Any]:
         """Parameters of the learner that are set here, without the grid."""
-        names = [field.name for field in fields(self) if field.name != "learner"]
-        return {name: getattr(self, name) for name in names if self.has(name)}
+        return {name: value for name, value in self.values if self.has(name)}
+
+
+#: What the window begins with: a halt is kept, so that there is something to ask after a run.
+FIRST_RUN = RunSettings("cover", k=4, halts=2, kept=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +227,7 @@ class Work:
     drawing: Drawing = field(default_factory=lambda: Drawing(1024))
     bounds: Bounds | None = None
     sampling: SampleSettings = field(default_factory=SampleSettings)
-    run: RunSettings = field(default_factory=RunSettings)
+    run: RunSettings = FIRST_RUN
     examples: Examples | None = None
     simulated: bool = True
     k_drawn: bool = True

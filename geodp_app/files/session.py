@@ -125,7 +125,7 @@ def _read_array(
     return np.frombuffer(body, wanted).reshape(shape)
 
 
-SCHEMA = 10
+SCHEMA = 11
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -202,7 +202,7 @@ def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
         "name": work.name,
         "bounds": bounds,
         "sampling": asdict(work.sampling),
-        "run": asdict(work.run),
+        "run": work.run.to_dict(),
         "k_drawn": work.k_drawn,
         "examples": examples,
         "spent": [_charge_to_dict(charge) for charge in work.spent],
@@ -280,7 +280,7 @@ def _read_work(state: dict[str, Any]) -> Work:
         drawing=Drawing.from_dict(state["drawing"]),
         bounds=_read_bounds(state["bounds"]),
         sampling=replace(sampling, dabs=dabs),
-        run=read_fields(RunSettings, state["run"], "run"),
+        run=RunSettings.from_dict(state["run"]),
         k_drawn=_flag(state["k_drawn"], "k_drawn"),
         spent=_read_charges(state),
         within=None if state["within"] is None else Mask.from_dict(state["within"]),

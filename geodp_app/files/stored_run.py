@@ -18,7 +18,7 @@ from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
-from geodp_app.files.strict import DamagedFileError, one_line, read_fields, read_json
+from geodp_app.files.strict import DamagedFileError, one_line, read_json
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
@@ -40,7 +40,7 @@ from learners.stability.stable_queries import QueryRelease
 Lattice = HalfplaneLattice | ConicLattice
 
 #: Of the first line.
-_VERSION = 5
+_VERSION = 6
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -122,7 +122,7 @@ class StoredRun:
             "kind": "run",
             "version": _VERSION,
             "warning": _WARNING,
-            "settings": asdict(self.settings),
+            "settings": self.settings.to_dict(),
             "grid": self.grid,
             "bits": lattice.bits,
         }
@@ -233,8 +233,7 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     odd = sorted(names - set(data)) or sorted(set(data) - names - {"side"})
     if odd:
         raise KeyError(odd[0])
-    settings = data["settings"]
-    settings = read_fields(RunSettings, settings, "settings")
+    settings = RunSettings.from_dict(data["settings"])
     check_run(settings)
     grid = _whole(data["grid"], "grid")
     side = _whole(data["side"], "side") if settings.by_tiles else grid

@@ -34,14 +34,13 @@ from geometry.files import atomic_write
 from learners.declaration import Learner
 from learners.privacy_filter import added_up
 from learners.randomness import SeededRandom, SystemRandom, new_run_id, words
-from learners.registry import offered
+from learners.registry import offered, settled
 from learners.releases import Release
 
 if TYPE_CHECKING:
-    from learners.accounting import Neighbours, PrivacySpent
+    from learners.accounting import PrivacySpent
     from learners.estimator import Estimator
     from learners.selection import SelectionProgress
-    from learners.set_cover import Pieces
 
 #: Side of the grid on which every learner is tried before anything is timed.
 _TRIAL_GRID = 8
@@ -80,16 +79,8 @@ class Contender:
         return model
 
 
-def make_contender(
-    name: str,
-    *,
-    epsilon: float = 1.0,
-    delta: float = 1e-6,
-    neighbours: Neighbours = "add-remove",
-    k: Pieces | None = None,
-    seed: int | None = None,
-) -> Contender:
-    """One of :data:`KINDS` with those of the settings that concern it.
+def make_contender(name: str, **given: Any) -> Contender:
+    """One of :data:`KINDS` with those of the given parameters that it has; None is not given.
 
     Raises
     ------
@@ -97,16 +88,12 @@ def make_contender(
         If it needs k and there is none.
     """
     kind = KINDS[name]
-    declared = kind.parameter("k")
-    if k is None and declared is not None and declared.auto:
-        k = "auto"
-    given = {
-        "epsilon": epsilon, "delta": delta, "neighbours": neighbours, "seed": seed, "k": k,
-    }  # fmt: skip
-    if kind.counts and k is None:
-        raise InputError(f"the learner {name} needs --k: {kind.counts}")
-    taken = {name: value for name, value in given.items() if kind.parameter(name) is not None}
-    return Contender(name, kind, tuple(taken.items()))
+    own = {n: v for n, v in given.items() if v is not None and kind.parameter(n) is not None}
+    try:
+        parameters = settled(kind, own, "compare", typed=True, asks_k=True)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return Contender(name, kind, tuple(parameters.items()))
 
 
 @dataclass(frozen=True, slots=True)

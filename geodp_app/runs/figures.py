@@ -15,6 +15,7 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
 from learners.accounting import AccountName, Relation
 from learners.records import StepDiagnostics
+from learners.registry import RELATIONS
 from learners.stability.sample_and_aggregate import VoteView
 
 #: Why a run's statement holds, or why there is none.
@@ -27,11 +28,6 @@ _ACCOUNTS: dict[AccountName, str] = {
     "set-cover": "set cover",
     "advanced": "advanced composition",
     "stability": "sparse vector",
-}
-_NEIGHBOURS: dict[Relation, str] = {
-    "add-remove": "add/remove one",
-    "replace-one": "replace one",
-    "replace-label": "replace one label",
 }
 _BANNERS: dict[Guarantee, str] = {
     "private": "",
@@ -193,7 +189,9 @@ def release_figures(view: FiguresView) -> tuple[Figure, ...]:
     """What the step publishes, and the guarantee.  Public."""
     private = view.guarantee != "greedy"
     account = _ACCOUNTS[view.account] if view.account and private else MISSING
-    neighbours = _NEIGHBOURS[view.neighbours] if view.neighbours and private else MISSING
+    neighbours = (
+        dict(RELATIONS.choices)[view.neighbours].lower() if view.neighbours and private else MISSING
+    )
     return (
         Figure("Noisy threshold", count(view.threshold), "Released: the count of gain, with noise"),
         Figure("η per step", amount(view.eta), "Nats per example in each selection"),

@@ -23,7 +23,7 @@ def halts_left(log: RunLog) -> int | None:
     """How many questions may still go without an answer; None of a run that is not remembered."""
     if log.questions:
         return log.questions[-1].release.halts_left
-    return None if log.votes is None else log.votes.halts_left + log.settings.kept
+    return None if log.votes is None else log.votes.halts_left + log.settings["kept"]
 
 
 def refusal(log: RunLog | None, ready: bool) -> str:
@@ -39,7 +39,7 @@ def refusal(log: RunLog | None, ready: bool) -> str:
         return "Points are asked about after a run of the learner Triangles by votes."
     if log.release is None:
         return "Points can be asked about when the run is finished."
-    if not log.settings.kept:
+    if not log.settings["kept"]:
         return "This run kept no halt for you: set “Kept for you” to 1 or more, and run again."
     left = halts_left(log)
     if left == 0:
@@ -123,7 +123,9 @@ def _cover_score(log: RunLog, threshold: int | None, labels: NDArray[np.bool_]) 
     negatives = len(labels) - positives
     assert log.role is not None  # a cover has one
     if threshold is not None:
-        return set_cover_score(log.role, score_k(log.settings.k), threshold, positives, negatives)
+        return set_cover_score(
+            log.role, score_k(log.settings["k"]), threshold, positives, negatives
+        )
     if log.settings.declared.private:
         return mistakes_score(positives)
     if log.role == "disjunction":

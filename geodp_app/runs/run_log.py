@@ -192,9 +192,9 @@ class RunLog:
         if s.has("n_steps"):
             return s.cover_steps * (1 + (PIECE_SIZE["triangle"] if s.sharpened else 0))
         if s.has("k"):
-            return 0 if s.k == "auto" else s.k
+            return 0 if s["k"] == "auto" else s["k"]
         if s.by_tiles and s.has("tiles"):
-            return 0 if s.tiles is None else s.tiles**2
+            return 0 if s["tiles"] is None else s["tiles"] ** 2
         return 1 if s.learner == "threshold" else 0
 
     @property
@@ -261,7 +261,7 @@ class RunLog:
     def tile_lattice(self, step: int) -> HalfplaneLattice:
         """The lattice of the own frame of the tile of a step, or of its zone."""
         zone = self.record(step).release.zone
-        return zone.lattice if zone else own_lattice(self._records, self.settings.measure)
+        return zone.lattice if zone else own_lattice(self._records, self.settings["measure"])
 
     def seen_by(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The examples that a step has seen, those of a tile in its own frame, and their labels."""
@@ -346,9 +346,9 @@ class RunLog:
             step=0,
             steps=self.planned,
             guarantee="greedy" if greedy else "private" if settings.private else "seeded",
-            epsilon=None if greedy else settings.epsilon,
+            epsilon=None if greedy else settings["epsilon"],
             delta=None if self.privacy is None else self.privacy.delta,
-            neighbours=None if greedy else settings.neighbours,
+            neighbours=None if greedy else settings["neighbours"],
         )
         if step and step not in self._figures:
             self._figures[step] = self._figure(view, self.record(step))
@@ -375,7 +375,7 @@ class RunLog:
     def _charged(self, step: int) -> int:
         """Steps of the planned run that a step, and whether another comes, are a function of."""
         assert self.privacy is not None
-        if self.settings.k != "auto" or not self.settings.has("k"):
+        if self.settings["k"] != "auto" or not self.settings.has("k"):
             return step
         # whether it goes on says the next one's noisy count; where it ended, all of them might have
         whole = self.privacy.steps
@@ -434,7 +434,7 @@ class RunLog:
         if self.settings.sharpened and noisy is not None and first is not None:
             return rate_before_sharpening(charge.each, noisy, first)
         counted = privacy.charge("noisy number of examples") is not None
-        if counted and self.settings.tiles is None:
+        if counted and self.settings["tiles"] is None:
             if self.release is not None:
                 public = dict(self.release.parameters)
                 wrong = float(public.get("wrong_labels", 0.0))

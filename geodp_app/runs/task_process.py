@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shapely.geometry.base import BaseGeometry
@@ -131,8 +131,8 @@ def run_again(pipe: Connection[Any, Any], asked: AgainJob) -> None:
 def make_again(job: Job, number: int) -> Estimator:
     """The learner of the run of that number, not yet fitted."""
     settings = job.settings
-    if settings.seed is not None:
-        settings = replace(settings, seed=settings.seed + number - 1)
+    if settings["seed"] is not None:
+        settings = settings.with_(seed=settings["seed"] + number - 1)
     return make_learner(settings, job.grid)
 
 

@@ -133,14 +133,14 @@ def answer(question: Question) -> Answer:
         lattice=None if run.curved else planner.lattice_note(_lattice(q)),
         reached=None if q.planned is None else guaranteed(q.planned),
         theorem_rates=rates(run, steps, q.beta),
-        run_rates=rates(_cover_part(run), run.cover_steps, run.beta),
+        run_rates=rates(_cover_part(run), run.cover_steps, run["beta"]),
     )
 
 
 def _told_k(run: RunSettings) -> int:
-    if run.k == "auto":
+    if run["k"] == "auto":
         raise ValueError("the theorem is about runs with a given k: set k")
-    return run.k
+    return int(run["k"])
 
 
 def _cover_part(run: RunSettings) -> RunSettings:
@@ -151,9 +151,13 @@ def _cover_part(run: RunSettings) -> RunSettings:
     from learners.sharpening import plan_sharpened
 
     plan = plan_sharpened(
-        run.epsilon, run.delta, run.cover_steps, run.beta, run.whole_neighbours, private=True
+        *_budget(run), run.cover_steps, run["beta"], run.whole_neighbours, private=True
     )
-    return replace(run, epsilon=plan.cover.spent.epsilon, delta=plan.cover.spent.delta)
+    return run.with_(epsilon=plan.cover.spent.epsilon, delta=plan.cover.spent.delta)
+
+
+def _budget(run: RunSettings) -> tuple[float, float]:
+    return run["epsilon"], run["delta"]
 
 
 def rates(run: RunSettings, steps: int, beta: float) -> Rates:
@@ -166,9 +170,9 @@ def rates(run: RunSettings, steps: int, beta: float) -> Rates:
     """
     share = 0.0 if run.alone and steps == 1 else NOISE_SHARE
     budget = plan_budget(
-        run.epsilon, run.delta, steps, beta, run.whole_neighbours, private=True, noise_share=share
+        *_budget(run), steps, beta, run.whole_neighbours, private=True, noise_share=share
     )
-    epsilon, delta = inner_budget(run.epsilon, run.delta, run.whole_neighbours)
+    epsilon, delta = inner_budget(*_budget(run), run.whole_neighbours)
     left = after_arithmetic(epsilon - _counts(budget), delta, steps)
     granted = dict(selection_account(*left, steps).alternatives)
     # KMMS weigh by exp(epsilon^ q / 2): half a nat per example for each nat of the composition
@@ -189,20 +193,20 @@ def _order(q: Question) -> int | None:
 
     if q.run.curved:
         return None
-    parameters = {"k": q.run.k, "d": q.grid, "epsilon": q.run.epsilon}
+    parameters = {"k": q.run["k"], "d": q.grid, "epsilon": q.run["epsilon"]}
     return examples_for(find_theorem("cover-printed"), q.alpha, q.beta, parameters)
 
 
 def _printed(q: Question) -> int:
     run = q.run
-    epsilon = planner.printed_selection_epsilon(run.epsilon, run.delta)
+    epsilon = planner.printed_selection_epsilon(*_budget(run))
     beta = planner.printed_selection_failure(_told_k(run), q.alpha, q.beta)
     if run.curved:
         loss = planner.printed_finite_loss(math.log(_members(q)), epsilon, beta)
     else:
         edges = 3 if run.learner == "cover" else 1
         loss = planner.printed_halfplanes_loss(edges, q.grid, epsilon, beta)
-    return planner.printed_sample_examples(_told_k(run), q.alpha, q.beta, run.epsilon, loss)
+    return planner.printed_sample_examples(_told_k(run), q.alpha, q.beta, run["epsilon"], loss)
 
 
 def _planner(
@@ -220,7 +224,7 @@ def _planner(
 
     theorem = find_theorem("conic-cover")
     parameters: dict[str, Any] = {
-        "k": run.k, "size": _members(q), "epsilon": run.epsilon, "delta": run.delta,
+        "k": run["k"], "size": _members(q), "epsilon": run["epsilon"], "delta": run["delta"],
         "neighbours": run.whole_neighbours,
     }  # fmt: skip
     return (
@@ -238,8 +242,8 @@ def _setting(q: Question) -> Setting:
     return Setting(
         k=_told_k(run),
         beta=q.beta,
-        epsilon=run.epsilon,
-        delta=run.delta,
+        epsilon=run["epsilon"],
+        delta=run["delta"],
         lattice=_lattice(q),
         learner=cast(LearnerName, run.learner),
         neighbours=run.whole_neighbours,
@@ -308,7 +312,7 @@ def figures(answer: Answer | None) -> tuple[Figure, Figure, Figure]:
 def _steps(a: Answer | None) -> Figure:
     formula = ""
     if a is not None:
-        k, alpha = a.question.run.k, a.question.alpha
+        k, alpha = a.question.run["k"], a.question.alpha
         formula = (
             f"m = ⌈2k ln(2/α)⌉ = ⌈2 · {k} · ln(2 / {alpha:g})⌉ = {count(a.theorem_steps)}. "
             "KMMS, claim 3.1; a run without a number of steps makes 3k, 2k if it then draws their "

@@ -47,8 +47,8 @@ def verdict(work: Work) -> Verdict:
     if not run.declared.private:
         return told
     # delta can be chosen where it is needed only
-    delta = run.delta if run.declared.needs_delta else 0.0
-    warning = budget_warning(run.epsilon, delta, n=n)
+    delta = run["delta"] if run.declared.needs_delta else 0.0
+    warning = budget_warning(run["epsilon"], delta, n=n)
     return replace(told, warning=f"Warning: {_greek(warning)}." if warning else "")
 
 
@@ -84,18 +84,18 @@ def _verdict(work: Work, n: int) -> Verdict:
             "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
             "No estimate is made: docs/accuracy.md has what such runs reached.",
         )
-    if run.k == "auto":
+    if run["k"] == "auto":
         return Verdict(
             "Proved: nothing about the error of a run that finds k by itself; privacy holds in any "
             "case." + _seeded(run),
-            BY_ITSELF if run.measure == "chord" else _BY_PAPER,
+            BY_ITSELF if run["measure"] == "chord" else _BY_PAPER,
         )
     setting = Setting(
-        k=run.k,
-        beta=run.beta,
-        epsilon=run.epsilon,
-        delta=run.delta,
-        lattice=HalfplaneLattice(work.drawing.grid, run.measure),
+        k=run["k"],
+        beta=run["beta"],
+        epsilon=run["epsilon"],
+        delta=run["delta"],
+        lattice=HalfplaneLattice(work.drawing.grid, run["measure"]),
         learner=cast(LearnerName, run.learner),
         neighbours=run.whole_neighbours,
     )
@@ -104,7 +104,7 @@ def _verdict(work: Work, n: int) -> Verdict:
         promise = _proved_of_one_draw(run, n, drawn_alone(setting), fits)
         return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
     plan = error_guaranteed(setting, n)
-    sure = 1 - run.beta
+    sure = 1 - run["beta"]
     if run.sharpened:
         promise = (
             "Proved: nothing about the error of sharpened edges; privacy holds in any case. The "
@@ -118,7 +118,7 @@ def _verdict(work: Work, n: int) -> Verdict:
     else:
         promise = (
             f"Proved: error at most {plan.alpha:.2%} with probability {sure:g}, "
-            f"with {plan.steps} steps, if {run.k} pieces fit the shape exactly."
+            f"with {plan.steps} steps, if {run['k']} pieces fit the shape exactly."
         )
     return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
 
@@ -155,9 +155,9 @@ _MANY_TRIANGLES = (
 def _by_tiles(run: RunSettings, n: int, grid: int) -> Verdict:
     """What runs by tiles reached: nothing is proved of their error."""
     practice = _practice(run, n, grid)
-    if run.tiles is not None:
+    if run["tiles"] is not None:
         practice += " That is for as many tiles as a run chooses itself."
-    if run.support is not None and run.has("support"):
+    if run["support"] is not None and run.has("support"):
         practice += " The rest of ε is for support."
     return Verdict(
         "Proved: nothing about the error, whatever the shape; privacy holds in any case."
@@ -170,21 +170,21 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
     """What such runs reached when they were measured."""
     settings = Settings(
         learner=cast(Any, run.learner),
-        epsilon=run.epsilon * (1 - (run.parameters().get("support") or 0)),
-        delta=run.delta,
+        epsilon=run["epsilon"] * (1 - (run.parameters().get("support") or 0)),
+        delta=run["delta"],
         neighbours=run.whole_neighbours,
-        measure=run.measure,
+        measure=run["measure"],
         grid=grid,
-        k=run.k if run.has("k") and run.k != "auto" else None,
-        n_steps=run.n_steps,
-        beta=run.beta,
+        k=run["k"] if run.has("k") and run["k"] != "auto" else None,
+        n_steps=run["n_steps"],
+        beta=run["beta"],
     )
     try:
         return _greek(error_sentence(settings, n))
     except NotMeasuredError as error:
-        told = run.learner == "cover" and run.measure == "chord"
-        if told and run.k != "auto" and run.k > 1:
-            few = run.k <= _MEASURED_K
+        told = run.learner == "cover" and run["measure"] == "chord"
+        if told and run["k"] != "auto" and run["k"] > 1:
+            few = run["k"] <= _MEASURED_K
             if run.sharpened:
                 return _SHARPENED if few else _MANY_SHARPENED
             return _SEVERAL_TRIANGLES if few else _MANY_TRIANGLES
@@ -196,10 +196,10 @@ def _proved_of_one_draw(run: RunSettings, n: int, parameters: dict[str, Any], fi
     # they bring compiled loops along
     from learners.theory.theorems import alpha_for, find_theorem
 
-    alpha = alpha_for(find_theorem("private-finite"), n, run.beta, parameters)
+    alpha = alpha_for(find_theorem("private-finite"), n, run["beta"], parameters)
     if alpha is None:
         return f"Proved: nothing below error 50 % for {n:,} examples; privacy holds in any case."
-    return f"Proved: error at most {_percent(alpha)} with probability {1 - run.beta:g}, {fits}."
+    return f"Proved: error at most {_percent(alpha)} with probability {1 - run['beta']:g}, {fits}."
 
 
 def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
@@ -208,9 +208,9 @@ def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
     from learners.threshold_learner import threshold_class_size
 
     fits = "if a halfplane along an axis fits the shape exactly"
-    inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
+    inner = inner_budget(run["epsilon"], run["delta"], run.whole_neighbours)[0]
     drawn = {
-        "size": threshold_class_size(grid, run.direction),
+        "size": threshold_class_size(grid, run["direction"]),
         "epsilon": inner,
         "neighbours": "add-remove",
     }
@@ -231,14 +231,14 @@ def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
         raise ValueError(f"{run.learner} need a grid d of at most {MAX_CONIC_D}")
     members = ConicLattice(grid, "disc" if run.learner == "discs" else "ellipse").members
     parameters = {
-        "k": run.k, "size": members, "epsilon": run.epsilon, "delta": run.delta,
+        "k": run["k"], "size": members, "epsilon": run["epsilon"], "delta": run["delta"],
         "neighbours": run.whole_neighbours,
     }  # fmt: skip
-    alpha = alpha_for(find_theorem("conic-cover"), n, run.beta, parameters)
-    fits = f"if {run.k} {run.learner} fit the shape"
+    alpha = alpha_for(find_theorem("conic-cover"), n, run["beta"], parameters)
+    fits = f"if {run['k']} {run.learner} fit the shape"
     promise = "Proved: nothing below error 50 % for so few examples; privacy holds in any case."
     if alpha is not None:
-        sure = 1 - run.beta
+        sure = 1 - run["beta"]
         promise = (
             f"Proved: error at most {_percent(alpha)} with probability {sure:g}, with the steps "
             f"that the theorem needs, {fits} exactly."
@@ -248,7 +248,7 @@ def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
 
 
 def _seeded(run: RunSettings) -> str:
-    return "" if run.seed is None else " A seeded run is not private."
+    return "" if run["seed"] is None else " A seeded run is not private."
 
 
 def _greek(text: str) -> str:

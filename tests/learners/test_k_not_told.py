@@ -198,7 +198,7 @@ def examples(n: int = N, seed: int = 1) -> Examples:
 
 
 def settings_of(seed: int = 10, **changes: Any) -> RunSettings:
-    return RunSettings("cover", 1.0, k="auto", seed=seed, **changes)
+    return RunSettings("cover", epsilon=1.0, k="auto", seed=seed, **changes)
 
 
 @cache
@@ -298,7 +298,7 @@ def several() -> int:
 def test_a_step_is_explained_with_all_that_is_left() -> None:
     log = finished()
     learner = log.settings.declared
-    said = why(log.records[0], learner, log.role, score_k(log.settings.k)).what
+    said = why(log.records[0], learner, log.role, score_k(log.settings["k"])).what
     b = log.records[0].release.threshold  # type: ignore[union-attr]
     assert f"Wanted: {b:,} or more (noisy count {b:,} over k = 1)" in said
     question = shade_question(log, 1)
@@ -320,7 +320,7 @@ def test_sessions_keep_a_run_wherever_it_stands(tmp_path: Path) -> None:
         save_session(tmp_path / "a.geodp", work, part)
         opened = load_session(tmp_path / "a.geodp")
         assert opened.run == part
-        assert opened.work.run.k == "auto"
+        assert opened.work.run["k"] == "auto"
         again = RunLog.restored(opened.work, part)
         assert again.triangles == min(made, log.triangles)
 

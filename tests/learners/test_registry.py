@@ -182,12 +182,16 @@ def test_what_a_run_will_spend_is_known_before_it_and_is_what_it_spends(learner:
             assert 0.999 * inner < whole <= inner * (1 + 1e-12)
 
 
-_EXERCISE = """
+_LEARNER = """
 import re, sys, types
 from pathlib import Path
 
 text = Path(sys.argv[1]).read_text(encoding="utf-8")
 module, entry = re.findall(r"```python\\n(.*?)```", text[text.index("## Exercise") :], re.DOTALL)
+if len(sys.argv) > 2:
+    module = module.replace("epsilon: float", "loops: int = 3\\n    epsilon: float", 1)
+    loops = 'Parameter("loops", "whole number", "Loops", "How often nothing is done.", 3, low=1)'
+    entry = entry.replace("parameters=_PRIVACY", f"parameters=({loops}, *_PRIVACY)")
 import learners.registry as registry
 
 made = types.ModuleType("learners.majority")
@@ -197,7 +201,9 @@ learner = eval(entry, registry.__dict__)
 registry.LEARNERS = (*registry.LEARNERS, learner)
 registry.BY_ID[learner.id] = learner
 from geodp_app.cli import main
+"""
 
+_EXERCISE = """
 for argv in (
     ["learn", "p.csv", "--learner", "majority", "--epsilon", "2", "-o", "l.geojson"],
     ["evaluate", "l.geojson", "p.csv"],
@@ -219,20 +225,69 @@ assert type(make_learner(RunSettings("majority"), 8)) is made.MajorityLearner
 """
 
 
-def test_the_exercise_adds_a_learner_in_one_module_and_one_entry(tmp_path: Path) -> None:
-    rows = "".join(f"{x},{y},{int(x + y < 12)}\n" for x in range(9) for y in range(9))
-    (tmp_path / "p.csv").write_text('# geodp {"grid": 8}\nx,y,label\n' + rows)
+def run_exercise(code: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Run code after the learner of the page is declared, here with one parameter `more`."""
     page = Path(__file__).parents[2] / "docs" / "architecture.md"
-    done = subprocess.run(
-        [sys.executable, "-c", _EXERCISE, str(page)],
+    return subprocess.run(
+        [sys.executable, "-c", _LEARNER + code, str(page), *more],
         capture_output=True,
         text=True,
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(page.parent.parent)},
         check=False,
     )
+
+
+def test_the_exercise_adds_a_learner_in_one_module_and_one_entry(tmp_path: Path) -> None:
+    rows = "".join(f"{x},{y},{int(x + y < 12)}\n" for x in range(9) for y in range(9))
+    (tmp_path / "p.csv").write_text('# geodp {"grid": 8}\nx,y,label\n' + rows)
+    done = run_exercise(_EXERCISE, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "1 tile, (2, 0)-differentially private" in done.stderr
     assert '"refuted": false' in done.stdout
     assert "| The more frequent label | `majority` |" in done.stdout
     assert "majority         Labels all points as most examples are." in done.stdout
+
+
+_PARAMETER = """
+try:
+    main(["learn", "--help"])
+except SystemExit:
+    pass
+from geodp_app.commands.plugin import declared
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.files.session import load_session, save_session
+from geodp_app.runs.learner_process import make_learner
+
+found = declared()
+assert "loops" in {each["id"]: each for each in found["learners"]}["majority"]["parameters"]
+assert (found["verbs"]["learn"]["loops"]["label"], found["verbs"]["learn"]["loops"]["low"]) == (
+    "Loops", 1)
+work = Work(run=RunSettings("majority", loops=5))
+assert make_learner(work.run, 8).loops == 5
+save_session("a.geodp", work)
+assert load_session("a.geodp").work == work
+assert work.run.with_("tiles").with_("majority")["loops"] == 5
+
+from PySide6.QtWidgets import QApplication
+
+app = QApplication([])
+from geodp_app.views.panels.settings_panel import SettingsPanel
+
+panel, told = SettingsPanel(), []
+panel.show_work(work)
+field = panel.fields["loops"]
+assert (field.value(), field.minimum(), field.toolTip()) == (5, 1, "How often nothing is done.")
+assert not field.isHidden()
+panel.run_changed.connect(told.append)
+field.setValue(7)
+assert told == [{"loops": 7}]
+panel.show_work(Work(run=work.run.with_("tiles")))
+assert field.isHidden()
+"""
+
+
+def test_a_parameter_that_is_declared_is_everywhere(tmp_path: Path) -> None:
+    done = run_exercise(_PARAMETER, tmp_path, "loops")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"--loops LOOPS +How often nothing is done. For majority.", done.stdout)

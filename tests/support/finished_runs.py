@@ -26,7 +26,7 @@ def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
 def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
     """A finished run with a test sample; a greedy search for triangles ends early."""
     sample = examples(n, seed=1)
-    settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
+    settings = RunSettings(learner, epsilon=2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
     model = make_learner(settings, GRID)
     if learner == "greedy-cover":
         model.set_params(max_boxes=4096)

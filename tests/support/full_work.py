@@ -51,7 +51,15 @@ def full_work() -> Work:
         bounds=BOX,
         sampling=SampleSettings(300, "painted", 0.1, None, ((1, 2, 3), (100, 0, 0))),
         run=RunSettings(
-            "convex-cover", 0.1 + 0.2, 1e-9, 7, 12, 0.05, "replace-one", "paper", 2**64
+            "convex-cover",
+            epsilon=0.1 + 0.2,
+            delta=1e-9,
+            k=7,
+            n_steps=12,
+            beta=0.05,
+            neighbours="replace-one",
+            measure="paper",
+            seed=2**64,
         ),
         examples=examples(),
         simulated=False,

@@ -44,7 +44,7 @@ def piece(lattice: HalfplaneLattice = LATTICE, shift: int = 0):
 
 
 def stored(finished: bool = True) -> StoredRun:
-    settings = RunSettings("cover", finish="none")
+    settings = RunSettings("cover", k=4, finish="none")
     records = (
         StepRecord(1, 2, StepRelease(piece(), -17), diagnostics(log_mass=math.inf)),
         StepRecord(2, 2, StepRelease(piece(shift=1), 3), diagnostics(score=-math.inf)),
@@ -86,7 +86,7 @@ def supported() -> StoredRun:
     run = by_tiles()
     assert isinstance(run.release, TilesRelease)
     support = Support(2, 9, (True, True, False, True))
-    settings = replace(run.settings, support=0.1)
+    settings = run.settings.with_(support=0.1)
     charges = (*SPENT.charges, Charge("support counts", 0.1))
     spent = replace(SPENT, charges=charges)
     release = replace(run.release, support=support, privacy=spent)

@@ -133,7 +133,7 @@ class CompareWindow(QDialog):
             k = kind.parameter("k")
             assert k is not None  # it counts something
             set_auto(number, bool(k.auto))
-            own = run.k if k.accepts(run.k) else k.default
+            own = run["k"] if k.accepts(run["k"]) else k.default
             number.setValue(0 if own == "auto" else own)
             number.ensurePolished()  # else its height is that of another style
             number.setFixedSize(74, number.sizeHint().height())
@@ -250,17 +250,17 @@ class CompareWindow(QDialog):
         work = document.work
         assert work.examples is not None  # sampled just now, or imported
         test = test_sample(work) if document.drawing.shapes else None
-        return CompareJob(work.examples, test, contenders, work.run.seed)
+        return CompareJob(work.examples, test, contenders, work.run["seed"])
 
     def _contenders(self, run: RunSettings) -> tuple[Contender, ...]:
         return tuple(
             make_contender(
                 name,
-                epsilon=run.epsilon,
-                delta=run.delta,
+                epsilon=run["epsilon"],
+                delta=run["delta"],
                 neighbours=run.whole_neighbours,
                 k=(self.counts[name].value() or "auto") if name in self.counts else None,
-                seed=run.seed,
+                seed=run["seed"],
             )
             for name, box in self.boxes.items()
             if box.isChecked()
@@ -387,7 +387,7 @@ def _same(compared: Work | None, now: Work) -> bool:
     return (
         compared.examples is now.examples
         and compared.drawing == now.drawing
-        and (a.epsilon, a.delta, a.neighbours, a.seed) == (b.epsilon, b.delta, b.neighbours, b.seed)
+        and all(a[name] == b[name] for name in ("epsilon", "delta", "neighbours", "seed"))
     )
 
 
@@ -395,9 +395,9 @@ def _settings_text(work: Work) -> str:
     """What the main window has set, in one line."""
     run, examples = work.run, work.examples
     on = "a new sample" if examples is None else f"{count(len(examples.labels))} examples"
-    if run.seed is not None:
-        return f"On {on}, with ε = {run.epsilon:g}. Seeded: not private."
-    return f"On {on}, each private learner with ε = {run.epsilon:g}, δ ≤ {run.delta:g}."
+    if run["seed"] is not None:
+        return f"On {on}, with ε = {run['epsilon']:g}. Seeded: not private."
+    return f"On {on}, each private learner with ε = {run['epsilon']:g}, δ ≤ {run['delta']:g}."
 
 
 def _cost_text(rows: list[Row]) -> str:

@@ -22,8 +22,8 @@ from geodp_app.errors import InputError
 from geodp_app.files.ledger import BESIDE, Ledger
 from geodp_app.views.widgets.number_fields import DecimalField, FieldGuard, SmallNumberField
 from geodp_app.views.widgets.panes import add_field, dressed, fill, sentences, show_words
-from learners.accounting import Relation
 from learners.privacy_filter import Budget
+from learners.registry import NEIGHBOURS
 
 _WHAT = (
     "A ledger is a file in which every run on these people's reports is entered before it draws. "
@@ -31,10 +31,6 @@ _WHAT = (
     "as long as nobody puts an older copy of the file back."
 )
 _KINDS = "Ledgers (*.ledger);;All files (*)"
-_NEIGHBOURS: tuple[tuple[Relation, str], ...] = (
-    ("add-remove", "Add or remove one"),
-    ("replace-one", "Replace one"),
-)
 
 
 class LedgerDialog(QDialog):
@@ -90,9 +86,9 @@ class LedgerDialog(QDialog):
         self.delta.setValue(1e-5)
         add_field(form, "Budget δ", self.delta, "For all runs together: well below 1/n")
         self.neighbours = QComboBox()
-        for relation, text in _NEIGHBOURS:
+        for relation, text in NEIGHBOURS.choices:
             self.neighbours.addItem(text, relation)
-        add_field(form, "Neighbours", self.neighbours, "What one person's report may change")
+        add_field(form, NEIGHBOURS.label, self.neighbours, NEIGHBOURS.help)
         self.begin_button = QPushButton("Begin…")
         form.addRow(self.begin_button)
         return group

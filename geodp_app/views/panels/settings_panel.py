@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -23,10 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.document.checks import MOST_CHUNKS, MOST_HALTS, MOST_TILES
 from geodp_app.document.examples import LARGE_GRIDS
 from geodp_app.document.suggested_k import MOST
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.work import PARAMETERS, Work
 from geodp_app.runs.verdict import Verdict
 from geodp_app.views.widgets.number_fields import (
     DecadeSlider,
@@ -48,51 +47,82 @@ from geodp_app.views.widgets.panes import (
 )
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
-from learners.registry import CHUNKS, DIRECTION, FINISH, HALTS, KEPT, SUPPORT, offered
+from learners.registry import offered
+
+#: Parameters whose rows are made by hand, and those that belong to privacy.
+_BY_HAND, _PRIVACY = ("k", "epsilon", "delta", "seed"), ("neighbours",)
 
 
-class VotesFields(QObject):
-    """Rows of a form; shown for learners that have these parameters."""
+class Row:
+    """The row of a parameter, made from its declaration; a number in 0..1 is shown in percent.
 
-    #: Names and values of changed settings.
-    changed = Signal(dict)
+    Parameters
+    ----------
+    form : QFormLayout
+    declared : Parameter
+    tell : callable
+        Called with each value that is chosen or typed.
+    """
 
-    def __init__(self, form: QFormLayout) -> None:
-        super().__init__(form)
-        self._form = form
-        self.chunks = self._row(CHUNKS, 0, MOST_CHUNKS)
-        self.chunks.setSpecialValueText("automatic")
-        self.halts = self._row(HALTS, 1, MOST_HALTS)
-        self.kept = self._row(KEPT, 0, MOST_HALTS - 1)
-        self.chunks.valueChanged.connect(lambda n: self.changed.emit({"chunks": n or None}))
-        self.halts.valueChanged.connect(self._halts_changed)
-        self.kept.valueChanged.connect(lambda n: self.changed.emit({"kept": n}))
+    def __init__(self, form: QFormLayout, declared: Parameter, tell: Callable[[Any], None]) -> None:
+        self.form = form
+        self._scale, self._shown, tip = 1, declared, declared.help
+        self.field: QComboBox | WholeField | DecimalField
+        if declared.kind == "choice":
+            box = self.field = narrow_box(8)
+            _offer(box, declared)
+            box.currentIndexChanged.connect(
+                lambda _: tell(None if box.currentData() == "" else box.currentData())
+            )
+        else:
+            self.field = number = self._number(declared)
+            if declared.unset and declared.kind == "whole number":
+                tip = f"{tip} Automatic: {declared.unset}."
 
-    def show_settings(self, run: RunSettings) -> None:
-        """Follow the settings of a run."""
-        shown = (
-            ("chunks", self.chunks, run.chunks or 0),
-            ("halts", self.halts, run.halts),
-            ("kept", self.kept, run.kept),
-        )
-        for name, field, value in shown:
-            with QSignalBlocker(field):
-                if field is self.kept:
-                    field.setMaximum(run.halts - 1)  # the run itself needs one
-                if field.value() != value:
-                    field.setValue(value)
-            self._form.setRowVisible(field, run.has(name))
+            def read(value: float) -> None:
+                unset = declared.unset and value == number.minimum()
+                tell(None if unset else value / self._scale if self._scale > 1 else value)
 
-    def _halts_changed(self, halts: int) -> None:
-        kept = self.kept.value()
-        fewer = {"kept": halts - 1} if kept >= halts else {}
-        self.changed.emit({"halts": halts, **fewer})
+            number.valueChanged.connect(read)
+        add_field(form, declared.label, self.field, tip)
 
-    def _row(self, parameter: Parameter, low: int, high: int) -> WholeField:
-        field = WholeField(low, high)
-        unset = f" Automatic: {parameter.unset}." if parameter.unset else ""
-        add_field(self._form, parameter.label, field, parameter.help + unset)
+    def _number(self, declared: Parameter) -> WholeField | DecimalField:
+        whole, share = declared.kind == "whole number", declared.high == 1
+        self._scale, decimals = (100, 1) if share and not whole else (1, 0 if whole else 3)
+        unit = 10.0**-decimals  # below the least number is what leaves it out
+        low = self._scale * declared.low + unit * (declared.open - bool(declared.unset))
+        high = min(self._scale * declared.high, 2**31 - 1) - unit * declared.open
+        field: WholeField | DecimalField
+        if whole:
+            field = WholeField(int(low), int(high))
+        elif share:
+            field = DecimalField(low, high, decimals=decimals, step=5, suffix=" %")
+        else:
+            field = DecimalField(low, high, decimals=decimals, step=0.1)
+        field.setSpecialValueText("automatic" if whole and declared.unset else declared.unset)
         return field
+
+    def show(self, value: Any, declared: Parameter) -> None:
+        """Show a value, of a parameter as the learner at hand declares it."""
+        field = self.field
+        with QSignalBlocker(field):
+            if isinstance(field, QComboBox):
+                if declared.choices != self._shown.choices:
+                    _offer(field, declared)
+                self._shown = declared
+                field.setCurrentIndex(field.findData("" if value is None else value))
+                return
+            shown: Any = field.minimum() if value is None else round(value * self._scale, 9)
+            if field.value() != shown:  # else what is being typed there would be lost
+                field.setValue(shown)
+
+
+def _offer(box: QComboBox, declared: Parameter) -> None:
+    """Offer the choices of a parameter, and to leave it out."""
+    box.clear()
+    unset = (("", declared.unset),) if declared.unset else ()
+    for value, text in (*unset, *declared.choices):
+        box.addItem(text, value)
 
 
 _DISTRIBUTIONS = (
@@ -104,12 +134,6 @@ _DISTRIBUTIONS = (
 _LEARNERS = tuple((learner.id, learner.title) for learner in offered("window"))
 #: So many learners stand apart, before the others.
 _FIRST = 3
-_NEIGHBOURS = (("add-remove", "Add or remove one"), ("replace-one", "Replace one"))
-_LABELS = ("replace-label", "Replace one label")
-_CHANGES = (
-    "What one person's report may change. Replace one label: all may know where the reports are"
-)
-_MEASURES = (("chord", "Chord"), ("paper", "Paper"))
 
 
 class SettingsPanel(QScrollArea):
@@ -130,10 +154,16 @@ class SettingsPanel(QScrollArea):
         super().__init__(parent)
         dressed(self, name="Settings")
         column = dressed(QWidget(), "settings")
+        self._rows: dict[str, Row] = {}
         self._sample, self._verdict = self._sample_group(), self._verdict_group()
         groups = (self._learner_group(), self._privacy_group(), self._verdict, self._sample)
         fill(QVBoxLayout(column), *groups, None, margins=(12, 12, 12, 12), spacing=12)
         scrolled(self, column)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of parameters, by name."""
+        return {name: row.field for name, row in self._rows.items()}
 
     def show_work(self, work: Work) -> None:
         """Show what the document holds now."""
@@ -144,14 +174,11 @@ class SettingsPanel(QScrollArea):
             (self.count, s.n),
             (self.noise, s.noise * 100),
             (self.grid, work.drawing.grid),
-            (self.k, 0 if r.k == "auto" else r.k),
-            (self.steps, r.n_steps or 0),
-            (self.tiles, r.tiles or 0),
-            (self.support, (r.support or 0) * 100),
-            (self.epsilon, r.epsilon),
-            (self.delta, r.delta),
+            (self.k, 0 if r["k"] == "auto" else r["k"]),
+            (self.epsilon, r["epsilon"]),
+            (self.delta, r["delta"]),
         )
-        self.epsilon_slider.show_number(r.epsilon)
+        self.epsilon_slider.show_number(r["epsilon"])
         k = r.declared.parameter("k")
         with QSignalBlocker(self.k):
             set_auto(self.k, k is not None and bool(k.auto))
@@ -159,43 +186,37 @@ class SettingsPanel(QScrollArea):
             if field.value() != value:  # else what is being typed there would be lost
                 with QSignalBlocker(field):
                     field.setValue(value)
-        self._offer_labels(r)
-        choices = (
-            (self.distribution, s.distribution),
-            (self.learner, r.learner),
-            (self.neighbours, r.neighbours),
-            (self.measure, r.measure),
-            (self.finish, r.finish),
-            (self.direction, r.direction or ""),
-        )
-        for box, value in choices:
+        for box, value in ((self.distribution, s.distribution), (self.learner, r.learner)):
             with QSignalBlocker(box):
                 box.setCurrentIndex(box.findData(value))
+        with QSignalBlocker(self.fields["kept"]):
+            self.fields["kept"].setMaximum(r["halts"] - 1)  # the run itself needs one
+        for name, row in self._rows.items():
+            row.show(r[name], r.declaration(name))
+            row.form.setRowVisible(row.field, r.has(name))
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
-        self._show_seed(self.run_seeded, self.run_seed, r.seed)
+        self._show_seed(self.run_seeded, self.run_seed, r["seed"])
         self._k_label.setText("" if k is None else k.label)
         self.sentence.setText(r.declared.sentence)
-        self.votes.show_settings(r)
         for form, field, shown in (
             (self._learner_form, self.k, r.has("k")),
-            (self._learner_form, self.direction, r.has("direction")),
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
-            (self._more_learner, self.steps, r.has("n_steps")),
-            (self._more_learner, self.finish, r.has("finish") and r.k not in (1, "auto")),
-            (self._more_learner, self.tiles, r.has("tiles")),
-            (self._more_learner, self.support, r.has("support")),
-            (self._more_learner, self.measure, r.has("measure")),
+            (
+                self._more_learner,
+                self.fields["finish"],
+                r.has("finish") and r["k"] not in (1, "auto"),
+            ),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
             (self._privacy_form, self.ledger, imported),
         ):
             form.setRowVisible(field, shown)
-        more = any(r.has(name) for name in ("n_steps", "tiles", "measure"))
+        more = any(r.has(n) for n, row in self._rows.items() if row.form is self._more_learner)
         self._learner_form.setRowVisible(self.learner_fold, more)
         with QSignalBlocker(self.k_drawn):
             self.k_drawn.setChecked(work.k_drawn)
         self.epsilon_slider.setEnabled(private)
-        for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
-            field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
+        for field in (self.epsilon, self.delta, self.run_seeded, self.run_seed):
+            field.setEnabled(private and (field is not self.run_seed or r["seed"] is not None))
         self.ledger.setText("None…" if work.ledger is None else f"{Path(work.ledger).name}…")
         self._imported.setVisible(imported)
         self.sample_button.setText("Sample again" if work.examples is not None else "Sample")
@@ -278,43 +299,12 @@ class SettingsPanel(QScrollArea):
         self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
         self.k_drawn.toggled.connect(self.k_drawn_changed)
         form.addRow("", self.k_drawn)
-        sides = (("", DIRECTION.unset), *DIRECTION.choices)
-        self.direction = self._choice(
-            sides, lambda name: self.run_changed.emit({"direction": name or None})
-        )
-        add_field(form, DIRECTION.label, self.direction, DIRECTION.help)
-        self.votes = VotesFields(form)
-        self.votes.changed.connect(self.run_changed)
         self.learner_fold, more = _fold("learner")
         self._more_learner = more
+        for name, (declared, *_) in PARAMETERS.items():
+            if name not in _BY_HAND + _PRIVACY:
+                self._add_row(more if declared.advanced else form, declared)
         form.addRow(self.learner_fold)
-        self.steps = WholeField(0, 1000)
-        self.steps.setSpecialValueText("automatic")
-        self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
-        tip = (
-            "Automatic: 1 for k = 1; otherwise 2k if edges are sharpened, 3k if not; at most 8 if "
-            "the run finds k by itself"
-        )
-        add_field(more, "Steps m", self.steps, tip)
-        self.finish = self._choice(
-            FINISH.choices, lambda name: self.run_changed.emit({"finish": name})
-        )
-        add_field(more, FINISH.label, self.finish, FINISH.help)
-        self.tiles = WholeField(0, MOST_TILES)
-        self.tiles.setSpecialValueText("automatic")
-        self.tiles.valueChanged.connect(lambda m: self.run_changed.emit({"tiles": m or None}))
-        tip = "Along a side of the square. Automatic: by a noisy number of examples"
-        add_field(more, "Tiles a side", self.tiles, tip)
-        self.support = DecimalField(0, 99.9, decimals=1, step=5, suffix=" % of ε")
-        self.support.setSpecialValueText(SUPPORT.unset)
-        self.support.valueChanged.connect(
-            lambda share: self.run_changed.emit({"support": share / 100 or None})
-        )
-        add_field(more, SUPPORT.label, self.support, SUPPORT.help)
-        self.measure = self._choice(
-            _MEASURES, lambda name: self.run_changed.emit({"measure": name})
-        )
-        add_field(more, "Measure", self.measure, "Base measure of the dual plane; chord is better")
         return group
 
     def _privacy_group(self) -> QGroupBox:
@@ -337,10 +327,8 @@ class SettingsPanel(QScrollArea):
         self.delta = SmallNumberField(1e-30, 0.5)
         self.delta.valueChanged.connect(lambda e: self.run_changed.emit({"delta": e}))
         add_field(more, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
-        self.neighbours = self._choice(
-            _NEIGHBOURS, lambda name: self.run_changed.emit({"neighbours": name})
-        )
-        add_field(more, "Neighbours", self.neighbours, _CHANGES)
+        for name in _PRIVACY:
+            self._add_row(more, PARAMETERS[name][0])
         self.run_seeded, self.run_seed = self._seed_fields(
             "Seeded",
             "A seeded run can be repeated and is therefore not private",
@@ -379,16 +367,14 @@ class SettingsPanel(QScrollArea):
         number.valueChanged.connect(tell)
         return check, number
 
-    def _offer_labels(self, run: RunSettings) -> None:
-        """Let labels alone be protected by the learners that can."""
-        relation, (value, text) = run.declared.parameter("neighbours"), _LABELS
-        row = self.neighbours.findData(value)
-        offered_now = relation is not None and relation.accepts(value)
-        with QSignalBlocker(self.neighbours):
-            if offered_now and row < 0:
-                self.neighbours.addItem(text, value)
-            elif not offered_now and row >= 0:
-                self.neighbours.removeItem(row)
+    def _add_row(self, form: QFormLayout, declared: Parameter) -> None:
+        def tell(value: Any) -> None:
+            fewer = {}
+            if declared.name == "halts" and value <= self.fields["kept"].value():
+                fewer = {"kept": value - 1}
+            self.run_changed.emit({declared.name: value, **fewer})
+
+        self._rows[declared.name] = Row(form, declared, tell)
 
     def _show_seed(self, check: QCheckBox, number: WholeField, seed: int | None) -> None:
         with QSignalBlocker(check), QSignalBlocker(number):

@@ -134,7 +134,7 @@ class TheoremPage(QScrollArea):
         for card, figure in zip(self.cards, figures(self.answer), strict=True):
             card.show_figure(figure)
         a = self.answer
-        self.use.setEnabled(a is not None and a.question.run.n_steps != a.theorem_steps)
+        self.use.setEnabled(a is not None and a.question.run["n_steps"] != a.theorem_steps)
         steps = "" if a is None else f"Set the number of steps to {a.theorem_steps:,}"
         self.use.setToolTip(steps)
         self.use.setAccessibleDescription(steps)

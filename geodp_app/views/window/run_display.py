@@ -310,7 +310,7 @@ class RunDisplay(QObject):
             return
         record, learner = log.record(log.cursor), log.settings.declared
         known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)
-        said = why(record, learner, log.role, score_k(log.settings.k), known, before)
+        said = why(record, learner, log.role, score_k(log.settings["k"]), known, before)
         at = FiguresView(log.cursor, log.planned)
         self._views.why.show_why(_heading(learner, record.release, at), said)
 

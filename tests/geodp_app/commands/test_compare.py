@@ -166,7 +166,7 @@ def test_k_brings_the_learners_that_need_it(points):
         (["--learners", "tiles,forest"], "--learners: unknown learner 'forest': use cover, tiles,"),
         (["--learners", "tiles,tiles"], "--learners: tiles is there twice"),
         (["--learners", ""], "unknown learner ''"),
-        (["--learners", "discs"], "the learner discs needs --k: discs that cover the region"),
+        (["--learners", "discs"], "discs needs --k: discs that cover the region"),
         (["--learners", "convex-cover"], "convex-cover needs --k: edges of the convex polygon"),
         (["--learners", "tiles", "--k", "3"], "--k is for learners that need it; tiles take no k"),
         (["--k", "0"], "--k: must be at least 1"),

@@ -51,7 +51,13 @@ def test_observers_hear_of_every_change_until_they_unsubscribe():
     d.redo()
     d.mark_saved(Path("a.geodp"))
     d.path = None
-    assert heard == ["change k", None, "change k", "change k", "change k"]
+    assert heard == [
+        "change “Triangles k”",
+        None,
+        "change “Triangles k”",
+        "change “Triangles k”",
+        "change “Triangles k”",
+    ]
     unsubscribe()
     unsubscribe()
     d.set_run(k=8)
@@ -72,7 +78,7 @@ def test_an_observer_may_leave_and_change_while_it_is_told():
 def test_a_change_that_changes_nothing_is_no_step_and_is_not_told():
     d, heard = document(), []
     d.subscribe(lambda: heard.append(1))
-    d.set_run(k=d.work.run.k)
+    d.set_run(k=d.work.run["k"])
     d.set_sampling()
     d.edit("draw", Drawing(100, (SQUARE,)))
     d.set_grid(100)
@@ -129,8 +135,8 @@ def test_typing_a_number_is_one_step_and_each_choice_is_its_own():
     while d.can_undo:
         labels.append(d.undo())
     assert labels == [
-        "change the number of steps",
-        "change k",
+        "change “Steps m”",
+        "change “Triangles k”",
         "change the learner",
         "change the learner",
         "change the number of examples",
@@ -189,7 +195,7 @@ def test_dirty_and_path_follow_save_and_undo():
     d.set_run(k=6)
     assert d.dirty
     d.undo()
-    assert (d.dirty, d.work.run.k) == (False, 5)
+    assert (d.dirty, d.work.run["k"]) == (False, 5)
     d.mark_unsaved()
     assert d.dirty
     work = Work(name="b")
@@ -337,25 +343,34 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
         (lambda d: d.add_dab((101, 5, 1)), "not on the grid 0..100"),
         (lambda d: d.add_dab((1, 5, -1)), "not on the grid 0..100"),
         (lambda d: d.set_run(learner="best"), "learner 'best'"),
-        (lambda d: d.set_run(epsilon=0.0), "epsilon must be a positive number"),
-        (lambda d: d.set_run(epsilon=float("inf")), "epsilon inf is not a number"),
-        (lambda d: d.set_run(delta=1.0), "delta must lie strictly between 0 and 1"),
-        (lambda d: d.set_run(beta=0), "beta must lie strictly between 0 and 1"),
-        (lambda d: d.set_run(k=0), "k = 0"),
-        (lambda d: d.set_run(n_steps=0), "number of steps 0"),
-        (lambda d: d.set_run(tiles=0), "tiles = 0"),
-        (lambda d: d.set_run(tiles=129), "tiles = 129: use a whole number in 1..128"),
-        (lambda d: d.set_run(support=0), "support = 0: use a share strictly between 0 and 1"),
-        (lambda d: d.set_run(support=1.0), "support = 1.0: use a share"),
-        (lambda d: d.set_run(support=float("nan")), "support = nan: use a share"),
-        (lambda d: d.set_run(support=True), "support = True: use a share"),
-        (lambda d: d.set_run(support="0.1"), "support = '0.1': use a share"),
-        (lambda d: d.set_run(seed=-3), "seed of the run -3"),
-        (lambda d: d.set_run(measure="round"), "measure 'round'"),
-        (lambda d: d.set_run(neighbours="two"), "neighbours 'two'"),
-        (lambda d: d.set_run(neighbours="replace-label"), "cover cannot protect labels alone"),
-        (lambda d: d.set_run(chunks=0), "chunks = 0: use a whole number in 1..100000"),
-        (lambda d: d.set_run(halts=0), "halts = 0"),
+        (lambda d: d.set_run(epsilon=0.0), "epsilon must be a number and be above 0, not 0.0"),
+        (
+            lambda d: d.set_run(epsilon=float("inf")),
+            "epsilon must be a number and be above 0, not inf",
+        ),
+        (
+            lambda d: d.set_run(delta=1.0),
+            "delta must be a number and lie strictly between 0 and 1, not 1",
+        ),
+        (
+            lambda d: d.set_run(beta=0),
+            "beta must be a number and lie strictly between 0 and 1, not 0",
+        ),
+        (lambda d: d.set_run(k=0), "k must be a whole number and lie between 1 and 1000, not 0"),
+        (lambda d: d.set_run(n_steps=0), "n_steps must be a whole number"),
+        (lambda d: d.set_run(tiles=0), "tiles must be a whole number"),
+        (lambda d: d.set_run(tiles=129), "tiles must be a whole number and lie between 1 and 128"),
+        (lambda d: d.set_run(support=0), "and lie strictly between 0 and 1, not 0"),
+        (lambda d: d.set_run(support=1.0), "support must be a number"),
+        (lambda d: d.set_run(support=float("nan")), "support must be a number and .* not nan"),
+        (lambda d: d.set_run(support=True), "support must be a number and .* not True"),
+        (lambda d: d.set_run(support="0.1"), "support must be a number and .* not '0.1'"),
+        (lambda d: d.set_run(seed=-3), "seed must be a whole number and be at least 0, not -3"),
+        (lambda d: d.set_run(measure="round"), "measure must be one of chord, paper"),
+        (lambda d: d.set_run(neighbours="two"), "neighbours must be one of add-remove"),
+        (lambda d: d.set_run(neighbours="replace-label"), "cover: neighbours must be one of"),
+        (lambda d: d.set_run(chunks=0), "chunks must be a whole number"),
+        (lambda d: d.set_run(halts=0), "halts must be a whole number and lie"),
         (lambda d: d.set_run(kept=2), "kept = 2: use a whole number below halts = 2"),
         (lambda d: d.set_name("x" * 201), "at most 200 characters"),
         (
@@ -387,11 +402,11 @@ def test_labels_alone_are_protected_only_as_long_as_the_learner_can():
     assert d.work.run.parameters()["neighbours"] == "replace-label"
     assert d.work.run.whole_neighbours == "add-remove"
     d.set_run(k=3)
-    assert d.work.run.neighbours == "replace-label"
+    assert d.work.run["neighbours"] == "replace-label"
     d.set_run(learner="cover")
-    assert d.work.run.neighbours == "add-remove"
+    assert d.work.run["neighbours"] == "add-remove"
     d.undo()
-    assert d.work.run.neighbours == "replace-label"
+    assert d.work.run["neighbours"] == "replace-label"
 
 
 def test_imported_examples_must_be_labelled_points_of_the_grid():
@@ -494,8 +509,9 @@ def test_every_example_opens_with_settings_that_suit_it(name):
     d.open_example(name)
     work = d.work
     triangles = {"tri": 1, "L": 4, "star": 5, "three": 5}  # coasts have more than a run takes
-    assert (work.run.k, work.run.n_steps, work.k_drawn) == (triangles.get(name, "auto"), None, True)
-    assert (work.run.learner, work.run.epsilon) == ("cover", 0.3)
+    assert (work.run["k"], work.run["n_steps"]) == (triangles.get(name, "auto"), None)
+    assert work.k_drawn
+    assert (work.run.learner, work.run["epsilon"]) == ("cover", 0.3)
     assert (work.drawing.grid, work.examples, work.sampling.n) == (1024, None, 500)
     assert (work.bounds is not None) == (name in ("croatia", "switzerland", "italy"))
     assert work.name
@@ -509,7 +525,7 @@ def test_every_example_opens_with_settings_that_suit_it(name):
 def test_an_example_keeps_another_learner_of_unions_and_unknown_ones_are_named():
     assert example_work("L").run.learner == "cover"
     for learner in ("tiles", "greedy-cover"):
-        base = Work(run=replace(Work().run, learner=learner))
+        base = Work(run=Work().run.with_(learner))
         assert example_work("L", base).run.learner == learner
     with pytest.raises(assets.UnknownExampleError, match="no example 'moon'"):
         document().open_example("moon")

@@ -13,7 +13,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.suggested_k import MOST, suggested_k, triangles_needed
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.work import FIRST_RUN, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session, save_session
 from learners.registry import BY_ID
@@ -138,35 +138,35 @@ def drawn() -> Document:
 
 def test_k_follows_the_drawing_and_undo_in_the_same_step() -> None:
     d = Document(Work(drawing=Drawing(100)))
-    assert d.work.run.k == RunSettings().k  # of an empty drawing there is nothing to say
-    followed = [RunSettings().k]
+    assert d.work.run["k"] == FIRST_RUN["k"]  # of an empty drawing there is nothing to say
+    followed = [FIRST_RUN["k"]]
     for shapes in ((TRIANGLE,), (HOLED,), (SQUARE, APART)):
         d.edit("draw", Drawing(100, shapes))
-        followed.append(d.work.run.k)
-    assert followed == [RunSettings().k, 1, 7, 3]
+        followed.append(d.work.run["k"])
+    assert followed == [FIRST_RUN["k"], 1, 7, 3]
     for k in followed[-2::-1]:
         assert d.undo() == "draw"
-        assert (d.work.run.k, d.work.k_drawn) == (k, True)
+        assert (d.work.run["k"], d.work.k_drawn) == (k, True)
     for k in followed[1:]:
         assert d.redo() == "draw"
-        assert d.work.run.k == k
+        assert d.work.run["k"] == k
 
 
 def test_a_k_set_by_hand_stays_until_it_is_given_back() -> None:
     d = drawn()
     d.set_run(k=9)
-    assert (d.work.run.k, d.work.k_drawn) == (9, False)
+    assert (d.work.run["k"], d.work.k_drawn) == (9, False)
     d.edit("draw", Drawing(100, (HOLED,)))
     d.set_run(learner="discs")
-    assert d.work.run.k == 9
+    assert d.work.run["k"] == 9
     d.set_run(learner="cover")
     d.set_k_drawn(True)
-    assert (d.work.run.k, d.work.k_drawn) == (7, True)
+    assert (d.work.run["k"], d.work.k_drawn) == (7, True)
     assert d.undo() == "take k from the drawing"
-    assert (d.work.run.k, d.work.k_drawn) == (9, False)
+    assert (d.work.run["k"], d.work.k_drawn) == (9, False)
     d.redo()
     d.set_k_drawn(False)  # it stays where it is
-    assert (d.work.run.k, d.work.k_drawn) == (7, False)
+    assert (d.work.run["k"], d.work.k_drawn) == (7, False)
 
 
 def test_the_same_k_typed_is_one_set_by_hand_too() -> None:
@@ -174,7 +174,7 @@ def test_the_same_k_typed_is_one_set_by_hand_too() -> None:
     d.set_run(k=3)
     d.set_run(k=2)  # what the drawing would give
     d.edit("draw", Drawing(100, (HOLED,)))
-    assert d.work.run.k == 2
+    assert d.work.run["k"] == 2
 
 
 def test_another_learner_counts_other_pieces_and_one_without_k_leaves_it() -> None:
@@ -183,28 +183,28 @@ def test_another_learner_counts_other_pieces_and_one_without_k_leaves_it() -> No
     found = []
     for learner in ("convex-cover", "tiles", "discs", "cover"):
         d.set_run(learner=learner)
-        found.append(d.work.run.k)
+        found.append(d.work.run["k"])
     assert found == [5, 5, 2, 3]
 
 
 def test_other_settings_leave_k_alone() -> None:
     d = drawn()
-    before = d.work.run.k
+    before = d.work.run["k"]
     d.set_run(epsilon=3.0)
     d.set_sampling(n=77)
     d.sample()
-    assert (d.work.run.k, d.work.k_drawn) == (before, True)
+    assert (d.work.run["k"], d.work.k_drawn) == (before, True)
 
 
 @pytest.mark.parametrize("k_drawn", [True, False])
 def test_whether_k_follows_is_kept(tmp_path: Path, k_drawn: bool) -> None:
-    work = Work(drawing=Drawing(100, (SQUARE,)), run=RunSettings(k=11), k_drawn=k_drawn)
+    work = Work(drawing=Drawing(100, (SQUARE,)), run=FIRST_RUN.with_(k=11), k_drawn=k_drawn)
     save_session(tmp_path / "a.geodp", work)
     opened = load_session(tmp_path / "a.geodp").work
     assert opened == work
     d = Document(opened)
     d.edit("draw", Drawing(100, (HOLED,)))
-    assert d.work.run.k == (7 if k_drawn else 11)
+    assert d.work.run["k"] == (7 if k_drawn else 11)
 
 
 def test_imported_examples_keep_their_k_whatever_is_drawn() -> None:
@@ -212,7 +212,7 @@ def test_imported_examples_keep_their_k_whatever_is_drawn() -> None:
     points = np.array([[3, 4], [9, 2]])
     real = Examples(points, np.array([1, 0]), Frame(100))
     document.change("import", examples=real, simulated=False)
-    before = document.work.run.k
+    before = document.work.run["k"]
     document.edit("draw", Drawing(100, (TRIANGLE,)))
-    assert document.work.run.k == before
+    assert document.work.run["k"] == before
     assert suggested_k(document.work.drawing, document.work.run.declared) != before

@@ -144,7 +144,7 @@ finite = st.floats(1e-12, 1e6, exclude_min=True)
     seed=st.none() | st.integers(0, 2**128 - 1),
     epsilon=finite,
     delta=st.floats(1e-40, 0.5),
-    n_steps=st.none() | st.integers(1, 10**6),
+    n_steps=st.none() | st.integers(1, 100_000),
 )
 @settings(max_examples=30, deadline=None)
 def test_whatever_the_document_takes_can_be_saved_and_read_back(

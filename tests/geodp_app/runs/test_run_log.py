@@ -334,7 +334,7 @@ def test_the_rate_of_a_tile_leaves_out_what_the_choice_of_their_number_took(
     n: int, tiles: int | None, support: float | None, chose: bool
 ) -> None:
     sample = examples(n, seed=1, noise=0.0)
-    settings = RunSettings("tiles", 2.0, seed=2, tiles=tiles, support=support)
+    settings = RunSettings("tiles", epsilon=2.0, seed=2, tiles=tiles, support=support)
     model = make_learner(settings, GRID)
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, None)
     log.plan = model.plan()

@@ -43,7 +43,7 @@ def examples(n: int, seed: int) -> Examples:
 def finished(n: int = FEW) -> tuple[RunLog, SharpenedRelease]:
     """A finished run with a test sample; the log knows of no release before its last step."""
     sample = examples(n, seed=1)
-    settings = RunSettings("cover", EPSILON, k=2, n_steps=STEPS, seed=2)
+    settings = RunSettings("cover", epsilon=EPSILON, k=2, n_steps=STEPS, seed=2)
     model = make_learner(settings, GRID)
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
     log.plan = model.plan()
@@ -280,7 +280,7 @@ def test_a_session_keeps_a_sharpened_run_exactly(tmp_path) -> None:
 
 def said(log: RunLog, record: StepRecord) -> Why:
     before = log.wrong_before(record.step)
-    return why(record, log.settings.declared, log.role, log.settings.k, None, before)
+    return why(record, log.settings.declared, log.role, log.settings["k"], None, before)
 
 
 def number(text: str) -> int:

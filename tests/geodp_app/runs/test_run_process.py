@@ -248,7 +248,7 @@ def test_a_closed_pipe_ends_the_server_even_inside_a_selection(client: Client) -
 def test_wrong_settings_and_examples_are_told_in_one_line(client: Client) -> None:
     work = job()
     off = replace(work, points=work.points + GRID)
-    client.send(Start(1, replace(work, settings=replace(work.settings, epsilon=-1.0))))
+    client.send(Start(1, replace(work, settings=work.settings.with_(epsilon=-1.0))))
     assert client.receive() == Failed(1, "epsilon must be a positive number, got -1.0")
     client.send(Start(2, off))
     told = client.receive()

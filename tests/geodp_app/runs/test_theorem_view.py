@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
-from geodp_app.document.work import RunSettings
+from geodp_app.document.work import PARAMETERS, RunSettings
 from geodp_app.runs.theorem_view import THEOREMS, Question, answer, figures
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
@@ -19,8 +19,9 @@ from learners.theory.theorems import examples_for, find_theorem
 
 
 def question(learner: str = "cover", k: int = 4, **changes: object) -> Question:
-    names = {field.name for field in fields(RunSettings)}
-    of_run = {name: value for name, value in changes.items() if name in names - {"beta"}}
+    of_run = {
+        name: value for name, value in changes.items() if name in PARAMETERS and name != "beta"
+    }
     others = {name: value for name, value in changes.items() if name not in of_run}
     run = RunSettings(learner=learner, k=k, **of_run)
     return replace(Question(run, 256), **others)

@@ -21,7 +21,7 @@ SQUARE = Drawing(64, (Shape(((8, 8), (40, 8), (40, 40), (8, 40))),))
 
 def work(n: int, **run: object) -> Work:
     base = Work(drawing=SQUARE)
-    settings = replace(base.run, **{"learner": "cover", "k": 1, **run})
+    settings = base.run.with_(**{"learner": "cover", "k": 1, **run})
     return replace(base, sampling=replace(base.sampling, n=n), run=settings)
 
 

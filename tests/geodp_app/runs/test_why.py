@@ -32,7 +32,7 @@ def sample(n: int = N) -> tuple[np.ndarray, np.ndarray]:
 def finished(learner: str) -> RunLog:
     """A run to its end; a greedy search ends early, on few examples."""
     points, labels = sample(40 if learner == "greedy-cover" else N)
-    settings = RunSettings(learner, 2.0, k=K, n_steps=6, seed=2, tiles=3, finish="none")
+    settings = RunSettings(learner, epsilon=2.0, k=K, n_steps=6, seed=2, tiles=3, finish="none")
     log = RunLog(points, labels, GRID, settings)
     model = make_learner(settings, GRID)
     if learner == "greedy-cover":

@@ -80,7 +80,7 @@ def test_every_figure_is_shown(panel: FiguresPanel) -> None:
         "η per step": "0.0653",
         "Account": "set cover",
         "δ": "10⁻⁶",
-        "Neighbours": "add/remove one",
+        "Neighbours": "add or remove one",
     }
     assert panel.budget.spent.text() == "0.25 of ε = 1"
     assert panel.step.title() == "Step 3 of 12"

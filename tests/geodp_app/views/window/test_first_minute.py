@@ -210,7 +210,7 @@ def differs(one: np.ndarray, other: np.ndarray) -> str:
 def test_the_set_cover_ran_and_rests_at_the_last_step_that_gained(window: MainWindow) -> None:
     log = log_of(window)
     run = window.document.work.run
-    assert (run.learner, run.k, window.document.work.k_drawn) == ("cover", 4, True)
+    assert (run.learner, run["k"], window.document.work.k_drawn) == ("cover", 4, True)
     # two triangles for each of k, and one zone or several for each of their edges
     assert isinstance(log.release, SharpenedRelease)
     zones = len(log.release.zones)
@@ -563,7 +563,7 @@ def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(
         panel.k.setFocus()
         panel.k.selectAll()
         QTest.keyClicks(panel.k, "6")
-        assert (window.document.work.run.k, panel.k_drawn.isChecked()) == (6, False)
+        assert (window.document.work.run["k"], panel.k_drawn.isChecked()) == (6, False)
         apart = Shape(((1, 1), (30, 1), (1, 30)))
         window.document.edit("draw", Drawing(256, (square, apart)))
         assert panel.k.value() == 6

@@ -32,7 +32,7 @@ from window_driver import (
     wait,
 )
 
-from geodp_app.document.work import RunSettings
+from geodp_app.document.work import FIRST_RUN
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.vertex_table import VertexDialog
@@ -273,7 +273,7 @@ def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
     field.selectAll()
     QTest.keyClicks(field, "1e-8")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    assert window.document.work.run.delta == 1e-8
+    assert window.document.work.run["delta"] == 1e-8
     assert window.editor.tool == "select"
 
 
@@ -283,11 +283,11 @@ def test_every_setting_can_be_undone(window: MainWindow) -> None:
     window.settings.learner.setCurrentIndex(index)
     window.settings.k.setValue(7)
     run = window.document.work.run
-    assert (run.k, run.epsilon, run.learner) == (7, 2.5, "convex-cover")
+    assert (run["k"], run["epsilon"], run.learner) == (7, 2.5, "convex-cover")
     for _ in range(3):
         action(window, "undo")
-    assert window.document.work.run == RunSettings()
-    assert window.settings.k.value() == RunSettings().k
+    assert window.document.work.run == FIRST_RUN
+    assert window.settings.k.value() == FIRST_RUN["k"]
 
 
 def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_sample_back(

@@ -78,14 +78,20 @@ def test_the_panel_offers_both_and_asks_only_for_what_is_used(window: MainWindow
         choose(panel.learner, text)
         assert window.document.work.run.learner == name
         assert panel._k_label.text() == label
-        rows = (panel.k, panel.steps, panel.delta, panel.measure, panel.tiles)
+        rows = (
+            panel.k,
+            panel.fields["n_steps"],
+            panel.delta,
+            panel.fields["measure"],
+            panel.fields["tiles"],
+        )
         assert [row.isVisible() for row in rows] == [True, True, True, False, False]
         assert "No estimate" in panel._practice.text()
         assert "privacy holds in any case" in panel._promise.text()
     window.document.set_grid(4096)
     assert "at most 2048" in panel._practice.text()
     choose(panel.learner, "Convex polygon of k edges (the paper's)")
-    assert panel.measure.isVisible()
+    assert panel.fields["measure"].isVisible()
 
 
 def test_discs_arrive_one_by_one_and_can_be_walked_through(

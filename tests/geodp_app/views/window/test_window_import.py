@@ -392,7 +392,7 @@ def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(
     window: MainWindow, tmp_path: Path, answering: Answering
 ) -> None:
     work = window.document.work
-    window.document.new(replace(work, run=replace(work.run, learner="tiles")))
+    window.document.new(replace(work, run=work.run.with_("tiles")))
     path = write(tmp_path / "p.csv", REPORTS + "14,43,yes\n15,44,no\n" * 4000)
     told: list[str] = []
 

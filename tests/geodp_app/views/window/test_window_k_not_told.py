@@ -46,11 +46,11 @@ def imported(window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_imported_examples_begin_with_a_k_that_the_run_finds(imported: MainWindow) -> None:
     field = imported.settings.k
-    assert (imported.document.work.run.k, imported.document.work.k_drawn) == ("auto", True)
+    assert (imported.document.work.run["k"], imported.document.work.k_drawn) == ("auto", True)
     assert field.text() == "by itself"
     assert "finds k by itself" in imported.settings._promise.text()
     assert imported.document.undo()
-    assert imported.document.work.run.k == 4
+    assert imported.document.work.run["k"] == 4
     assert field.text() == "4"
 
 
@@ -58,15 +58,15 @@ def test_the_lowest_k_of_triangles_is_one_that_the_run_finds(imported: MainWindo
     document, panel = imported.document, imported.settings
     panel.k.setFocus()
     QTest.keyClick(panel.k, Qt.Key.Key_Up, NONE)
-    assert (document.work.run.k, panel.k.text(), document.work.k_drawn) == (1, "1", False)
+    assert (document.work.run["k"], panel.k.text(), document.work.k_drawn) == (1, "1", False)
     document.set_run(k=3, finish="none")
     for _ in range(3):
         QTest.keyClick(panel.k, Qt.Key.Key_Down, NONE)
     # such a cover is always sharpened
-    assert (document.work.run.k, document.work.run.finish) == ("auto", "sharpen")
-    assert not panel._more_learner.isRowVisible(panel.finish)
+    assert (document.work.run["k"], document.work.run["finish"]) == ("auto", "sharpen")
+    assert not panel._more_learner.isRowVisible(panel.fields["finish"])
     assert document.undo()
-    assert (document.work.run.k, document.work.run.finish) == (1, "none")
+    assert (document.work.run["k"], document.work.run["finish"]) == (1, "none")
 
 
 def test_other_learners_are_told_k(imported: MainWindow) -> None:
@@ -74,7 +74,7 @@ def test_other_learners_are_told_k(imported: MainWindow) -> None:
     found = {}
     for learner in ("discs", "convex-cover", "tiles", "cover"):
         document.set_run(learner=learner)
-        found[learner] = document.work.run.k
+        found[learner] = document.work.run["k"]
         if learner != "tiles":
             assert panel.k.minimum() == (0 if learner == "cover" else 1)
     assert (found["discs"], found["convex-cover"], found["cover"]) == (1, 4, "auto")
@@ -83,9 +83,9 @@ def test_other_learners_are_told_k(imported: MainWindow) -> None:
 def test_a_drawing_gives_its_k_to_samples_of_it(imported: MainWindow) -> None:
     document = imported.document
     document.edit("draw", Drawing(document.drawing.grid, (SQUARE,)))
-    assert document.work.run.k == "auto"  # the drawing does not label imported examples
+    assert document.work.run["k"] == "auto"  # the drawing does not label imported examples
     document.sample()
-    assert document.work.run.k == 2
+    assert document.work.run["k"] == 2
 
 
 def test_a_run_ends_where_it_finds_nothing_more_and_is_kept(
@@ -103,7 +103,7 @@ def test_a_run_ends_where_it_finds_nothing_more_and_is_kept(
     action(imported, "save")
     opened = load_session(path)
     assert opened.run == log.stored()
-    assert opened.work.run.k == "auto"
+    assert opened.work.run["k"] == "auto"
 
 
 def test_the_comparison_begins_with_it(qtbot: QtBot, imported: MainWindow) -> None:

@@ -170,7 +170,7 @@ def test_tiles_follow_while_the_vertex_is_still_held_and_the_end_is_that_of_the_
     np.testing.assert_array_equal(last._examples.labels, document.work.examples.labels != 0)
     assert error(last, MOVED) < 0.06 < error(first, MOVED)
     # what is tried while dragging is in no note, the run that stays is
-    assert len(document.work.spent) == (0 if last.settings.seed is not None else 1)
+    assert len(document.work.spent) == (0 if last.settings["seed"] is not None else 1)
     action(window, "undo")
     assert window.runs.current is first
     assert window.plane_pane.note.words == ""
@@ -226,7 +226,7 @@ def test_settings_of_a_run_are_followed(qtbot: QtBot, window: MainWindow) -> Non
         assert is_grey(window)
         log = followed(qtbot, window, log)
         assert words(window) == ""
-    assert (log.settings.k, log.settings.epsilon) == (1, 2.0)
+    assert (log.settings["k"], log.settings["epsilon"]) == (1, 2.0)
     # a setting that this learner does not have changes nothing
     window.document.set_run(tiles=7)
     assert words(window) == ""
@@ -245,22 +245,22 @@ def test_the_slider_of_epsilon_is_live_and_one_step_to_undo(
         slider.setSliderPosition(place)
         qtbot.wait(20)
     slider.setSliderDown(False)
-    assert window.document.work.run.epsilon == 0.25
+    assert window.document.work.run["epsilon"] == 0.25
     assert window.settings.epsilon.value() == 0.25
     last = followed(qtbot, window, log)
-    wait(qtbot, lambda: log_of(window).settings.epsilon == 0.25)
+    wait(qtbot, lambda: log_of(window).settings["epsilon"] == 0.25)
     finish_run(qtbot, window)
     assert last is not log
     action(window, "undo")
-    assert window.document.work.run.epsilon == 4.0
+    assert window.document.work.run["epsilon"] == 4.0
     assert slider.value() == round(50 * np.log10(4))
     assert window.runs.current is log
     slider.setFocus()
     QTest.keyClick(slider, Qt.Key.Key_Right)
-    assert window.document.work.run.epsilon == 4.2
+    assert window.document.work.run["epsilon"] == 4.2
     window.document.set_run(epsilon=1000.0)
     assert slider.value() == slider.maximum()
-    assert window.document.work.run.epsilon == 1000.0
+    assert window.document.work.run["epsilon"] == 1000.0
 
 
 def test_without_live_the_past_stays_in_grey_until_a_run_is_asked_for(
@@ -365,7 +365,7 @@ def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses
         wait(qtbot, lambda: window.runs.log is not before)  # noqa: B023
         key(window, Qt.Key.Key_F5)
         finish_run(qtbot, window)
-        assert log_of(window).settings.epsilon == 7.0
+        assert log_of(window).settings["epsilon"] == 7.0
         assert len(window.document.work.spent) == spent + 1
 
 

@@ -156,13 +156,13 @@ def test_the_release_view_shows_answers_alone_and_can_ask(qtbot: QtBot, window: 
 
 
 def test_a_run_that_kept_nothing_says_so(qtbot: QtBot, window: MainWindow) -> None:
-    panel = window.settings.votes
-    assert (panel.chunks.text(), panel.halts.value(), panel.kept.value()) == ("automatic", 3, 2)
-    assert panel.kept.maximum() == 2
+    chunks, halts, kept = (window.settings.fields[name] for name in ("chunks", "halts", "kept"))
+    assert (chunks.text(), halts.value(), kept.value()) == ("automatic", 3, 2)
+    assert kept.maximum() == 2
     # no more can be kept than there are, but for one
-    panel.halts.setValue(1)
-    assert (window.document.work.run.halts, window.document.work.run.kept) == (1, 0)
-    panel.chunks.setValue(15)
+    halts.setValue(1)
+    assert (window.document.work.run["halts"], window.document.work.run["kept"]) == (1, 0)
+    chunks.setValue(15)
     run(qtbot, window)
     release = window.runs.current.release  # type: ignore[union-attr]
     assert dict(release.parameters)["chunks"] == 15  # type: ignore[union-attr]
@@ -177,12 +177,12 @@ def test_a_run_that_kept_nothing_says_so(qtbot: QtBot, window: MainWindow) -> No
 
 def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: MainWindow) -> None:
     panel, document = window.settings, window.document
-    box = panel.neighbours
+    box = panel.fields["neighbours"]
     row = box.findData("replace-label")
     assert row > 0
     document.set_run(seed=None)
     box.setCurrentIndex(row)
-    assert document.work.run.neighbours == "replace-label"
+    assert document.work.run["neighbours"] == "replace-label"
     run(qtbot, window)
     log = window.runs.current
     assert log is not None
@@ -193,10 +193,10 @@ def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: 
     assert [charge.privacy.neighbours for charge in document.work.spent] == ["replace-label"]
     # others protect whole examples, and do not offer it
     panel.learner.setCurrentIndex(panel.learner.findData("tiles"))
-    assert document.work.run.neighbours == box.currentData() == "add-remove"
+    assert document.work.run["neighbours"] == box.currentData() == "add-remove"
     assert box.findData("replace-label") < 0
     document.undo()
-    assert document.work.run.neighbours == box.currentData() == "replace-label"
+    assert document.work.run["neighbours"] == box.currentData() == "replace-label"
 
 
 def test_the_chunks_are_gone_when_the_process_is(qtbot: QtBot, window: MainWindow) -> None:

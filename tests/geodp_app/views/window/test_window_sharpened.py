@@ -99,31 +99,31 @@ def test_what_comes_at_the_end_is_chosen_in_the_panel_and_made_by_the_run(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     panel = window.settings
-    assert not panel.finish.isVisible()  # folded away
+    assert not panel.fields["finish"].isVisible()  # folded away
     panel.learner_fold.button.click()
-    assert panel.finish.isVisible()
-    assert panel.finish.currentText() == "Sharpen the edges"
-    label = panel._more_learner.labelForField(panel.finish)
+    assert panel.fields["finish"].isVisible()
+    assert panel.fields["finish"].currentText() == "Sharpen the edges"
+    label = panel._more_learner.labelForField(panel.fields["finish"])
     assert label.text() == "At the end"  # type: ignore[attr-defined]
     for learner, k, there in (
         ("cover", 1, False), ("cover", 2, True), ("convex-cover", 2, False), ("tiles", 2, False),
         ("discs", 2, False), ("greedy-cover", 2, False), ("cover", 3, True), ("cover", 2, True),
     ):  # fmt: skip
         window.document.set_run(learner=learner, k=k)
-        assert panel.finish.isVisible() == there, (learner, k)
+        assert panel.fields["finish"].isVisible() == there, (learner, k)
     log = run(qtbot, window)
     assert isinstance(log.release, SharpenedRelease)
     assert len(log.records) == STEPS + len(log.release.zones)
     assert len(log.release.zones) >= 3 * STEPS
-    choose(panel.finish, "Stop at the triangles")
-    assert window.document.work.run.finish == "none"
+    choose(panel.fields["finish"], "Stop at the triangles")
+    assert window.document.work.run["finish"] == "none"
     log = run(qtbot, window)
     assert len(log.records) == STEPS
     assert not isinstance(log.release, SharpenedRelease)
-    assert window.commands.by_id["undo"].text() == "Undo change the end of the cover"
+    assert window.commands.by_id["undo"].text() == "Undo change “At the end”"
     action(window, "undo")
-    assert window.document.work.run.finish == "sharpen"
-    assert panel.finish.currentText() == "Sharpen the edges"
+    assert window.document.work.run["finish"] == "sharpen"
+    assert panel.fields["finish"].currentText() == "Sharpen the edges"
 
 
 def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: MainWindow) -> None:

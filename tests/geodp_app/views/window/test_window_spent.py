@@ -156,7 +156,7 @@ def test_the_note_goes_with_a_sample_and_undo_brings_both_back(
     assert note(window).startswith("3 runs: together ε = 2.5")
     # an undo of the setting does not take back what was spent
     action(window, "undo")
-    assert window.document.work.run.epsilon == 1.0
+    assert window.document.work.run["epsilon"] == 1.0
     assert note(window).startswith("3 runs: together ε = 2.5")
     key(window, Qt.Key.Key_R)
     drag(window, (210, 210), (220, 220), (240, 240))  # labels the sample anew
@@ -244,7 +244,7 @@ def test_a_number_that_is_being_typed_survives_a_run_that_begins_and_ends(
     assert window.document.work.spent[0].privacy.epsilon == 1.0
     assert field.text() == "0.7"
     QTest.keyClick(field, Qt.Key.Key_Return)
-    assert window.document.work.run.epsilon == 0.7
+    assert window.document.work.run["epsilon"] == 0.7
 
 
 def test_runs_without_privacy_are_not_charged(qtbot: QtBot, window: MainWindow) -> None:

@@ -39,7 +39,10 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
 ) -> None:
     panel = window.settings
     assert panel.learner.currentText() == "Triangles by votes"
-    assert not any(f.isVisible() for f in (panel.steps, panel.tiles, panel.measure))
+    assert not any(
+        f.isVisible()
+        for f in (panel.fields["n_steps"], panel.fields["tiles"], panel.fields["measure"])
+    )
     assert panel.k.value() == 1
     told: list[Progressed] = []
     window.runs.progressed.connect(told.append)

@@ -89,14 +89,14 @@ def test_what_is_not_supported_is_hatched_and_told(qtbot: QtBot, window: MainWin
 
 
 def test_its_field_stands_beside_that_of_tiles(window: MainWindow) -> None:
-    field, form = window.settings.support, window.settings._more_learner
+    field, form = window.settings.fields["support"], window.settings._more_learner
     assert field.value() == 20
     assert form.isRowVisible(field)
     field.setValue(0)
-    assert window.document.work.run.support is None
+    assert window.document.work.run["support"] is None
     assert field.text() == "not released"
     field.setValue(12.5)
-    assert window.document.work.run.support == 0.125
+    assert window.document.work.run["support"] == 0.125
     window.document.undo()  # both changes are one: they were spun
     assert field.value() == 20
     for learner in ("cover", "convex", "histogram"):
@@ -118,7 +118,7 @@ def test_it_is_exported_and_kept_in_a_session(
     assert layers == [None, "support"]
     save_session(tmp_path / "a.geodp", window.document.work, log.stored())
     work, run = load_session(tmp_path / "a.geodp")
-    assert work.run.support == 0.2
+    assert work.run["support"] == 0.2
     assert run is not None
     assert run.release == log.release
 

@@ -57,16 +57,16 @@ def test_they_follow_the_settings_and_the_fields(qtbot: QtBot, window: MainWindo
     before = told(qtbot, window)
     window.settings.epsilon.setValue(2.0)
     louder = told(qtbot, window)
-    assert louder.question.run.epsilon == 2.0
+    assert louder.question.run["epsilon"] == 2.0
     assert louder.here < before.here
-    window.settings.k.setValue(before.question.run.k + 3)
+    window.settings.k.setValue(before.question.run["k"] + 3)
     more = told(qtbot, window)
     assert more.theorem_steps > before.theorem_steps
     # triangles whose edges are drawn again, and without that
-    assert shown(window, "Steps m")[1] == str(2 * more.question.run.k)
+    assert shown(window, "Steps m")[1] == str(2 * more.question.run["k"])
     window.document.set_run(finish="none")
     unsharpened = told(qtbot, window)
-    assert shown(window, "Steps m")[1] == str(3 * more.question.run.k)
+    assert shown(window, "Steps m")[1] == str(3 * more.question.run["k"])
     assert unsharpened.here == more.here
     field = window.theorem.alpha
     field.setFocus()
@@ -99,12 +99,12 @@ def test_the_steps_of_the_theorem_can_be_used_and_taken_back(
     window.theorem.ensureWidgetVisible(button)
     assert a.run_steps != a.theorem_steps
     QTest.mouseClick(button, LEFT)
-    assert window.document.work.run.n_steps == a.theorem_steps
-    assert window.settings.steps.value() == a.theorem_steps
+    assert window.document.work.run["n_steps"] == a.theorem_steps
+    assert window.settings.fields["n_steps"].value() == a.theorem_steps
     assert told(qtbot, window).run_steps == a.theorem_steps
     assert not button.isEnabled()
     action(window, "undo")
-    assert window.document.work.run.n_steps is None
+    assert window.document.work.run["n_steps"] is None
     assert told(qtbot, window).run_steps == a.run_steps
     assert button.isEnabled()
 
@@ -150,7 +150,7 @@ def test_what_is_not_in_sight_is_not_worked_out(qtbot: QtBot, window: MainWindow
     assert window.theorem.settled
     assert window.theorem.answer is before
     window.pages.setCurrentWidget(window.theorem)
-    assert told(qtbot, window).question.run.epsilon == 3.0
+    assert told(qtbot, window).question.run["epsilon"] == 3.0
 
 
 def test_every_field_and_number_has_a_name(qtbot: QtBot, window: MainWindow) -> None:

@@ -44,7 +44,13 @@ def test_a_threshold_is_chosen_run_and_kept(
     view.setCurrentIndex(box.model().index(box.findText("Threshold along an axis"), 0))
     QTest.keyClick(view, Qt.Key.Key_Return)
     assert window.document.work.run.learner == "threshold"
-    hidden = (panel.k, panel.steps, panel.tiles, panel.measure, panel.delta)
+    hidden = (
+        panel.k,
+        panel.fields["n_steps"],
+        panel.fields["tiles"],
+        panel.fields["measure"],
+        panel.delta,
+    )
     assert not any(field.isVisible() for field in hidden)
     assert "halfplane along an axis fits" in panel._practice.text()
     assert panel._promise.text().startswith("Proved: error at most")
@@ -72,20 +78,20 @@ def test_a_threshold_is_chosen_run_and_kept(
 
 def test_a_direction_is_chosen_in_the_panel(window: MainWindow) -> None:
     panel = window.settings
-    assert not panel.direction.isVisible()
+    assert not panel.fields["direction"].isVisible()
     window.document.set_run(learner="threshold")
-    assert panel.direction.isVisible()
-    assert panel.direction.currentText() == DIRECTION.unset
+    assert panel.fields["direction"].isVisible()
+    assert panel.fields["direction"].currentText() == DIRECTION.unset
     promise = panel._promise.text()
-    panel.direction.setCurrentIndex(panel.direction.findData("left"))
+    panel.fields["direction"].setCurrentIndex(panel.fields["direction"].findData("left"))
     assert window.document.work.run.parameters()["direction"] == "left"
     narrower = panel._promise.text()
     assert narrower.startswith("Proved: error at most")
     assert narrower != promise  # a quarter of the class
     window.document.undo()
-    assert panel.direction.currentData() == ""
-    assert window.document.work.run.direction is None
-    with pytest.raises(InputError, match="direction 'up': use one of right, left, above, below"):
+    assert panel.fields["direction"].currentData() == ""
+    assert window.document.work.run["direction"] is None
+    with pytest.raises(InputError, match="direction must be one of right, left, above"):
         window.document.set_run(direction="up")
 
 

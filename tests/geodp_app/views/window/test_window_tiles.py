@@ -72,8 +72,8 @@ def test_the_panel_offers_learners_and_asks_only_for_what_they_use(window: MainW
     for fold in (panel.learner_fold, panel.privacy_fold):
         fold.button.click()
     assert panel.learner.currentText() == "Tiles"
-    assert panel.tiles.text() == "automatic"
-    rows = (panel.tiles, panel.k, panel.steps, panel.delta)
+    assert panel.fields["tiles"].text() == "automatic"
+    rows = (panel.fields["tiles"], panel.k, panel.fields["n_steps"], panel.delta)
     seen = {
         "Tiles": (True, False, False, False),
         "Set cover (the paper's)": (False, True, True, True),
@@ -93,15 +93,15 @@ def test_the_panel_offers_learners_and_asks_only_for_what_they_use(window: MainW
 
 def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
     window.settings.learner_fold.button.click()
-    field = window.settings.tiles
+    field = window.settings.fields["tiles"]
     field.setFocus()
     field.selectAll()
     QTest.keyClicks(field, "7")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    assert window.document.work.run.tiles == 7
-    assert window.document.undo_label == "change the number of tiles"
+    assert window.document.work.run["tiles"] == 7
+    assert window.document.undo_label == "change “Tiles a side”"
     action(window, "undo")
-    assert window.document.work.run.tiles is None
+    assert window.document.work.run["tiles"] is None
     assert field.text() == "automatic"
 
 
@@ -120,7 +120,7 @@ def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> 
     panel.epsilon.selectAll()
     QTest.keyClicks(panel.epsilon, "50")
     QTest.keyClick(panel.epsilon, Qt.Key.Key_Return)
-    assert window.document.work.run.epsilon == 50
+    assert window.document.work.run["epsilon"] == 50
     panel.ensureWidgetVisible(panel._warning)
     assert panel._warning.isVisible()
     assert panel._warning.text().startswith("Warning: ε = 50 protects hardly anybody")
