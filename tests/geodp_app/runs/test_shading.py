@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from dataclasses import replace
 
@@ -332,20 +331,6 @@ def test_cells_and_raster_agree() -> None:
             assert (coarse.scores[inside] == cell.score).all()
             agreed += int(inside.sum())
         assert agreed > 0.9 * np.isfinite(coarse.scores).sum()
-
-
-def test_a_raster_of_many_examples_is_quick() -> None:
-    rng = np.random.default_rng(0)
-    points = rng.integers(0, 1025, (100_000, 2))
-    labels = rng.random(100_000) < 0.5
-    lattice = HalfplaneLattice(1024)
-    score = score_of("disjunction", 4, 100, labels)
-    q = ShadeQuestion(points, labels, lattice, score, 0.1, wedge(lattice))
-    shade(replace(q, resolution=1))
-    started = time.perf_counter()
-    sheets = shade(q)
-    assert time.perf_counter() - started < 1.5
-    assert all(sheet.scores is not None and sheet.scores.shape == (96, 96) for sheet in sheets)
 
 
 @pytest.mark.parametrize("most_lines", [0, 120])

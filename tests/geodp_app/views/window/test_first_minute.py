@@ -563,6 +563,9 @@ def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(
         panel.k.setFocus()
         panel.k.selectAll()
         QTest.keyClicks(panel.k, "6")
+        assert window.document.work.run["k"] == 2  # it is taken when it is complete
+        QTest.keyClick(panel.k, Qt.Key.Key_Return)
+        qtbot.waitUntil(window.plane.hasFocus)  # and the keys are the canvas's again
         assert (window.document.work.run["k"], panel.k_drawn.isChecked()) == (6, False)
         apart = Shape(((1, 1), (30, 1), (1, 30)))
         window.document.edit("draw", Drawing(256, (square, apart)))

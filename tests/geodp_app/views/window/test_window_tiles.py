@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -429,39 +427,6 @@ def test_a_run_by_tiles_is_saved_opened_and_exported(
     again.cursor = 2
     log.cursor = 2
     assert again.region().equals(log.region())
-
-
-def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path
-) -> None:
-    log = run(qtbot, window, learner="cover", k=2, n_steps=2, finish="none")
-    new, old = tmp_path / "new.geodp", tmp_path / "old.geodp"
-    assert window.files._save(new)
-    with zipfile.ZipFile(new) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    state = json.loads(members["session.json"])
-    assert state["schema"] == 9
-    state["schema"] = 1
-    assert state.pop("k_drawn") is False  # k was set by hand
-    assert state.pop("spent") == []  # the run was seeded
-    del state["run"]["tiles"], state["run"]["finish"]
-    head, *rest = members["steps.jsonl"].split(b"\n")
-    first = json.loads(head)
-    del first["settings"]["tiles"], first["settings"]["finish"], first["version"]
-    state["run"]["learner"] = first["settings"]["learner"] = "union"
-    members["session.json"] = json.dumps(state).encode()
-    members["steps.jsonl"] = b"\n".join([json.dumps(first).encode(), *rest])
-    with zipfile.ZipFile(old, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    window.files.start_anew()
-    assert window.files.open(old)
-    assert window.document.work.run.learner == "cover"
-    assert window.settings.learner.currentText() == "Set cover (the paper's)"
-    assert window.document.work.spent == ()
-    again = window.runs.current
-    assert again is not None
-    assert (again.records, again.release) == (log.records, log.release)
 
 
 def test_a_run_by_tiles_follows_an_undo(qtbot: QtBot, window: MainWindow) -> None:
