@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely.geometry import Polygon
+from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.polygons import orient_valid, polygon_parts, polygonal, united
 
 #: Rays asked for the edges that they may meet at a time.
 _BLOCK = 256
+#: So many polygons take long to unite where they meet at a point.
+_MANY = 256
 
 
 def even_odd_region(ring: NDArray[np.float64]) -> BaseGeometry:
@@ -63,6 +65,16 @@ def region_of(figure: BaseGeometry) -> BaseGeometry:
     odd = ~shapely.is_valid(parts)
     parts[odd] = [_without_holes(part) for part in parts[odd]]
     return polygonal(united(parts))
+
+
+def grid_region(figure: BaseGeometry) -> BaseGeometry:
+    """As :func:`region_of`, in grid units: of very many polygons with corners on grid points.
+
+    Thousands that meet at one point have far fewer corners there.
+    """
+    parts = polygon_parts(figure)
+    many = len(parts) > _MANY
+    return region_of(shapely.transform(MultiPolygon(parts), np.rint) if many else figure)
 
 
 def _without_holes(polygon: Polygon) -> BaseGeometry:

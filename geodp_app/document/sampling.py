@@ -18,7 +18,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geometry.crossing_count import crossings_up_to, edges_of
-from geometry.even_odd import region_of
+from geometry.even_odd import grid_region
 from geometry.geojson import MAX_CROSSINGS, TargetFile
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds
@@ -93,7 +93,7 @@ def draw_points(
         raise InputError(
             f"the target's outlines cross more than {MAX_CROSSINGS:,} times: draw a uniform sample"
         )
-    target = region_of(target)
+    target = grid_region(target)
     if target.is_empty:
         raise ValueError(f"an empty target cannot place a {distribution} sample")
     if distribution == "clustered":

@@ -17,14 +17,12 @@ from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geometry.crs import CrsError
-from geometry.even_odd import region_of
+from geometry.even_odd import grid_region
 from geometry.geojson import TargetFile, read_geojson
 from geometry.globe import on_grid
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import orient_valid
 
-#: More polygons than these take long to unite where they meet at a point.
-_MANY = 256
 #: Grid size on which the bundled examples were tried.
 EXAMPLE_GRID = 1024
 
@@ -134,13 +132,12 @@ def place_drawing(
     ------
     InputError
         If nothing of the shape is left on the grid.
+    GeoJSONError
+        If its polygons cannot be placed or united.
     """
     shape, frame = place_target(target, grid, bounds)
     target.check_crossings()
-    if len(target.parts) > _MANY:
-        # on the grid, where fewer corners are, before they are united
-        shape = region_of(shapely.transform(shape, np.rint))
-    drawing = fit_drawing(shape, grid)
+    drawing = fit_drawing(grid_region(shape), grid)
     if not drawing.shapes:
         where = "" if bounds is None else f" within the bounds {bounds.as_tuple()}"
         raise InputError(f"nothing of the shape is left on a grid of size {grid}{where}")
