@@ -141,7 +141,8 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
             person = place_of(told.person, file.columns, placed=file.placed)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    on_grid = kind == "grid" and told.crs is None
+    # a file that states its grid has places on it, also where its bounds are given again
+    on_grid = kind == "grid" and (told.crs is None or "grid" in file.member)
     frame = settle_frame(name, file.member, told.grid, told.bounds, fallback, on_grid=on_grid)
     rows = read_rows(file, columns, person=person)
     assert rows is not None  # nothing stops it

@@ -30,8 +30,8 @@ def settle_frame(
     own_grid, own_bounds = member_frame(name, member)
     if own_bounds and bounds and own_bounds != bounds:
         raise InputError(
-            f"{name}: its first line says bounds {own_bounds.as_tuple()}, --bounds says "
-            f"{bounds.as_tuple()}"
+            f"{name}: its first line says bounds {tuple(own_bounds.to_json())}, --bounds says "
+            f"{tuple(bounds.to_json())}"
         )
     if on_grid and own_grid is not None and grid is not None and own_grid != grid:
         raise InputError(f"{name}: its first line says grid {own_grid}, --grid says {grid}")

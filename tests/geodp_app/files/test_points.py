@@ -272,3 +272,14 @@ def test_labels_keep_what_says_neither(write: Write) -> None:
     checked = check_rows(plain, Meaning("grid", Frame(8), "1", "0"))
     assert checked.examples.labels.tolist() == [1, 0, 0]
     assert [m.reason for m in checked.misfits] == ["'maybe' means neither inside nor outside"]
+
+
+def test_places_of_a_file_that_states_its_grid_stay_there(tmp_path: Path) -> None:
+    """Also where its bounds are given again, in the system that they are in."""
+    stated = json.dumps({"grid": 1000, "bounds": UTM.to_json()})
+    path = tmp_path / "s.csv"
+    path.write_text(f"# geodp {stated}\nx,y,label\n100,200,1\n300,600,0\n")
+    assert read_points(path, METRES).examples.points.tolist() == CELLS
+    other = checked_bounds(UTM.as_tuple(), "EPSG:32634")
+    with pytest.raises(InputError, match=r"EPSG:32633.*EPSG:32634"):
+        read_points(path, Told(grid=1000, bounds=other, crs=other.crs))
