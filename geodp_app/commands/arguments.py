@@ -373,8 +373,7 @@ def settle_learner(
     learner = BY_ID[options.learner]
     given = given_parameters(options, learner, place, names)
     shown = _parameters(offered(place), names)
-    whole = settled(learner, given, place, typed=True)
-    return learner, {name: value for name, value in whole.items() if name in shown}
+    return learner, {n: v for n, v in settled(learner, given, place).items() if n in shown}
 
 
 def given_parameters(

@@ -101,11 +101,8 @@ class RunSettings:
         if learner is None:
             return RunSettings(self.learner, **dict(self.values) | values)
         new = RunSettings(learner)
-        kept = {
-            name: value
-            for name, value in self.values
-            if not new.has(name) or new.declaration(name).accepts(value)
-        }
+        own = {name: new.declaration(name) for name in PARAMETERS if new.has(name)}
+        kept = {n: v for n, v in self.values if n not in own or own[n].accepts(v)}
         return RunSettings(learner, **kept | values)
 
     def declaration(self, name: str) -> Parameter:

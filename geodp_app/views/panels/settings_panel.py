@@ -193,7 +193,8 @@ class SettingsPanel(QScrollArea):
             self.fields["kept"].setMaximum(r["halts"] - 1)  # the run itself needs one
         for name, row in self._rows.items():
             row.show(r[name], r.declaration(name))
-            row.form.setRowVisible(row.field, r.has(name))
+            sharpens = name != "finish" or r["k"] not in (1, "auto")
+            row.form.setRowVisible(row.field, r.has(name) and sharpens)
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
         self._show_seed(self.run_seeded, self.run_seed, r["seed"])
         self._k_label.setText("" if k is None else k.label)
@@ -201,11 +202,6 @@ class SettingsPanel(QScrollArea):
         for form, field, shown in (
             (self._learner_form, self.k, r.has("k")),
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
-            (
-                self._more_learner,
-                self.fields["finish"],
-                r.has("finish") and r["k"] not in (1, "auto"),
-            ),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
             (self._privacy_form, self.ledger, imported),
         ):
