@@ -53,6 +53,9 @@ _LEAST, _KNOWN = 4, 16
 #: times the share that is usual, a boundary passes: those examples are left.
 _SHARE, _USUAL = 0.3, 1.7
 
+#: Cells at most that are looked at for a bound of how many pairs there are.
+_MOST_CELLS = 1 << 20
+
 #: Fewer than one example in so many is worth no pairs.
 _FEW = 32
 
@@ -128,8 +131,7 @@ def take_pairs(counts: GridCounts) -> tuple[GridCounts, NDArray[np.int64]]:
         return _Cells.of(code >> (2 * level), labels, rest)
 
     usual = cells(_level(counts, _KNOWN)).usual_share()
-    evenly = _EXAMPLES_IN_CELL / max(1 - 2 * usual, 1 / 4) ** 2
-    levels = [cells(level) for level in range(1, _level(counts, evenly) + 1)]
+    levels = [cells(level) for level in range(1, _level(counts, _evenly(usual)) + 1)]
     noise = np.logical_or.reduce([one.noise(max(_SHARE, _USUAL * usual)) for one in levels])
     found = []
     for one in levels:
@@ -149,6 +151,22 @@ def take_pairs(counts: GridCounts) -> tuple[GridCounts, NDArray[np.int64]]:
     kept = np.flatnonzero(amounts)
     left = GridCounts(counts.d, counts.points[kept], counts.labels[kept], amounts[kept])
     return left, pairs
+
+
+def most_pairs(counts: GridCounts) -> int:
+    """A bound of how many pairs :func:`take_pairs` takes, known sooner: both in one large cell."""
+    if not len(counts):
+        return 0
+    cells = counts.points >> _level(counts, _evenly(1.0))
+    side = int(cells.max()) + 1
+    if side * side > _MOST_CELLS:
+        return counts.n
+    return int(counts.by_group(side * cells[:, 0] + cells[:, 1], side * side).min(axis=0).sum())
+
+
+def _evenly(usual: float) -> float:
+    """Examples of the largest cell in which pairs are made, if these lay evenly."""
+    return _EXAMPLES_IN_CELL / max(1 - 2 * usual, 1 / 4) ** 2
 
 
 def _level(counts: GridCounts, examples: float) -> int:

@@ -19,7 +19,13 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET
-from learners.envelope.close_pairs import ClosePairs, make_pairs, settle_conflicts, take_pairs
+from learners.envelope.close_pairs import (
+    ClosePairs,
+    make_pairs,
+    most_pairs,
+    settle_conflicts,
+    take_pairs,
+)
 from learners.envelope.compaction import compact
 from learners.envelope.factorised_boxes import Workspace, make_workspace
 from learners.envelope.paper_box import class_sheets, readings
@@ -200,12 +206,16 @@ class Examples:
                 left, pairs = take_pairs(counts)
         else:
             second = heavy_points(counts, eta, MOST_SHARED)
-            if len(counts) <= _MOST_ENTRIES:
+            small = len(counts) <= _MOST_ENTRIES
+            if small:
                 left = settle_conflicts(counts)
-                if in_pairs:
-                    left, pairs = take_pairs(left)
             together = min(counts.positives, counts.negatives)
+            least = max(_MOSTLY * together, _HEAVY / eta if eta else np.inf)
             gone = together - min(left.positives, left.negatives)
+            # ordinary examples have few, which is soon seen
+            if small and in_pairs and gone + most_pairs(left) >= least:
+                left, pairs = take_pairs(left)
+                gone = together - min(left.positives, left.negatives)
             if gone < _MOSTLY * together or gone * eta < _HEAVY:
                 left, pairs = counts, pairs[:0]
         totals = count_columns(counts)

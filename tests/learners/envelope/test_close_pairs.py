@@ -182,3 +182,13 @@ def test_wrong_labels_take_fewer_boxes_with_pairs(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(close_pairs, "_FEW", 0)
     with pytest.raises(Cancelled):
         draw(4 * needed)
+
+
+@pytest.mark.parametrize(("n", "wrong"), [(50, 0.5), (3_000, 0.5), (3_000, 0.1), (20_000, 0.3)])
+def test_there_are_no_more_pairs_than_is_known_before(n: int, wrong: float) -> None:
+    rng = np.random.default_rng(n)
+    points = rng.integers(0, 257, (n, 2))
+    labels = (points[:, 0] < 90) ^ (rng.random(n) < wrong)
+    settled = settle_conflicts(counted(points, labels, 256))
+    _, pairs = take_pairs(settled)
+    assert 0 < pairs[:, 4].sum() <= close_pairs.most_pairs(settled) < n
