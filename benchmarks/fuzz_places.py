@@ -77,6 +77,16 @@ def _moved(xy: _Points, source: str, target: str) -> _Points:
     )
 
 
+def _moved_there(xy: _Points, crs: str, at: _Points, back: bool = False) -> _Points:
+    """Of a system in degrees, or back, by the operation that PROJ uses at a place of the system."""
+    if crs == LONLAT:
+        return xy
+    way = _transformer(crs, LONLAT)
+    way.transform(*at)
+    way = way.get_last_used_operation()
+    return np.column_stack(way.transform(*xy.T, direction="INVERSE" if back else "FORWARD"))
+
+
 def random_box(rng: np.random.Generator, number: int) -> Bounds:
     """A box of a random system that is in use there, or across what is hard.
 
@@ -172,7 +182,8 @@ def _own(place: GridMap, points: _Points) -> _Points:
 
 
 def _degrees(place: GridMap, points: _Points) -> _Points:
-    return _moved(_own(place, points), place.bounds.crs, "OGC:CRS84")
+    middle = _own(place, np.full((1, 2), place.d / 2))[0]
+    return _moved_there(_own(place, points), place.bounds.crs, middle)
 
 
 def _grid_points(rng: np.random.Generator, d: int) -> _Points:
@@ -274,6 +285,7 @@ def from_another_box(rng: np.random.Generator, place: GridMap, number: int) -> s
         return "refused"
     own = shapely.transform(shape, lambda xy: _own(there, xy))
     got = on_grid(own, other.crs, place)
+    at = _moved(_degrees(place, np.full((1, 2), d / 2)), LONLAT, other.crs)[0]
     points = _grid_points(rng, d)
 
     def truth(xy: _Points) -> NDArray[np.bool_]:
@@ -281,7 +293,7 @@ def from_another_box(rng: np.random.Generator, place: GridMap, number: int) -> s
             here = _own(place, xy)
             turned = other.crs == LONLAT
             return _inside_turned(own, here) if turned else _inside(own, here)
-        here = _moved(_degrees(place, xy), "OGC:CRS84", other.crs)
+        here = _moved_there(_degrees(place, xy), other.crs, at, back=True)
         if other.crs == LONLAT:
             return _inside_turned(own, here)
         finite = np.isfinite(here).all(axis=1)

@@ -387,4 +387,4 @@ def test_rings_that_jump_are_refused_still(tmp_path: Path) -> None:
 
 
 def test_an_empty_shape_is_empty_everywhere() -> None:
-    assert in_degrees(Polygon(), "EPSG:3413", 1.0).is_empty
+    assert in_degrees(Polygon(), "EPSG:3413", 1.0, (0, 0)).is_empty
