@@ -249,7 +249,11 @@ def written_in_degrees(rng: np.random.Generator, place: GridMap) -> str:
     shape = shape.intersection(shapely.box(0, 0, d, d)).buffer(0)
     if shape.is_empty:
         return "refused"
-    document = feature_collection(shape, place, member={})
+    try:
+        document = feature_collection(shape, place, member={})
+    except GeoJSONError as error:
+        # what was learned must be kept: bounds that cannot be written are none
+        must(False, f"{place.bounds}: refused after the draw: {error}")
     parts = [shapely.geometry.shape(each["geometry"]) for each in document["features"]]
     must(all(part.is_valid for part in parts), "what is written is not valid")
     west, south, east, north = document.get("bbox", (0, 0, 0, 0))

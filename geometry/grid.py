@@ -86,7 +86,10 @@ class Bounds:
         if not (self.west < self.east and self.south < self.north):
             raise BoundsError(f"bounds need west < east and south < north, got {self.as_tuple()}")
         if np.isnan(corners).any() or not self._reached():
-            raise BoundsError(f"bounds {self.as_tuple()} lie beyond the reach of {self.crs[:40]}")
+            raise BoundsError(
+                f"bounds {self.as_tuple()} lie beyond the reach of {self.crs[:40]}: take a smaller "
+                "box, or a system that is made for there"
+            )
 
     def _reached(self) -> bool:
         """Whether each place of the box is one of the globe, and no two the same."""
@@ -97,11 +100,11 @@ class Bounds:
         if np.abs(lonlat[:, 1]).max() > 90 + 1e-6 or (turn and self.size[0] > turn * (1 + 1e-6)):
             return False
         back = self.unrolled(reproject(lonlat, LONLAT, self.crs, self.middle))
-        # datums meet with steps of far less than a kilometre, which is a hundredth of a degree
+        # there and back is a share of a grid step, or a centimetre: a conic map has a gap at a pole
         middle = lonlat[len(lonlat) // 2]
         beside = middle + [0.0, -0.01 if middle[1] > 0 else 0.01]
         kilometre = np.ptp(reproject(np.array([middle, beside]), LONLAT, self.crs), axis=0).max()
-        return bool(np.abs(back - own).max() <= 1e-3 * max(self.size) + kilometre)
+        return bool(np.abs(back - own).max() <= 2**-16 * min(self.size) + 1e-5 * kilometre)
 
     @classmethod
     def of_json(cls, data: Any) -> Bounds:
@@ -220,11 +223,13 @@ class Bounds:
     def held(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points that come from another system, with those by the border on it, shape (n, 2).
 
-        The way there and back is rounded: a point of the border must not fall out of the box.
+        The way there and back is rounded, and PROJ's between datums is off by a millimetre: a point
+        of the border must not fall out of the box.
         """
         own = self.unrolled(own)
         held = own.clip(self.low, self.high)
-        return np.where(np.abs(held - own) <= 1e-9 * np.array(self.size), held, own)
+        by = 1e-9 * np.array(self.size) + (2e-8 if self.in_degrees else 2e-3)
+        return np.where(np.abs(held - own) <= by, held, own)
 
     def to_lonlat(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates of the box's own system, shape (n, 2), in degrees (lon, lat).
