@@ -187,12 +187,14 @@ def _transformer(source: str, target: str) -> Any:
 @functools.lru_cache(maxsize=256)
 def _operation(name: str, at: tuple[float, float]) -> Any:
     """The operation from a system to degrees that PROJ uses at a place of the system."""
+    from pyproj import Transformer
     from pyproj.exceptions import ProjError
 
     way = _transformer(name, LONLAT)
     way.transform(*at)
     try:
-        return way.get_last_used_operation()
+        # by its text, as the object belongs to this thread
+        return Transformer.from_pipeline(way.get_last_used_operation().definition)
     except ProjError:  # beyond the reach of all
         return way
 
