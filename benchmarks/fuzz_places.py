@@ -10,6 +10,7 @@ it than :data:`NEAR` has the other label.  The first use of a system takes PROJ 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from typing import Any
@@ -83,7 +84,8 @@ def _moved_there(xy: _Points, crs: str, at: _Points, back: bool = False) -> _Poi
         return xy
     way = _transformer(crs, LONLAT)
     way.transform(*at)
-    way = way.get_last_used_operation()
+    with contextlib.suppress(ProjError):  # some that are alone are not told
+        way = way.get_last_used_operation()
     return np.column_stack(way.transform(*xy.T, direction="INVERSE" if back else "FORWARD"))
 
 
