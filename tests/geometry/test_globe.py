@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -411,6 +412,13 @@ def test_the_way_to_a_box_leads_back_where_operations_of_proj_meet(bounds: Bound
     assert place.to_grid(place.to_lonlat(points)).tolist() == points.astype(int).tolist()
     away = bounds.of_lonlat(bounds.to_lonlat(place.to_own(points))) - place.to_own(points)
     assert np.abs(away).max() <= 1e-8 * max(bounds.size)
+
+
+def test_threads_share_the_way_to_a_box() -> None:
+    bounds, points = crs(26706, 4e5, 7.2e6, 6e5, 8.1e6), grid_points()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: GridMap(D, bounds).to_lonlat(points), range(40)))
+    assert all((each == found[0]).all() for each in found)
 
 
 def test_rings_that_jump_are_refused_still(tmp_path: Path) -> None:
