@@ -10,6 +10,7 @@ it than :data:`NEAR` has the other label.  The first use of a system takes PROJ 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from typing import Any
@@ -75,6 +76,17 @@ def _moved(xy: _Points, source: str, target: str) -> _Points:
     return (
         xy if source == target else np.column_stack(_transformer(source, target).transform(*xy.T))
     )
+
+
+def _moved_there(xy: _Points, crs: str, at: _Points, back: bool = False) -> _Points:
+    """Of a system in degrees, or back, by the operation that PROJ uses at a place of the system."""
+    if crs == LONLAT:
+        return xy
+    way = _transformer(crs, LONLAT)
+    way.transform(*at)
+    with contextlib.suppress(ProjError):  # some that are alone are not told
+        way = way.get_last_used_operation()
+    return np.column_stack(way.transform(*xy.T, direction="INVERSE" if back else "FORWARD"))
 
 
 def random_box(rng: np.random.Generator, number: int) -> Bounds:
@@ -172,7 +184,8 @@ def _own(place: GridMap, points: _Points) -> _Points:
 
 
 def _degrees(place: GridMap, points: _Points) -> _Points:
-    return _moved(_own(place, points), place.bounds.crs, "OGC:CRS84")
+    middle = _own(place, np.full((1, 2), place.d / 2))[0]
+    return _moved_there(_own(place, points), place.bounds.crs, middle)
 
 
 def _grid_points(rng: np.random.Generator, d: int) -> _Points:
@@ -238,7 +251,11 @@ def written_in_degrees(rng: np.random.Generator, place: GridMap) -> str:
     shape = shape.intersection(shapely.box(0, 0, d, d)).buffer(0)
     if shape.is_empty:
         return "refused"
-    document = feature_collection(shape, place, member={})
+    try:
+        document = feature_collection(shape, place, member={})
+    except GeoJSONError as error:
+        # what was learned must be kept: bounds that cannot be written are none
+        must(False, f"{place.bounds}: refused after the draw: {error}")
     parts = [shapely.geometry.shape(each["geometry"]) for each in document["features"]]
     must(all(part.is_valid for part in parts), "what is written is not valid")
     west, south, east, north = document.get("bbox", (0, 0, 0, 0))
@@ -274,6 +291,7 @@ def from_another_box(rng: np.random.Generator, place: GridMap, number: int) -> s
         return "refused"
     own = shapely.transform(shape, lambda xy: _own(there, xy))
     got = on_grid(own, other.crs, place)
+    at = _moved(_degrees(place, np.full((1, 2), d / 2)), LONLAT, other.crs)[0]
     points = _grid_points(rng, d)
 
     def truth(xy: _Points) -> NDArray[np.bool_]:
@@ -281,7 +299,7 @@ def from_another_box(rng: np.random.Generator, place: GridMap, number: int) -> s
             here = _own(place, xy)
             turned = other.crs == LONLAT
             return _inside_turned(own, here) if turned else _inside(own, here)
-        here = _moved(_degrees(place, xy), "OGC:CRS84", other.crs)
+        here = _moved_there(_degrees(place, xy), other.crs, at, back=True)
         if other.crs == LONLAT:
             return _inside_turned(own, here)
         finite = np.isfinite(here).all(axis=1)

@@ -61,10 +61,15 @@ def is_degrees(name: str) -> bool:
     return name == LONLAT or bool(_load(name).is_geographic)
 
 
-def reproject(xy: NDArray[np.float64], source: str, target: str) -> NDArray[np.float64]:
+def reproject(
+    xy: NDArray[np.float64], source: str, target: str, at: tuple[float, float] | None = None
+) -> NDArray[np.float64]:
     """Points of one system, shape (n, 2), in another, shape (n, 2).
 
-    NaN stays, and stands for what lies beyond the other system's reach.
+    NaN stays, and stands for what lies beyond the other system's reach.  Between degrees and a
+    system PROJ may know several operations, each for a part of the globe, which meet with steps of
+    up to hundreds of metres: `at`, a place of the system that is not degrees, chooses the one of
+    that place for all points, there and back.
 
     Raises
     ------
@@ -73,7 +78,13 @@ def reproject(xy: NDArray[np.float64], source: str, target: str) -> NDArray[np.f
     """
     if source == target or not len(xy):
         return xy
-    x, y = _transformer(source, target).transform(xy[:, 0], xy[:, 1])
+    if at is not None and LONLAT in (source, target):
+        there = target == LONLAT
+        way = "FORWARD" if there else "INVERSE"
+        operation = _operation(source if there else target, at)
+        x, y = operation.transform(xy[:, 0], xy[:, 1], direction=way)
+    else:
+        x, y = _transformer(source, target).transform(xy[:, 0], xy[:, 1])
     moved = np.column_stack([x, y])
     return np.where(np.isfinite(moved), moved, np.nan)
 
@@ -133,15 +144,18 @@ class Pole:
         return x0 - near <= self.x <= x1 + near and y0 - near <= self.y <= y1 + near
 
 
-@functools.cache
-def poles_of(name: str) -> tuple[Pole, ...]:
-    """The poles that a system shows as points; a line, as of conic maps, is none."""
+@functools.lru_cache(maxsize=256)
+def poles_of(name: str, at: tuple[float, float] | None = None) -> tuple[Pole, ...]:
+    """The poles that a system shows as points; a line, as of conic maps, is none.
+
+    `at` as in :func:`reproject`.
+    """
     found = []
     for latitude in (90.0, -90.0):
         lon = np.arange(-180.0, 180.0, 45.0)
         tips, beside = (
-            reproject(np.column_stack([lon, np.full(8, at)]), LONLAT, name)
-            for at in (latitude, latitude * (1 - 1e-4))
+            reproject(np.column_stack([lon, np.full(8, each)]), LONLAT, name, at)
+            for each in (latitude, latitude * (1 - 1e-4))
         )
         tip = tips.mean(axis=0)
         blur = float(np.hypot(*(tips - tip).T).max())
@@ -150,7 +164,7 @@ def poles_of(name: str) -> tuple[Pole, ...]:
             continue
         ways = np.radians(np.arange(0.0, 405.0, 45.0))
         ring = tip + radius * np.column_stack([np.cos(ways), np.sin(ways)])
-        by = np.diff(reproject(ring, name, LONLAT)[:, 0])
+        by = np.diff(reproject(ring, name, LONLAT, at)[:, 0])
         by -= 360 * np.rint(by / 360)
         if (by > 0).all() or (by < 0).all():
             way = 1 if by[0] > 0 else -1
@@ -168,6 +182,21 @@ def _transformer(source: str, target: str) -> Any:
         return Transformer.from_crs(_load(source), _load(target), always_xy=True)
     except ProjError:
         raise CrsError(f"{_short(source)}: no way leads from it to {_short(target)}") from None
+
+
+@functools.lru_cache(maxsize=256)
+def _operation(name: str, at: tuple[float, float]) -> Any:
+    """The operation from a system to degrees that PROJ uses at a place of the system."""
+    from pyproj import Transformer
+    from pyproj.exceptions import ProjError
+
+    way = _transformer(name, LONLAT)
+    way.transform(*at)
+    try:
+        # by its text, as the object belongs to this thread
+        return Transformer.from_pipeline(way.get_last_used_operation().definition)
+    except ProjError:  # beyond the reach of all
+        return way
 
 
 @functools.cache

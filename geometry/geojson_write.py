@@ -161,7 +161,9 @@ def placed_shape(
     shape = orient_valid(placed)
     if grid_map is not None and degrees:
         try:
-            shape = in_degrees(shape, grid_map.bounds.crs, tolerance_of(grid_map))
+            shape = in_degrees(
+                shape, grid_map.bounds.crs, tolerance_of(grid_map), grid_map.bounds.middle
+            )
         except CrsError as error:
             raise GeoJSONError(str(error)) from None
         # an edge over more than half the globe reads as a crossing of the antimeridian; segmentize

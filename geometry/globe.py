@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.bent_edges import Array, bent
+from geometry.bent_edges import Array, Move, bent
 from geometry.crs import LONLAT, CrsError, Pole, poles_of, reproject, turn_of
 from geometry.globe_window import around, shifted, window_of
 from geometry.grid import GridMap
@@ -58,7 +58,7 @@ def in_bounds(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
     if crs == bounds.crs:
         return around(shape, bounds.west, bounds.high[0], turn_of(crs))
     if crs != LONLAT:
-        shape = in_degrees(shape, crs, _tolerance_in(crs, place))
+        shape = in_degrees(shape, crs, _tolerance_in(crs, place), bounds.middle_in(crs))
     if bounds.crs == LONLAT:
         return around(shape, bounds.west, bounds.high[0], 360.0)
     return window_of(bounds, tolerance_of(place)).moved(shape)
@@ -76,14 +76,17 @@ def on_grid(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
     return orient_valid(shapely.transform(in_bounds(shape, crs, place), to_grid))
 
 
-def in_degrees(shape: BaseGeometry, crs: str, tolerance: float) -> BaseGeometry:
+def in_degrees(
+    shape: BaseGeometry, crs: str, tolerance: float, at: tuple[float, float]
+) -> BaseGeometry:
     """A shape of a system in degrees within -180..180, cut at the antimeridian and at poles.
 
-    Parameters and errors as in :func:`in_bounds`; the tolerance is in the units of the system.
+    Parameters and errors as in :func:`in_bounds`; the tolerance is in the units of the system,
+    and `at` as in :func:`geometry.crs.reproject`.
     """
     if crs == LONLAT or shape.is_empty:
         return within_180(shape)
-    poles = [pole for pole in poles_of(crs) if pole.within(shape.bounds)]
+    poles = [pole for pole in poles_of(crs, at) if pole.within(shape.bounds)]
     for pole in poles:
         # what all but meets a pole meets it
         size = max(np.ptp(np.reshape(shape.bounds, (2, 2)), axis=0))
@@ -92,7 +95,9 @@ def in_degrees(shape: BaseGeometry, crs: str, tolerance: float) -> BaseGeometry:
     # pole, do not go round it, and together they are the whole
     pieces = [shape] if not poles else [shape.difference(each) for each in _wedges(shape, poles)]
     parts = [
-        part for piece in pieces for part in _unrolled(orient_valid(piece), crs, poles, tolerance)
+        part
+        for piece in pieces
+        for part in _unrolled(orient_valid(piece), crs, poles, tolerance, at)
     ]
     return orient_valid(shapely.union_all(parts) if poles else MultiPolygon(parts))
 
@@ -133,7 +138,7 @@ def _tolerance_in(crs: str, place: GridMap) -> float:
     box = place.bounds
     middle = np.mean([box.low, box.high], axis=0)
     steps = np.array([middle, *(middle + np.diag(np.array(box.size) / place.d))])
-    there = reproject(reproject(steps, box.crs, LONLAT), LONLAT, crs)
+    there = reproject(box.to_lonlat(steps), LONLAT, crs, box.middle_in(crs))
     lengths = np.hypot(*(there[1:] - there[0]).T)
     if not np.isfinite(lengths).all() or lengths.min() <= 0:
         raise CrsError(f"{crs[:40]}: does not reach to where the bounds {box.as_tuple()} lie")
@@ -161,19 +166,24 @@ def _wedges(shape: BaseGeometry, poles: list[Pole]) -> list[BaseGeometry]:
 
 
 def _unrolled(
-    shape: BaseGeometry, crs: str, poles: list[Pole], tolerance: float
+    shape: BaseGeometry,
+    crs: str,
+    poles: list[Pole],
+    tolerance: float,
+    place: tuple[float, float],
 ) -> list[BaseGeometry]:
     """Polygons in degrees of a shape that goes round no pole."""
     turn = turn_of(crs)
 
     def there(xy: Array) -> Array:
-        return reproject(xy, crs, LONLAT)
+        return reproject(xy, crs, LONLAT, place)
 
     def off(p: Array, p1: Array, q: Array, q1: Array, at: float) -> Array:
         by = q1 - q
         by[:, 0] -= 360 * np.rint(by[:, 0] / 360)
         # there and back again may be off by more than an edge
-        back = [reproject(each, LONLAT, crs) for each in (q + at * by, there(p + at * (p1 - p)))]
+        ways = q + at * by, there(p + at * (p1 - p))
+        back = [reproject(each, LONLAT, crs, place) for each in ways]
         gone = back[0] - back[1]
         if turn:
             gone[:, 0] -= turn * np.rint(gone[:, 0] / turn)
@@ -186,7 +196,7 @@ def _unrolled(
     xy, ring_of = shapely.get_coordinates(rings, return_index=True)
     fixed = np.full(xy.shape, np.nan)
     for pole in poles:
-        xy, fixed, ring_of = _with_pole(xy, fixed, ring_of, pole, crs)
+        xy, fixed, ring_of = _with_pole(xy, fixed, ring_of, pole, there)
     lonlat, ring_of, _ = bent(xy, ring_of, there, off, tolerance, fixed)
     if np.isnan(lonlat).any():
         raise CrsError(f"{crs[:40]}: the shape reaches over its edge")
@@ -205,7 +215,7 @@ def _unrolled(
 
 
 def _with_pole(
-    xy: Array, fixed: Array, ring_of: NDArray[np.int64], pole: Pole, crs: str
+    xy: Array, fixed: Array, ring_of: NDArray[np.int64], pole: Pole, move: Move
 ) -> tuple[Array, Array, NDArray[np.int64]]:
     """Rings with two vertices where they meet a pole: as one comes to it, and as one leaves.
 
@@ -224,7 +234,7 @@ def _with_pole(
     def longitude(neighbours: NDArray[np.int64]) -> Array:
         way = xy[neighbours] - tip
         way *= 100 * pole.near(float(np.ptp(xy, axis=0).max())) / np.hypot(*way.T)[:, None]
-        return reproject(tip + way, crs, LONLAT)[:, 0]
+        return move(tip + way)[:, 0]
 
     latitude = np.full(len(meets), pole.latitude)
     coming = np.column_stack([longitude(before), latitude])

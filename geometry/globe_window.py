@@ -53,11 +53,11 @@ class Window:
         self._box, self._tolerance, self._turn = box, tolerance, turn_of(box.crs)
         sides = [np.linspace(a, b, _SAMPLES) for a, b in zip(box.low, box.high, strict=True)]
         own = np.stack(np.meshgrid(*sides), axis=-1)
-        lonlat = reproject(own.reshape(-1, 2), box.crs, LONLAT).reshape(own.shape)
+        lonlat = reproject(own.reshape(-1, 2), box.crs, LONLAT, box.middle).reshape(own.shape)
         # a pair of them, which is not at a pole of a box round it
         self._here = own[_SAMPLES // 3, _SAMPLES // 4], lonlat[_SAMPLES // 3, _SAMPLES // 4]
         self._samples = lonlat.reshape(-1, 2)
-        self._poles = poles_of(box.crs)
+        self._poles = poles_of(box.crs, box.middle)
         reach = (*box.low, *box.high)
         self._held = [pole.latitude for pole in self._poles if pole.within(reach)]
         self._find_window(lonlat)
@@ -176,7 +176,8 @@ class Window:
     def _there(self, lonlat: Array) -> Array:
         """Degrees within any turn in the system, which is torn nowhere if it can help it."""
         turns = np.floor((lonlat[:, 0] + 180) / 360)
-        own = reproject(lonlat - np.column_stack([360 * turns, 0 * turns]), LONLAT, self._box.crs)
+        wrapped = lonlat - np.column_stack([360 * turns, 0 * turns])
+        own = reproject(wrapped, LONLAT, self._box.crs, self._box.middle)
         for pole in self._poles:
             own[lonlat[:, 1] == pole.latitude] = pole.x, pole.y
         if self._turn:

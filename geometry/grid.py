@@ -80,27 +80,31 @@ class Bounds:
             settled = settled_crs(self.crs)
             if settled != self.crs:
                 raise BoundsError(f"bounds in {self.crs!r}: the system is called {settled!r}")
-            corners = reproject(np.array([self.low, self.high]), self.crs, LONLAT)
+            corners = reproject(np.array([self.low, self.high]), self.crs, LONLAT, self.middle)
         except CrsError as error:
             raise BoundsError(f"bounds: {error}") from None
         if not (self.west < self.east and self.south < self.north):
             raise BoundsError(f"bounds need west < east and south < north, got {self.as_tuple()}")
         if np.isnan(corners).any() or not self._reached():
-            raise BoundsError(f"bounds {self.as_tuple()} lie beyond the reach of {self.crs[:40]}")
+            raise BoundsError(
+                f"bounds {self.as_tuple()} lie beyond the reach of {self.crs[:40]}: take a smaller "
+                "box, or a system that is made for there"
+            )
 
     def _reached(self) -> bool:
         """Whether each place of the box is one of the globe, and no two the same."""
         sides = [np.linspace(a, b, 33) for a, b in zip(self.low, self.high, strict=True)]
         own = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
-        lonlat, turn = reproject(own, self.crs, LONLAT), abs(turn_of(self.crs))
+        lonlat = reproject(own, self.crs, LONLAT, self.middle)
+        turn = abs(turn_of(self.crs))
         if np.abs(lonlat[:, 1]).max() > 90 + 1e-6 or (turn and self.size[0] > turn * (1 + 1e-6)):
             return False
-        back = self.unrolled(reproject(lonlat, LONLAT, self.crs))
-        # datums meet with steps of far less than a kilometre, which is a hundredth of a degree
+        back = self.unrolled(reproject(lonlat, LONLAT, self.crs, self.middle))
+        # there and back is a share of a grid step, or a centimetre: a conic map has a gap at a pole
         middle = lonlat[len(lonlat) // 2]
         beside = middle + [0.0, -0.01 if middle[1] > 0 else 0.01]
         kilometre = np.ptp(reproject(np.array([middle, beside]), LONLAT, self.crs), axis=0).max()
-        return bool(np.abs(back - own).max() <= 1e-3 * max(self.size) + kilometre)
+        return bool(np.abs(back - own).max() <= 2**-16 * min(self.size) + 1e-5 * kilometre)
 
     @classmethod
     def of_json(cls, data: Any) -> Bounds:
@@ -155,6 +159,18 @@ class Bounds:
         return self.high[0] - self.west, self.north - self.south
 
     @property
+    def middle(self) -> tuple[float, float]:
+        """Its middle, which chooses the operation to degrees for all of it (`crs.reproject`)."""
+        return (self.west + self.high[0]) / 2, (self.south + self.north) / 2
+
+    def middle_in(self, crs: str) -> tuple[float, float]:
+        """Where its middle lies in a system: what lies there is moved to the box as it is."""
+        if crs == self.crs:
+            return self.middle
+        x, y = reproject(self.to_lonlat(np.array([self.middle])), LONLAT, crs)[0].tolist()
+        return x, y
+
+    @property
     def aspect(self) -> float:
         """Width over height on the ground, at the middle latitude; within 0.1..10."""
         # a step of longitude is shorter the nearer it is to a pole; other units are lengths
@@ -196,29 +212,34 @@ class Bounds:
 
     def of_system(self, xy: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
         """Points of a system, shape (n, 2), in the box's own; NaN beyond its reach."""
-        own = reproject(xy, crs, self.crs)
+        own = self.reached(xy, crs)
         return self.unrolled(own) if self.crs == crs else self.held(own)
+
+    def reached(self, xy: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
+        """As :meth:`of_system`, but not held: what rounding puts beyond the border stays there."""
+        other = crs if self.crs == LONLAT else self.crs
+        return reproject(xy, crs, self.crs, self.middle_in(other))
 
     def held(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points that come from another system, with those by the border on it, shape (n, 2).
 
-        The way there and back is rounded: a point of the border must not fall out of the box.
+        The way there and back is rounded, and PROJ's between datums is off by a millimetre: a point
+        of the border must not fall out of the box.
         """
         own = self.unrolled(own)
         held = own.clip(self.low, self.high)
-        return np.where(np.abs(held - own) <= 1e-9 * np.array(self.size), held, own)
+        by = 1e-9 * np.array(self.size) + (2e-8 if self.in_degrees else 2e-3)
+        return np.where(np.abs(held - own) <= by, held, own)
 
     def to_lonlat(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates of the box's own system, shape (n, 2), in degrees (lon, lat).
 
         Longitudes may go on after 180 or before -180, so that a shape stays in one piece.
         """
-        degrees = reproject(own, self.crs, LONLAT)
+        degrees = reproject(own, self.crs, LONLAT, self.middle)
         if self.crs == LONLAT or not len(degrees):
             return degrees
-        middle = reproject(np.array([np.mean([self.low, self.high], axis=0)]), self.crs, LONLAT)[
-            0, 0
-        ]
+        middle = reproject(np.array([self.middle]), self.crs, LONLAT, self.middle)[0, 0]
         turns = np.rint((middle - degrees[:, 0]) / 360)
         return np.column_stack([degrees[:, 0] + 360 * turns, degrees[:, 1]])
 

@@ -155,7 +155,8 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         # longitude and latitude are called so, and what has other names is as the bounds are
         wanted = frame.bounds.crs
         named = kind == "degrees" and not rows.of_geometry
-        moved = in_system(file, rows, wanted, LONLAT if named else told.crs or LONLAT)
+        unstated = LONLAT if named else told.crs or LONLAT
+        moved = in_system(file, rows, wanted, unstated, frame.bounds)
         if moved.numbers is not rows.numbers:
             rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
     meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", told.out_of_bounds)
@@ -193,7 +194,13 @@ def _columns(file: ImportFile, told: Told) -> tuple[Columns, Kind]:
     )
 
 
-def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LONLAT) -> ReadRows:
+def in_system(
+    file: ImportFile,
+    rows: ReadRows,
+    wanted: str,
+    unstated: str = LONLAT,
+    box: Bounds | None = None,
+) -> ReadRows:
     """The rows with their coordinates in a wanted system.
 
     Parameters
@@ -204,6 +211,8 @@ def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LON
         As :func:`geometry.crs.settled_crs` names it.
     unstated : str
         The system of a file that states none.
+    box : Bounds, optional
+        Of the wanted system: what leads there leads to its middle.
 
     Raises
     ------
@@ -213,14 +222,18 @@ def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LON
     try:
         stated = file.crs if rows.of_geometry else None
         own = unstated if stated is None else settled_crs(stated)
-        numbers = reproject(rows.numbers, own, wanted)
+
+        def moved(numbers: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
+            return reproject(numbers, crs, wanted) if box is None else box.reached(numbers, crs)
+
+        numbers = moved(rows.numbers, own)
         # each is where it says that it is, whatever other rows say; what a file states holds for
         # all, as geometries that were moved may keep the number of their old system
         codes = np.unique(rows.systems[rows.systems > 0]).tolist() if stated is None else []
         for code in codes:
             some = rows.systems == code
             numbers = numbers.copy()
-            numbers[some] = reproject(rows.numbers[some], settled_crs(f"EPSG:{code}"), wanted)
+            numbers[some] = moved(rows.numbers[some], settled_crs(f"EPSG:{code}"))
         return replace(rows, numbers=numbers)
     except CrsError as error:
         raise InputError(f"{file.name}: {error}") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,12 @@ def moved(xy: Points, source: str, target: str) -> Points:
 def degrees(bounds: Bounds, xy: Points) -> Points:
     """Places of a grid in degrees, by a formula of our own."""
     own = np.array(bounds.low) + xy * (np.array(bounds.size) / D)
-    return moved(own, bounds.crs, "OGC:CRS84")
+    if bounds.crs == LONLAT:
+        return own
+    # of several operations of PROJ that of the middle holds for all of the box
+    way = Transformer.from_crs(bounds.crs, "OGC:CRS84", always_xy=True)
+    way.transform(*np.mean([bounds.low, bounds.high], axis=0))
+    return np.column_stack(way.get_last_used_operation().transform(*own.T))
 
 
 def inside(shape: BaseGeometry, xy: Points) -> Labels:
@@ -141,6 +147,13 @@ READ: dict[str, tuple[BaseGeometry | None, Bounds]] = {
     "other degrees, across": (box(172, 51, 186, 56), crs(4269, 165, 50, 190, 58)),
     "long edges, Canada": (box(-140, 50, -60, 70), crs(3978, -2.5e6, -8e5, 3e6, 3.9e6)),
     "long edges, Australia": (box(112, -38, 154, -12), crs(3577, -2.2e6, -5e6, 2.4e6, -9e5)),
+    "where two operations of PROJ meet": (
+        Polygon([(-146, 71.3), (-143, 71.2), (-142, 71.75), (-144, 71.69), (-145.5, 71.8)]),
+        crs(26706, 543722.5, 7957603.4, 662796.1, 7968782.4),
+    ),
+    "where they meet, a long box": (
+        box(-150, 66, -149.4, 72.5), crs(26706, 393556.9, 6767420.1, 419997.5, 8159948.5)
+    ),
     "long edges, Europe": (box(-11, 36, 41, 60), crs(3035, 2e6, 1.2e6, 7.4e6, 5e6)),
 }  # fmt: skip
 
@@ -234,6 +247,9 @@ WRITTEN: dict[str, tuple[BaseGeometry, Bounds]] = {
     "the pole on the edge of the box": (box(0, 40, 99, 200), crs(3413, 0, -2e6, 2e6, 2e6)),
     "the pole in a corner": (box(0, 0, D, 200), crs(3031, 0, 0, 2e6, 2e6)),
     "both poles": (box(30, 1, 220, D - 1), crs(32633, 1e5, -1.01e7, 9e5, 1.01e7)),
+    "a pole, where operations of PROJ meet": (
+        DISC, crs(2589, 191596.7, 9985924.6, 808660.7, 10018214.9)
+    ),
     "Pacific Mercator": (DISC, crs(3832, 1e6, -5e6, 6e6, 5e6)),
     "after the edge of Mercator": (DISC, crs(3857, 1.8e7, -3e6, 2.3e7, 2e6)),
     "Fiji, with a hole": (
@@ -369,6 +385,9 @@ def test_what_is_written_across_has_a_box_across() -> None:
         ("EPSG:4269", -60, 80, -50, 91),
         ("EPSG:4267", -200, 0, 200, 10),
         ("EPSG:5070", -1.5e7, -1.5e7, 1.5e7, 1.5e7),
+        # round the tip of a cone, which has a gap
+        ("EPSG:3252", -2468239.0, -16953.5, 2468239.0, 16953.5),
+        ("EPSG:3271", -8612.4, -8851.2, 8612.4, 8851.2),
         ("EPSG:3035", -9e6, -9e6, 1.7e7, 1.6e7),
     ],
 )
@@ -376,6 +395,36 @@ def test_a_box_beyond_the_map_is_refused_before_anything_is_drawn(box_of: Any) -
     name, *edges = box_of
     with pytest.raises(BoundsError, match="lie beyond the reach"):
         Bounds(*edges, crs=name)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        crs(26706, 543722.5, 7957603.4, 662796.1, 7968782.4),
+        crs(27700, 0, 0, 7e5, 1.3e6),
+        crs(4145, 61, 21, 77.5, 37),
+        crs(23031, 2e5, 4e6, 8e5, 7e6),
+    ],
+)
+def test_the_way_to_a_box_leads_back_where_operations_of_proj_meet(bounds: Bounds) -> None:
+    points = grid_points()
+    place = GridMap(D, bounds)
+    assert place.to_grid(place.to_lonlat(points)).tolist() == points.astype(int).tolist()
+    away = bounds.of_lonlat(bounds.to_lonlat(place.to_own(points))) - place.to_own(points)
+    assert np.abs(away).max() <= 1e-8 * max(bounds.size)
+
+
+def test_threads_share_the_way_to_a_box() -> None:
+    boxes = [crs(26706, 4e5, 7.2e6, 6e5, north) for north in (8.1e6, 8.2e6, 8.3e6)]
+    points = grid_points(20_000)
+
+    def moved_often(_: int) -> list[Points]:
+        return [GridMap(D, boxes[i % 3]).to_lonlat(points) for i in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(moved_often, range(4)))
+    for each in found:
+        assert np.array_equal(each, found[0])
 
 
 def test_rings_that_jump_are_refused_still(tmp_path: Path) -> None:
@@ -387,4 +436,4 @@ def test_rings_that_jump_are_refused_still(tmp_path: Path) -> None:
 
 
 def test_an_empty_shape_is_empty_everywhere() -> None:
-    assert in_degrees(Polygon(), "EPSG:3413", 1.0).is_empty
+    assert in_degrees(Polygon(), "EPSG:3413", 1.0, (0, 0)).is_empty
