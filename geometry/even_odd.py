@@ -61,6 +61,8 @@ def region_of(figure: BaseGeometry) -> BaseGeometry:
     shapely.Polygon or shapely.MultiPolygon
         Valid: the union, of each the outline's region without those of its holes.
     """
+    if figure.geom_type in ("Polygon", "MultiPolygon") and shapely.is_valid(figure):
+        return polygonal(figure)
     parts = np.array(polygon_parts(figure), dtype=object)
     odd = ~shapely.is_valid(parts)
     parts[odd] = [_without_holes(part) for part in parts[odd]]

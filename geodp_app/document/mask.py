@@ -98,7 +98,9 @@ class Mask:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form; :meth:`from_dict` reads it back."""
-        map_ = {**shapely.geometry.mapping(self.target.outlines), "geodp": self.target.member}
+        parts = self.target.parts
+        shape = parts[0] if len(parts) == 1 else self.target.outlines
+        map_ = {**shapely.geometry.mapping(shape), "geodp": self.target.member}
         return {"name": self.name, "map": map_}
 
     @classmethod

@@ -133,7 +133,8 @@ def read_layers(
     ending = Path(name).suffix.lower()
     wkb, layers, crs, member = _parquet(name) if ending == ".parquet" else _gdal(name)
     with reading(name):
-        shapes = [shapely.from_wkb(each, on_invalid="ignore") for each in wkb]
+        # one by one, and so never as an array of whatever stands in a row
+        shapes = [None if each is None else _shape_of(each) for each in wkb]
     kept: list[BaseGeometry] = []
     skipped = 0
     for i, (shape, layer) in enumerate(zip(shapes, layers, strict=True)):
@@ -153,6 +154,13 @@ def read_layers(
     if system == LONLAT:
         kept = [within_180(shape) for shape in kept]
     return tuple(kept), system, member, skipped
+
+
+def _shape_of(wkb: bytes) -> BaseGeometry | None:
+    if not isinstance(wkb, bytes):
+        raise TypeError(f"{type(wkb).__name__} is no geometry")
+    shape: BaseGeometry | None = shapely.from_wkb(wkb, on_invalid="ignore")
+    return shape
 
 
 _Read = tuple[list[bytes | None], list[str | None], str | None, dict[str, Any]]

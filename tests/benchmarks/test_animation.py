@@ -146,7 +146,7 @@ def test_an_animation_goes_from_before_the_first_step_to_rest(
 
 def test_a_new_piece_flashes_in_where_there_is_time(films: None, tmp_path: Path) -> None:
     frames, times = filmed(
-        tmp_path / "run.gif", "--example", "tri", "--n", "2000", "--learner", "tiles",
+        tmp_path / "run.webp", "--example", "tri", "--n", "2000", "--learner", "tiles",
         "--steps", "1",
     )  # fmt: skip
     assert times == [1000, 80, 80, 80, 260, 2000]

