@@ -117,6 +117,8 @@ class TargetFile:
 
         Errors as :meth:`check_crossings`.
         """
+        if len(self.parts) == 1:
+            return polygonal(self.parts[0])
         self.check_crossings()
         return polygonal(united(self.parts))
 
