@@ -140,8 +140,10 @@ def _triangles_in(part: BaseGeometry) -> NDArray[np.float64]:
 
 def _holds(triangles: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which triangles (m, 3, 2) hold which places (n, 2), shape (m, n)."""
-    start = triangles[:, :, None, :]
-    along = np.roll(triangles, -1, axis=1)[:, :, None, :] - start
-    to = places - start
-    turn = along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0]
-    return np.asarray((turn >= 0).all(axis=1) | (turn <= 0).all(axis=1))
+    (x, y), (dx, dy) = (np.moveaxis(each, 2, 0) for each in (
+        triangles, np.roll(triangles, -1, axis=1) - triangles
+    ))  # fmt: skip
+    # of each side the line, as a row of coefficients
+    lines = np.stack([-dy, dx, dy * x - dx * y], axis=2).reshape(-1, 3)
+    turns = (lines @ np.column_stack([places, np.ones(len(places))]).T).reshape(len(x), 3, -1)
+    return np.asarray((turns >= 0).all(axis=1) | (turns <= 0).all(axis=1))
