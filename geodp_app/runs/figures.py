@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,12 +61,12 @@ class Selecting:
     training: bool = False
 
     def text(self) -> str:
-        """One line; of the step alone if nothing else is known."""
+        """One line."""
         if self.votes is not None:
             asked, left = len(self.votes.asked), self.votes.queries_left
             return f"Asking… {count(asked)} points answered, {count(left)} queries left"
         if not self.trials:
-            return f"Selecting step {self.step}…"
+            return "Selecting…"
         if self.training:
             return f"Training… {count(self.trials)} of {count(self.boxes)} chunks"
         return (
@@ -82,6 +83,10 @@ class FiguresView:
     ----------
     step, steps : int
         The step at the cursor (0: before the first), and how many there will be (0: not known).
+    title : str
+        The same in words.  Published.
+    at_end : bool
+        Whether the whole run is shown, and not one of its steps.
     known : StepDiagnostics or None
         What the learner's own books say of the step.  Private.
     test_error : float or None
@@ -102,6 +107,8 @@ class FiguresView:
 
     step: int = 0
     steps: int = 0
+    title: str = "No steps yet"
+    at_end: bool = False
     known: StepDiagnostics | None = None
     test_error: float | None = None
     positives_covered: int | None = None
@@ -215,11 +222,39 @@ def budget_text(view: FiguresView) -> str:
     return f"{amount(view.epsilon_so_far)} of ε = {amount(view.epsilon)}"
 
 
-def step_text(step: int, steps: int) -> str:
-    """Where the cursor is, in words."""
-    if not steps:
-        return "No steps yet"
-    return f"Step {step} of {steps}" if step else f"Before step 1 of {steps}"
+class Stop(NamedTuple):
+    """A step at which a run can be looked at, 0 before the first, and what it is called."""
+
+    step: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Where a run can be looked at, and what is still to come.
+
+    Attributes
+    ----------
+    stops : tuple of Stop
+        In order, the first before the first step.  Where a run is over the last is its end, a step
+        later than the last step.
+    first : int
+        How many stops its first act will have; what follows sharpens.
+    planned : int
+        How many stops there will be after the one before the first step; 0 as long as that is not
+        known.
+    sharpens : bool
+        Whether there is a second act.
+    """
+
+    stops: tuple[Stop, ...] = (Stop(0, "No steps yet"),)
+    first: int = 0
+    planned: int = 0
+    sharpens: bool = False
+
+    def position(self, step: int) -> int:
+        """Place among the stops of the last one that is not after a step."""
+        return bisect.bisect_right([stop.step for stop in self.stops], step) - 1
 
 
 def _covered(view: FiguresView) -> str:

@@ -5,6 +5,7 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +20,7 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
-from geodp_app.runs.figures import FiguresView
+from geodp_app.runs.figures import Course, FiguresView, Stop
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
@@ -103,7 +104,7 @@ class RunLog:
         self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
         #: What the learner will spend; None until it says so, and when it is not private.
         self.plan: PrivacySpent | None = None
-        self._cursor = 0
+        self._cursor, self._at_end, self._newest = 0, False, 0
         self._regions: dict[int, BaseGeometry] = {}
         self._tile_shapes: list[BaseGeometry] = []  # made as tiles come, while others are learned
         self._tiling: tuple[Tile | EdgeZone, ...] = ()
@@ -143,13 +144,13 @@ class RunLog:
         if self.release is None:
             return Published()
         asked = tuple(replace(one, diagnostics=None) for one in self.questions)
-        figures = replace(self.figures(self._cursor).published, steps=self.planned)
-        return Published(self.release, figures, asked)
+        return Published(self.release, self.shown_figures.published, asked)
 
     # growing
 
     def add(self, record: StepRecord, views: tuple[HeavyBox, ...] = ()) -> None:
-        """One more step; a cursor at the end follows.
+        """One more step; a cursor at the newest follows, but not to an edge that no example is
+        nearest to: there is nothing to see.
 
         Raises
         ------
@@ -158,7 +159,7 @@ class RunLog:
         """
         if record.step != len(self._records) + 1:
             raise ValueError(f"step {record.step} does not follow step {len(self._records)}")
-        follows = self._cursor == len(self._records)
+        follows = self._cursor == self._newest
         self._examples.add(record.release)
         if self._test is not None:
             self._test.add(record.release)
@@ -166,12 +167,32 @@ class RunLog:
             self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
+        if not self._idle(record):
+            self._newest = record.step
         if follows:
-            self._cursor = len(self._records)
+            self._cursor = self._newest
 
     def finish(self, release: Release) -> None:
         """The run has come to its end."""
         self.release = release
+
+    @staticmethod
+    def _idle(record: StepRecord) -> bool:
+        """Whether it is about the edge of a triangle, and no example is nearest to that."""
+        known = record.diagnostics
+        return record.release.zone is not None and not known.positives_alive + known.negatives_alive
+
+    @property
+    def between(self) -> bool:
+        """Whether more steps belong to what the newest one is about: the edge of a triangle."""
+        zone = self._records[-1].release.zone if self._records else None
+        if zone is None or len(self._records) == self._records[-1].steps:
+            return False
+        following = self.tiling[len(self._tile_shapes)]
+        assert isinstance(following, EdgeZone)  # as the one before
+        looked_at = self._records[self._newest - 1].release.zone
+        same = looked_at is not None and looked_at.edge_number == zone.edge_number
+        return following.edge_number == zone.edge_number or not same
 
     @property
     def records(self) -> tuple[StepRecord, ...]:
@@ -211,22 +232,96 @@ class RunLog:
 
     @cursor.setter
     def cursor(self, step: int) -> None:
-        if not 0 <= step <= len(self._records):
-            raise ValueError(f"step {step} is outside 0..{len(self._records)}")
-        self._cursor = step
+        last = len(self._records) + (self.release is not None)
+        if not 0 <= step <= last:
+            raise ValueError(f"step {step} is outside 0..{last}")
+        self._at_end = step > len(self._records)
+        self._cursor = step - self._at_end
+
+    @property
+    def at_end(self) -> bool:
+        """Whether a finished run is shown as a whole: the cursor was put one step further than the
+        last."""
+        return self._at_end
+
+    @property
+    def newest(self) -> int:
+        """The newest step that there is something to see of."""
+        return self._newest
+
+    @property
+    def first_act(self) -> int:
+        """Steps of the run before any edge is drawn again; 0 as long as that is not known."""
+        if not self.settings.sharpened:
+            return self.planned
+        if self.sharpening:
+            return self.triangles
+        each = 1 + PIECE_SIZE["triangle"]
+        return self._records[-1].steps // each if self._records else self.settings.cover_steps
+
+    def title(self, step: int) -> str:
+        """What a step is called, from 1, and how many there will be; 0 is before the first."""
+        if self._sharpens(step) and (zone := self.record(step).release.zone):
+            edges = self.triangles * zone.zones.edges
+            return f"Sharpening edge {zone.edge_number + 1} of {edges}"
+        piece, first = self.settings.declared.piece or "step", self.first_act
+        if not first:
+            return "No steps yet"
+        most = "at most " if self._open_ended else ""
+        if step:
+            return f"{piece.capitalize()} {step} of {most}{first}"
+        return f"Before {piece} 1 of {most}{first}"
+
+    @property
+    def _open_ended(self) -> bool:
+        """Whether the run itself finds how many pieces it takes, and has not yet."""
+        finds = self.settings.has("k") and self.settings["k"] == "auto"
+        return finds and not self.sharpening and self.triangles < self.first_act
+
+    def course(self, *, opened: bool, public: bool = False) -> Course:
+        """Where the run can be looked at.
+
+        Its second act has one stop, or where it is `opened` one for each edge.  Edges that no
+        example is nearest to are left out, but not of what is to be `public`.
+        """
+        steps: list[int] = []
+        edge = -1
+        for record in self._records:
+            zone = record.release.zone
+            if zone is None or zone.edge_number != edge:
+                if public or not self._idle(record):
+                    steps.append(record.step)
+                    edge = -1 if zone is None else zone.edge_number
+            elif public or not self._idle(record):
+                steps[-1] = record.step
+        first, sharpens = self.first_act, self.settings.sharpened
+        if sharpens and not opened:
+            steps = steps[: self.triangles] + steps[self.triangles :][-1:]
+        planned = first + 1
+        if sharpens:
+            done = self._records[-1].release.zone if self._records else None
+            past = 0 if done is None else done.edge_number + 1
+            edges = first * PIECE_SIZE["triangle"]
+            made = max(0, len(steps) - self.triangles)
+            planned += made + edges - past if opened else 1
+        stops = [Stop(step, self.title(step)) for step in (0, *steps)]
+        if self.release is not None:
+            stops.append(Stop(len(self._records) + 1, "The end"))
+        return Course(tuple(stops), first, max(planned, len(stops) - 1) if first else 0, sharpens)
 
     @property
     def pieces(self) -> tuple[tuple[Region, ...], ...]:
-        """Pieces of the steps shown; the last is the newest."""
-        return tuple(record.release.piece for record in self._records[: self._cursor])
+        """Pieces of the steps shown; the last is the newest.  At the end, those of no tile."""
+        shown = (record.release for record in self._records[: self._cursor])
+        return tuple(step.piece for step in shown if not (self._at_end and step.tile))
 
     @property
     def newest_piece(self) -> Piece:
         """The halfplanes of the last step shown.
 
-        Empty before the first, for a tile without any, and for a disc or an ellipse.
+        Empty before the first and at the end, for a tile without any, and for a disc or an ellipse.
         """
-        if not self._cursor:
+        if not self._cursor or self._at_end:
             return ()
         return self._records[self._cursor - 1].release.halfplanes
 
@@ -352,7 +447,14 @@ class RunLog:
         )
         if step and step not in self._figures:
             self._figures[step] = self._figure(view, self.record(step))
-        return self._figures[step] if step else view
+        view = self._figures[step] if step else view
+        return replace(view, title=self.title(step))
+
+    @property
+    def shown_figures(self) -> FiguresView:
+        """Those at the cursor."""
+        view = replace(self.figures(self._cursor), steps=self.planned)
+        return replace(view, title="The end", at_end=True) if self._at_end else view
 
     def _figure(self, view: FiguresView, record: StepRecord) -> FiguresView:
         step, known, privacy = record.step, record.diagnostics, self.privacy
@@ -413,13 +515,10 @@ class RunLog:
             self._gains.append(max(0, right - wrong))
         return tuple(self._gains)
 
-    @property
-    def last_gain(self) -> int:
-        """The last step made that gained anything; the last step, if none did, or if it tidied."""
-        if self._records and self._records[-1].release.tidied is not None:
-            return len(self._records)
-        gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
-        return gained[-1] if gained else len(self._records)
+    def gains_by(self, course: Course) -> tuple[int, ...]:
+        """Examples gained from each stop to the next; of the end, none."""
+        gains, stops = self.gains, [min(stop.step, len(self._records)) for stop in course.stops]
+        return tuple(sum(gains[start:end]) for start, end in itertools.pairwise(stops))
 
     def eta(self, step: int) -> float | None:
         """Nats per example in the selection of a step; None where nothing is drawn privately."""

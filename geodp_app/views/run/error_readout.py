@@ -53,7 +53,7 @@ class ErrorReadout(QWidget):
             return "No errors to show"
         pairs = zip(_NAMES, self._values(), strict=True)
         parts = ", ".join(f"{name} {value}" for (name, *_), value in pairs)
-        return f"Step {self._point.step}: {parts}"
+        return f"{self._point.title}: {parts}"
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""

@@ -33,7 +33,6 @@ from geodp_app.runs.figures import (
     error_figures,
     release_figures,
     step_figures,
-    step_text,
 )
 from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.panes import (
@@ -84,7 +83,7 @@ class FiguresPanel(QScrollArea):
 
     def show_figures(self, view: FiguresView) -> None:
         """Another step, or another run."""
-        self.step.set_title(step_text(view.step, view.steps))
+        self.step.set_title(view.title)
         for card in (*self.cards, self.budget):
             card.show_figures(view)
 

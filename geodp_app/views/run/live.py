@@ -132,16 +132,6 @@ def is_quick(work: Work) -> bool:
     return work.run.by_tiles and few
 
 
-def stand_at_gain(log: RunLog) -> str:
-    """Let a run that was watched to its end rest at the last step that gained; what to say."""
-    made = len(log.records)
-    if log.cursor != made or log.last_gain == made:
-        return ""
-    log.cursor = log.last_gain
-    found = "no later step found more" if made - log.cursor > 1 else "the last found nothing"
-    return f"Finished. Shown is step {log.cursor}: {found}."
-
-
 def _same(one: RunSettings, other: RunSettings) -> bool:
     """Whether the learner would get the same parameters."""
     return one.learner == other.learner and one.parameters() == other.parameters()

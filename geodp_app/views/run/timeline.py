@@ -1,18 +1,19 @@
-"""The timeline: which step of the run is shown, and the selection that is under way.
+"""The timeline: which stop of the run is shown, and the selection that is under way.
 
-Play shows the steps again that were made, and after the last of them asks for the next; it never
-begins another run, which would spend epsilon again.
+Play shows the stops again that were made, and after the last of them asks for the next step; it
+never begins another run, which would spend epsilon again.
 
-Over every step of its track stands a bar: how many examples it gained, of the most that one
-gained.  A step that gained none has a stroke.  Steps that were not made yet are faint and out of
-reach; over the one under way a line moves.
+Over every stop of its track stands a bar: how many examples were gained since the one before, of
+the most that were.  One that gained none has a stroke.  Stops to come are faint and out of reach;
+over the one under way a line moves.  The second act, in which edges are drawn again, is one block
+that can be opened; a flag marks the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -25,9 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.actions import action, tool_tip
-from geodp_app.formatting import count
 from geodp_app.palette import Palette, load_palette, mix
-from geodp_app.runs.figures import Selecting, step_text, step_ticks
+from geodp_app.runs.figures import Course, Selecting, step_ticks
 from geodp_app.views.widgets.icons import icon
 from geodp_app.views.widgets.panes import dressed, fill
 
@@ -42,11 +42,11 @@ _WIDEST = 18.0
 
 
 class Track(QSlider):
-    """A slider whose range may be only a part of what it shows."""
+    """A slider over the stops of a run, whose range may be only a part of what it shows."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self._steps = 0
+        self._course = Course()
         self._phase = 0.0
         self._gains: tuple[int, ...] = ()
         self._palette = load_palette("light")
@@ -58,13 +58,17 @@ class Track(QSlider):
         self._clock = QTimer(self, interval=_FRAME)
         self._clock.timeout.connect(self._tick)
 
-    def set_steps(self, steps: int) -> None:
-        """How many steps the run will have."""
-        self._steps = steps
+    def set_course(self, course: Course, position: int) -> None:
+        """The stops of the run, and which of them is shown; emits nothing."""
+        self._course = course
+        with QSignalBlocker(self):
+            self.setMaximum(len(course.stops) - 1)
+            self.setValue(position)
         self.update()
 
     def set_gains(self, gains: Sequence[int]) -> None:
-        """Examples that each step made gained, in order; none where that is private."""
+        """Examples that were gained up to each stop since the one before, from the second on; none
+        where that is private."""
         if tuple(gains) != self._gains:
             self._gains = tuple(gains)
             self.update()
@@ -94,9 +98,14 @@ class Track(QSlider):
         self._palette = palette
         self.update()
 
-    def x_of(self, step: float) -> float:
-        """Where a step is drawn, in device-independent pixels."""
-        return _MARGIN + step / max(self._steps, 1) * (self.width() - 2 * _MARGIN)
+    @property
+    def _whole(self) -> int:
+        """Places on the track: those of the stops to come, too."""
+        return max(self._course.planned, 1)
+
+    def x_of(self, position: float) -> float:
+        """Where a stop is drawn, in device-independent pixels."""
+        return _MARGIN + position / self._whole * (self.width() - 2 * _MARGIN)
 
     def sizeHint(self) -> QSize:
         """Room for the bars, the handle and its ring."""
@@ -107,7 +116,7 @@ class Track(QSlider):
         return QSize(80, 44)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Straight to the step under the pointer."""
+        """Straight to the stop under the pointer."""
         self._follow(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -122,28 +131,29 @@ class Track(QSlider):
         event.accept()
         if event.buttons() & Qt.MouseButton.LeftButton:
             share = (event.position().x() - _MARGIN) / max(self.width() - 2 * _MARGIN, 1.0)
-            self.setValue(round(share * max(self._steps, 1)))
+            self.setValue(round(share * self._whole))
 
     def _tick(self) -> None:
         self._phase = (self._phase + _TRAVEL) % 1.0
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Groove, steps made and to come, the line that moves, the handle."""
+        """Groove, stops made and to come, the second act, the line that moves, flag and handle."""
         p = self._palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         done, middle = self.maximum(), self.height() - _GROOVE
+        self._act(painter, middle)
         self._stand(painter, middle - 9)
-        self._bar(painter, 0, max(self._steps, 1), mix(p.panel, p.border, 0.35))
+        self._bar(painter, 0, self._whole, mix(p.panel, p.border, 0.35))
         self._bar(painter, 0, done, mix(p.panel, p.accent, 0.45))
         self._bar(painter, 0, self.value(), p.accent)
-        if self.busy and done < self._steps:
+        if self.busy and done < self._whole:
             start = done + max(self._phase * 1.4 - 0.4, 0.0)
             self._bar(painter, start, done + min(self._phase * 1.4, 1.0), p.chosen)
         self._marks(painter, done, middle)
-        if self._steps:
+        if self._course.planned:
             centre = QPointF(self.x_of(self.value()), middle)
             ring = p.focus if self.hasFocus() else p.accent
             painter.setPen(QPen(QColor(ring), 3.0 if self.hasFocus() else 1.6))
@@ -160,7 +170,7 @@ class Track(QSlider):
             )
 
     def _stand(self, painter: QPainter, foot: float) -> None:
-        """The bars of the steps made; those after the cursor are faint."""
+        """The bars of the stops made; those after the cursor are faint."""
         p, most = self._palette, max(self._gains, default=0)
         width = min(_WIDEST, 0.7 * (self.x_of(1) - self.x_of(0)))
         for step, gain in enumerate(self._gains, start=1):
@@ -170,18 +180,34 @@ class Track(QSlider):
             height = max(2.0, (foot - 3) * gain / most) if gain > 0 else 1.0
             painter.drawRect(QRectF(self.x_of(step) - width / 2, foot - height, width, height))
 
+    def _act(self, painter: QPainter, middle: float) -> None:
+        """The ground of the second act, from its first stop to its last."""
+        first, end = self._course.first, self._whole - 1
+        if self._course.sharpens and first < end:
+            painter.setBrush(QColor(mix(self._palette.panel, self._palette.learned, 0.16)))
+            left, right = self.x_of(first + 0.5), self.x_of(end + 0.5)
+            painter.drawRoundedRect(QRectF(left, 2, right - left, middle + 6), 4, 4)
+
     def _marks(self, painter: QPainter, done: int, middle: float) -> None:
-        p = self._palette
-        steps = step_ticks(self._steps, max(2, int(self.width() // 12)))
-        for step in steps if self._steps else []:
+        p, last = self._palette, self._whole
+        if not self._course.planned:
+            return
+        for step in step_ticks(last - 1, max(2, int(self.width() // 12))):
             colour = p.soft_ink if step <= done else mix(p.panel, p.border, 0.5)
             painter.setPen(QPen(QColor(colour), 1.0))
             x = self.x_of(step)
             painter.drawLine(QPointF(x, middle + 9), QPointF(x, middle + 12))
         painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(p.accent if done == last else mix(p.panel, p.border, 0.5)))
+        x, top = self.x_of(last), middle - 22
+        painter.drawRect(QRectF(x - 0.75, top, 1.5, 22))
+        painter.drawPolygon([QPointF(x - 9, top + 4), QPointF(x, top), QPointF(x, top + 8)])
 
 
-#: Milliseconds a step stays when the run is played again.
+#: A title that leaves room for others.
+_WIDEST_TITLE = "Before triangle 1 of 88"
+
+#: Milliseconds a stop stays when the run is played again.
 _PLAY = 600
 #: Width from which there is room for the note, in device-independent pixels.
 _ROOMY = 560
@@ -190,15 +216,17 @@ _ROOMY = 560
 class Timeline(QFrame):
     """Back, forward, play from here, the track, and one line of text."""
 
-    #: Another step was asked for; 0 is before the first.
+    #: The step of another stop was asked for.
     cursor_moved = Signal(int)
+    #: Whether every edge of the second act is to be a stop.
+    opened = Signal(bool)
     #: Run on after the last step, or pause the run.
     play_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("pane")
-        self._steps = 0
+        self._course = Course()
         self._note = ""
         self._playing = False
         self._selecting: Selecting | None = None
@@ -209,11 +237,16 @@ class Timeline(QFrame):
             for id in ("back", "forward")
         )
         self.play = QToolButton()
-        self.back.clicked.connect(lambda: self.track.setValue(self.step - 1))
-        self.forward.clicked.connect(lambda: self.track.setValue(self.step + 1))
+        self.back.clicked.connect(lambda: self.track.setValue(self.track.value() - 1))
+        self.forward.clicked.connect(lambda: self.track.setValue(self.track.value() + 1))
         self.play.clicked.connect(self._play_or_pause)
         self.words, self.note = dressed(QLabel(), name="Step shown"), dressed(QLabel(), "note")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        tip = "The second act draws the edges again: one stop each, or one block"
+        self.edges = dressed(QToolButton(), name="One stop an edge", tip=tip)
+        self.edges.setText("Each edge")
+        self.edges.setCheckable(True)
+        self.edges.toggled.connect(self.opened)
         self._player = QTimer(self, interval=_PLAY)
         self._player.timeout.connect(self._play_on)
         row = fill(QHBoxLayout(self), self.back, self.play, self.forward, margins=(8, 1, 12, 1))
@@ -221,6 +254,7 @@ class Timeline(QFrame):
         row.addSpacing(4)
         row.addWidget(self.track, 2)
         row.addSpacing(6)
+        row.addWidget(self.edges)
         row.addWidget(self.words)
         row.addSpacing(6)
         row.addWidget(self.note, 1)
@@ -228,36 +262,32 @@ class Timeline(QFrame):
 
     @property
     def step(self) -> int:
-        """The step shown, 0..done."""
-        return self.track.value()
+        """That of the stop shown."""
+        return self._course.stops[self.track.value()].step
 
     @property
     def replaying(self) -> bool:
-        """Whether the steps that were made are being played again."""
+        """Whether the stops that were made are being played again."""
         return self._player.isActive()
 
-    def set_run(self, cursor: int, done: int, steps: int) -> None:
+    def set_run(self, course: Course, position: int) -> None:
         """Show a run; emits nothing.
 
         Parameters
         ----------
-        cursor : int
-            The step shown, 0..done; 0 is before the first.
-        done, steps : int
-            How many steps were made, and how many there will be; 0 if there is no run.
+        course : Course
+        position : int
+            Which of its stops is shown, from 0.
         """
-        self._steps = max(steps, done)
-        self.track.blockSignals(True)
-        self.track.setMaximum(done)
-        self.track.setValue(cursor)
-        self.track.blockSignals(False)
-        self.track.set_steps(self._steps)
-        words = (step_text(step, self._steps) for step in (0, self._steps))
-        self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, words)) + 2)
+        self._course = course
+        self.track.set_course(course, position)
+        self.edges.setVisible(course.sharpens)
+        titles = (course.stops[0].title, course.stops[-1].title, _WIDEST_TITLE)
+        self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, titles)) + 2)
         self._show()
 
     def set_gains(self, gains: Sequence[int]) -> None:
-        """Examples that each step made gained, in order (private)."""
+        """Examples gained up to each stop since the one before (private)."""
         self.track.set_gains(gains)
 
     def set_playing(self, playing: bool) -> None:
@@ -298,37 +328,37 @@ class Timeline(QFrame):
         self.note.setToolTip(self._note)
         self.track.setAccessibleDescription(self.text())
 
-    def _moved(self, step: int) -> None:
+    def _moved(self, position: int) -> None:
         self._show()
-        self.cursor_moved.emit(step)
+        self.cursor_moved.emit(self._course.stops[position].step)
 
     def _show(self) -> None:
-        done = self.track.maximum()
-        self.words.setText(step_text(self.step, self._steps))
+        done, at = self.track.maximum(), self.track.value()
+        self.words.setText(self._course.stops[at].title)
         selecting = self._selecting
         note = "" if selecting is None else selecting.text()
-        if not note and done and self.step < done:
-            note = f"{count(done)} made"
+        if not note and at < done:
+            note = f"Made so far: {self._course.stops[done].title}"
         self._note = note
         self._fit_note()
-        self.back.setEnabled(self.step > 0)
-        self.forward.setEnabled(self.step < done)
-        if self.step >= done:
+        self.back.setEnabled(at > 0)
+        self.forward.setEnabled(at < done)
+        if at >= done:
             self._player.stop()
         moving = self._playing or self.replaying
-        self.play.setEnabled(moving or self.step < self._steps)
-        text = "Pause" if moving else "Play from here" if self.step < done else "Run on"
+        self.play.setEnabled(moving or at < max(self._course.planned, done))
+        text = "Pause" if moving else "Play from here" if at < done else "Run on"
         self.play.setIcon(self._pause_icon if moving else self._play_icon)
         dressed(self.play, name=text, tip=text)
 
     def _play_or_pause(self) -> None:
         if self.replaying:
             self._player.stop()
-        elif self.step < self.track.maximum() and not self._playing:
+        elif self.track.value() < self.track.maximum() and not self._playing:
             self._player.start()
         else:
             self.play_asked.emit()
         self._show()
 
     def _play_on(self) -> None:
-        self.track.setValue(self.step + 1)
+        self.track.setValue(self.track.value() + 1)

@@ -26,6 +26,7 @@ from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
+from geodp_app.runs.figures import Course
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.run.live import (
@@ -35,19 +36,18 @@ from geodp_app.views.run.live import (
     LoggedRun,
     Shown,
     is_quick,
-    stand_at_gain,
 )
 from geodp_app.workers.run_controller import RunController
 from learners.accounting import PrivacySpent
 from learners.releases import Release
 
 #: Pauses between steps, in seconds, from slow to fast.
-SPEEDS = (2.0, 1.0, 0.5, 0.2, 0.0)
-#: So many zones of a sharpened cover are shown in the time of a step.
-_ZONES_A_STEP = 5
+SPEEDS = (4.0, 2.0, 1.0, 0.3, 0.0)
+#: So many edges that are drawn again are shown in the time of a piece.
+_EDGES_A_PIECE = 5
 
-#: Where a window begins, by place among them: a pace that the eye can follow.
-FIRST_SPEED = 2
+#: Where a window begins, by place among them: what is said of a piece can be read.
+FIRST_SPEED = 1
 
 _CANCELLED = (
     "Cancelled: nothing is released, and the run counts in full. "
@@ -72,6 +72,8 @@ class WindowRuns(QObject):
         self.document = document
         self.controller = RunController(self)
         self.live = True
+        #: Whether every edge that is drawn again is a stop of its own.
+        self.opened = False
         self._release = False
         self._run: LoggedRun | None = None
         #: The run to show until the one that has begun has something to show.
@@ -80,6 +82,8 @@ class WindowRuns(QObject):
         self._kept: list[LoggedRun] = []
         #: Whether the end of the run is wanted: it was neither paused nor cancelled.
         self._wanted = False
+        #: Whether it was paused, and no step of it asked for since.
+        self._paused = False
         #: The drawing as a drag would leave it.
         self._dragged: Drawing | None = None
         self._pace = SPEEDS[FIRST_SPEED]
@@ -167,7 +171,7 @@ class WindowRuns(QObject):
             self._wanted = True
             self.controller.run()
         elif self.busy:
-            self._wanted = False
+            self._wanted, self._paused = False, True
             self.controller.pause()
         elif self._ready():
             self._wanted = True
@@ -176,7 +180,7 @@ class WindowRuns(QObject):
     def step(self) -> None:
         """Make one step of the run."""
         if not self.busy and self._ready():
-            self._wanted = False
+            self._wanted = self._paused = False
             self.controller.step()
 
     def cancel(self) -> None:
@@ -193,23 +197,46 @@ class WindowRuns(QObject):
         self._kept.clear()
         self.changed.emit(False)
 
-    def move_cursor(self, step: int) -> None:
-        """Show the run as it was after that many steps."""
+    @property
+    def course(self) -> Course:
+        """Where the run that is stepped through can be looked at."""
         log = self.stepped_through
-        if log is not None and 0 <= step <= len(log.records) and step != log.cursor:
+        return Course() if log is None else log.course(opened=self.opened, public=self._release)
+
+    @property
+    def place(self) -> int:
+        """The step that is shown of it; of its end, the one after its last."""
+        log = self.stepped_through
+        return 0 if log is None else log.cursor + log.at_end
+
+    def move_cursor(self, step: int) -> None:
+        """Show the run as it was after that many steps; after one more than all, its end."""
+        log = self.stepped_through
+        last = 0 if log is None else len(log.records) + (log.release is not None)
+        if log is not None and 0 <= step <= last and step != self.place:
             log.cursor = step
             self.changed.emit(False)
 
     def walk(self, by: int) -> None:
-        """Go back or forward through the steps."""
-        if self.stepped_through is not None:
-            self.move_cursor(self.stepped_through.cursor + by)
+        """Go back or forward through the stops."""
+        stops = self.course.stops
+        at = self.course.position(self.place) + by
+        self.move_cursor(stops[min(max(at, 0), len(stops) - 1)].step)
+
+    def show_end(self) -> None:
+        """Show the end, or the newest step as long as there is none."""
+        self.move_cursor(self.course.stops[-1].step)
+
+    def set_opened(self, opened: bool) -> None:
+        """Stop at every edge that is drawn again, or at none but the last."""
+        self.opened = opened
+        self.changed.emit(False)
 
     def set_release_view(self, release: bool) -> None:
-        """In the release view a run stands at its end: which step gained last is private."""
+        """In the release view a run stands at its end: which steps found nothing is private."""
         self._release = release
-        if release and self.stepped_through is not None:
-            self.move_cursor(len(self.stepped_through.records))
+        if release:
+            self.show_end()
 
     def set_live(self, on: bool) -> None:
         """Let runs on simulated examples follow what changes, or not."""
@@ -271,8 +298,8 @@ class WindowRuns(QObject):
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        if log is not None and log.release is not None and not self._release:
-            log.cursor = log.last_gain
+        if log is not None and log.release is not None:
+            log.cursor = len(log.records) + 1
         self._run = None if log is None else LoggedRun(self.document.work, log, over=True)
         self._before = None
         self._kept.clear()
@@ -342,7 +369,7 @@ class WindowRuns(QObject):
         state = self.controller.state
         unfinished = log is not None and log.release is None and state == "paused"
         if unfinished and log is not None and log.settings == self.document.work.run:
-            log.cursor = len(log.records)
+            log.cursor = log.newest
             return True
         try:
             if self.document.work.examples is None:
@@ -417,14 +444,14 @@ class WindowRuns(QObject):
         log = self.log
         if log is None:
             return
-        follows = log.cursor == len(log.records)
         log.add(reply.record, reply.views)
         log.votes = reply.votes
-        if follows:
-            log.cursor = len(log.records)
-        if log.sharpening and self.controller.delay == self._pace:
-            # there are many zones, and each changes little
-            self.controller.set_delay(self._pace / _ZONES_A_STEP)
+        run = self._run
+        if log.sharpening and run is not None and not run.quick:
+            # there are many edges, and each changes little; the rest of one is no step to look at
+            self.controller.set_delay(0.0 if log.between else self._pace / _EDGES_A_PIECE)
+        if log.between and self.controller.state == "paused" and not self._paused:
+            self.controller.step()
         if not self._hurry.isActive():
             self._before = None
             self.changed.emit(True)
@@ -433,9 +460,10 @@ class WindowRuns(QObject):
         run = self._run
         if run is None:
             return
+        watched = run.log.cursor == run.log.newest
         run.log.finish(release)
-        if not self._release and (words := stand_at_gain(run.log)):
-            self.told.emit(words)
+        if watched:
+            run.log.cursor = len(run.log.records) + 1
         run.over, self._wanted, self._before = True, True, None
         self._end(run, "released")
         if run.charge is not None:

@@ -112,8 +112,9 @@ class MainWindow(WindowViews):
         self.conics.step_picked.connect(self.runs.move_cursor)
         self.dual.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
-        self.chart.step_picked.connect(self.runs.move_cursor)
+        self.chart.step_picked.connect(self._chart_picked)
         self.timeline.cursor_moved.connect(self.runs.move_cursor)
+        self.timeline.opened.connect(self.runs.set_opened)
         self.timeline.play_asked.connect(self.runs.run_or_pause)
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
@@ -414,6 +415,13 @@ class MainWindow(WindowViews):
 
     def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
         self.files.attempt("change the settings", lambda: change(**fields))
+
+    def _chart_picked(self, position: int) -> None:
+        """A stop was picked, of those with every edge."""
+        log = self.runs.stepped_through
+        if log is not None:
+            stops = log.course(opened=True).stops
+            self.runs.move_cursor(stops[min(position, len(stops) - 1)].step)
 
     def _pointed(self, at: tuple[float, float] | None) -> None:
         grid = self.document.drawing.grid

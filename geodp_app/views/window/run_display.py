@@ -109,7 +109,8 @@ class RunDisplay(QObject):
         mask = runs.document.work.within
         parts = (work.drawing, work.bounds, work.examples, work.run, mask)
         values = (*parts, log, log.release if log else None)
-        counts = (log.cursor, len(log.records), len(log.questions)) if log else (0, 0, 0)
+        counts = (len(log.records), len(log.questions)) if log else (0, 0)
+        counts += (log.cursor, log.at_end) if log else (0, False)
         moment = (*map(id, values), *counts, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
@@ -126,13 +127,12 @@ class RunDisplay(QObject):
             # comes after the paint events that these ask for
             QTimer.singleShot(0, self, lambda: self._painted(began))
         self.questions.follow(None if past or self._release else log)
-        log = runs.stepped_through
-        planned = log.planned if log else 0
-        done = len(log.records) if log else 0
-        w.timeline.set_run(log.cursor if log else 0, done, planned)
-        w.timeline.set_gains(log.gains if log and not self._release else ())
+        log, course = runs.stepped_through, runs.course
+        w.timeline.set_run(course, course.position(runs.place))
+        w.timeline.set_gains(log.gains_by(course) if log and not self._release else ())
         w.timeline.set_playing(busy)
         selecting = busy and runs.controller.state == "selecting"
+        done = len(log.records) if log else 0
         w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
         self.shown.emit()
 
@@ -176,14 +176,15 @@ class RunDisplay(QObject):
             w.timeline.set_selecting(Selecting(reply.step))
             return
         w.timeline.set_selecting(reply)
-        if self._runs.shown.log is not log or self._soon.isActive() or reply.step != log.cursor + 1:
+        newest = self._runs.shown.log is log and log.cursor == log.newest
+        if not newest or self._soon.isActive():
             return
         if reply.votes is not None:
             w.plane.show_votes(reply.votes)
-        if self._boxes:
+        if self._boxes:  # else what was chosen last, its lines and its score stay in sight
             w.dual.set_boxes(reply.views)
-        if reply.density and not self._runs.following:
-            w.dual.set_search(reply.density)
+            if reply.density and not self._runs.following:
+                w.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:
         """Only what may be published, or everything."""
@@ -233,10 +234,10 @@ class RunDisplay(QObject):
         tiled = release is not None and any(step.tile for step in release.steps)
         w.plane.show_learned(region, () if tiled else published_pieces(release), flash=False)
         w.plane.show_questions(published.questions)
-        self._dual.show_release(work, settings, release, figures.step)
+        self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
         made = release.steps[figures.step - 1] if release and figures.step else None
         w.why.show_why(_heading(settings.declared, made, figures), None)
-        w.chart.set_points((), figures.steps, figures.step)
+        w.chart.set_points((), 0, 0)
         w.figures.show_figures(figures)
 
     def _show_private(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
@@ -262,7 +263,7 @@ class RunDisplay(QObject):
             wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
             plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
         region = self._clipped(log.region()) if log is not None and log.cursor else None
-        if log is not None and (log.settings.by_tiles or log.in_tiles):
+        if log is not None and not log.at_end and (log.settings.by_tiles or log.in_tiles):
             newest = log.tile_steps[-1].tile if log.cursor else None
             plane.show_tiles(region, log.tiling, newest, flash=flash)
         else:
@@ -299,9 +300,11 @@ class RunDisplay(QObject):
             w.chart.set_points((), 0, 0)
             w.figures.show_figures(FiguresView())
             return
-        made = tuple(log.figures(step) for step in range(1, len(log.records) + 1))
-        w.chart.set_points(made, log.planned, log.cursor)
-        w.figures.show_figures(replace(log.figures(log.cursor), steps=log.planned))
+        course = log.course(opened=True)
+        steps = [stop.step for stop in course.stops[1:] if stop.step <= len(log.records)]
+        made = tuple(replace(log.figures(step), step=i) for i, step in enumerate(steps, start=1))
+        w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor))
+        w.figures.show_figures(log.shown_figures)
 
     def _say_why(self, log: RunLog | None) -> None:
         if log is None or not log.cursor:
@@ -311,8 +314,7 @@ class RunDisplay(QObject):
         record, learner = log.record(log.cursor), log.settings.declared
         known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)
         said = why(record, learner, log.role, score_k(log.settings["k"]), known, before)
-        at = FiguresView(log.cursor, log.planned)
-        self._views.why.show_why(_heading(learner, record.release, at), said)
+        self._views.why.show_why(_heading(learner, record.release, log.shown_figures), said)
 
 
 def _heading(learner: Learner, made: StepRelease | TileStep | None, at: FiguresView) -> str:
