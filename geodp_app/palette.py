@@ -134,6 +134,12 @@ def mix(a: str, b: str, share: float) -> str:
     return "#" + "".join(f"{round(p + (q - p) * share):02X}" for p, q in pairs)
 
 
+def edge_colours(palette: Palette) -> tuple[str, str, str]:
+    """Of the newest piece's edges and their dual points: one hue, told apart by lightness."""
+    chosen = palette.chosen
+    return mix(chosen, palette.ink, 0.45), chosen, mix(chosen, palette.canvas, 0.3)
+
+
 def diverging_ramp(palette: Palette) -> NDArray[np.uint8]:
     """From the learned colour over the canvas to the chosen one, uint8 of shape (256, 3).
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.clipping import Vertex, clip_area, reduced
+from geometry.clipping import Vertex, clip_area, reduced, side
 from geometry.halfplane import Halfplane
 from geometry.ring_sides import held_points
 
@@ -86,6 +86,30 @@ def piece_polygon(halfplanes: Sequence[Halfplane], d: int) -> Polygon:
         vertex is the exact one rounded to the nearest double.
     """
     return convex_polygon(clip_to_square(halfplanes, d))
+
+
+def piece_sides(
+    halfplanes: Sequence[Halfplane], d: int
+) -> tuple[tuple[tuple[float, float], tuple[float, float]] | None, ...]:
+    """What of each halfplane's boundary bounds the intersection in the square.
+
+    Parameters
+    ----------
+    halfplanes : sequence of Halfplane
+    d : int
+        Side of the square, in grid units.
+
+    Returns
+    -------
+    tuple
+        For each halfplane both ends of its side, in grid units, or None where it bounds nothing.
+    """
+    corners = clip_to_square(halfplanes, d)
+    found = []
+    for halfplane in halfplanes:
+        on = [(x / w, y / w) for x, y, w in corners if not side(halfplane.coefficients, (x, y, w))]
+        found.append((on[0], on[-1]) if len(on) > 1 else None)
+    return tuple(found)
 
 
 def convex_polygon(corners: Sequence[Vertex]) -> Polygon:

@@ -86,7 +86,7 @@ def cover_run(
     """
     k = _check_k(k, finish)
     sharpened = finish == "sharpen" and k != 1
-    steps = _step_count(told.n_steps, k, alpha, sharpened)
+    steps = _step_count(told.n_steps, k, alpha, triangles=finish is not None)
     check_open_unit(beta=told.beta)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
@@ -159,11 +159,11 @@ def _check_k(k: Pieces | None, finish: Finish | None) -> Pieces:
     return "auto"
 
 
-def _step_count(n_steps: int | None, k: Pieces, alpha: float | None, sharpened: bool) -> int:
+def _step_count(n_steps: int | None, k: Pieces, alpha: float | None, *, triangles: bool) -> int:
     if n_steps is not None:
         return check_count("the number of steps", n_steps)
     if alpha is None:
-        return default_steps(k, sharpened=sharpened)
+        return default_steps(k, triangles=triangles)
     if k == "auto":
         raise ValueError("alpha chooses the number of steps by k: give k, or no alpha")
     check_open_unit(alpha=alpha)

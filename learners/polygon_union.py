@@ -55,9 +55,8 @@ class PolygonUnionLearner(Estimator):
         enough examples to say anything (:mod:`learners.support`), beside the shape.  By default
         nothing is spent on it, and nothing of it released.
     n_steps : int, optional
-        Triangles of a run with `k`.  By default 1 for k = 1, else 2k when they are sharpened and
-        3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).  With k = "auto" the most
-        of them, by default 8.
+        Triangles of a run with `k`.  By default 1 for k = 1, else 2k, or with `alpha` the source's
+        ceil(2k ln(2/alpha)).  With k = "auto" the most of them, by default 8.
     alpha : float, optional
         Error aimed at, in (0, 1): only chooses the number of steps.
     beta : float

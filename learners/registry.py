@@ -63,16 +63,13 @@ STEPS = Parameter(
     unset="1 for k = 1, else 3k", low=1, high=MOST_STEPS, option="steps", advanced=True,
 )  # fmt: skip
 FINISH = Parameter(
-    "finish", "choice", "At the end",
-    "Draw every edge again among the examples nearest to it, with seven tenths of epsilon; a "
-    "single triangle is then drawn once, by its number of mistakes.  Or stop at the triangles, as "
-    "the paper does.",
-    "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
-    advanced=True,
+    "finish", "choice", "Acts",
+    "Triangles alone, as in the paper.  Or these with three tenths of epsilon, and then every edge "
+    "drawn again, with the rest, among the examples nearest to it; a single triangle is then "
+    "drawn once, by its number of mistakes.",
+    "sharpen", choices=(("none", "Triangles"), ("sharpen", "Triangles, then sharpen")),
 )  # fmt: skip
-STEPS_SHARPENED = replace(
-    STEPS, unset="1 for k = 1, else 2k, or 3k without sharpening; at most 8 for k = auto"
-)
+STEPS_SHARPENED = replace(STEPS, unset="1 for k = 1, else 2k; at most 8 for k = auto")
 ALPHA = Parameter(
     "alpha", "number", "Error α",
     "Picks as many pieces as the theorem needs for this error: 2k ln(2/α).",

@@ -65,9 +65,9 @@ NOISE_SHARE = 0.2
 #: Steps for each unit of k: exp(-3), a twentieth, of the examples to gain may be left.
 _STEPS_PER_K = 3
 
-#: The same where the pieces are sharpened afterwards (:mod:`learners.sharpening`).
-_SHARPENED_PER_K = 2
-
+#: The same of triangles, of which later ones are noise
+#: (docs/decisions/0016-k-not-told.md), and whose edges may be drawn again afterwards.
+_TRIANGLES_PER_K = 2
 
 #: Most steps of a run with k = "auto" (docs/decisions/0016-k-not-told.md).
 _AUTO_STEPS = 8
@@ -94,15 +94,15 @@ def ends_before(k: Pieces, budget: Budget, noisy: int) -> bool:
     return k == "auto" and budget.eta * (noisy + budget.margin) < _LEAST_WEIGHT
 
 
-def default_steps(k: Pieces, *, sharpened: bool = False) -> int:
-    """Steps when none are given: one piece needs one step, k pieces three each, or two.
+def default_steps(k: Pieces, *, triangles: bool = False) -> int:
+    """Steps when none are given: one piece needs one step, k pieces three each, triangles two.
 
     KMMS's m = ceil(2k ln(2/alpha)) is what their theorem needs; in practice its later steps
     cost more noise than they gain.
     """
     if k == "auto":
         return _AUTO_STEPS
-    return 1 if k == 1 else (_SHARPENED_PER_K if sharpened else _STEPS_PER_K) * k
+    return 1 if k == 1 else (_TRIANGLES_PER_K if triangles else _STEPS_PER_K) * k
 
 
 def theorem_steps(k: int, alpha: float) -> int:

@@ -419,7 +419,8 @@ def _follow_drawing(before: Work, after: Work) -> Work:
     them, nobody knows k, and it is what is declared of the learner.
     """
     asked, was = (
-        (work.drawing, work.run.learner, work.k_drawn, work.simulated) for work in (before, after)
+        (work.drawing, work.run.learner, work.run["finish"], work.k_drawn, work.simulated)
+        for work in (before, after)
     )
     k: Pieces | None = None
     if after.k_drawn and asked != was:

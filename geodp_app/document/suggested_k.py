@@ -6,8 +6,10 @@ cover a star of ten corners that is cut into eight.  A part of few corners is th
 greedily by triangles on lines through two of its corners; to cover it by as few as there are is
 NP-hard.  A drawing made freehand or of a coast has far more corners than a private run has steps
 to spend: it is smoothed first, and beyond :data:`MOST` a run that can finds by itself how many to
-draw, which errs less there (docs/decisions/0016-k-not-told.md).  k is published with a run; it is
-the drawing's, never the examples'.
+draw, which errs less there (docs/decisions/0016-k-not-told.md).  A run picks two triangles for each
+of k, so half as many make k, rounded up: then it picks as many as the drawing needs, and hardly any
+finds nothing (docs/decisions/0038-two-acts.md).  k is published with a run; it is the drawing's,
+never the examples'.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from geodp_app.drawing.shapes import Drawing
 from learners.declaration import Learner
 from learners.set_cover import Finish, Pieces
 
-#: Greatest k that is suggested: each more takes two or three more steps of the same budget.
+#: Most pieces that k is suggested for: each more takes steps of the same budget.
 MOST = 12
 
 #: A drawing of more shapes is not united to count its pieces.
@@ -53,7 +55,7 @@ def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") 
     Returns
     -------
     int, "auto" or None
-        1..:data:`MOST`; None for a learner without k and for an empty drawing.
+        At most :data:`MOST`; None for a learner without k and for an empty drawing.
     """
     declared = learner.parameter("k")
     if declared is None or not drawing.shapes:
@@ -74,6 +76,8 @@ def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") 
         return None
     if needed > MOST and finish == "sharpen" and declared.accepts("auto"):
         return "auto"
+    if learner.piece == "triangle":  # a run picks two for each of k
+        needed = -(-min(needed, MOST) // 2)
     return min(max(needed, 1), MOST)
 
 

@@ -162,7 +162,7 @@ class RunSettings:
         """Pieces of a cover with a number of steps, or the most if the run itself finds k; a
         sharpened run has the zones' steps beside."""
         steps: int | None = self["n_steps"]
-        return default_steps(self["k"], sharpened=self.sharpened) if steps is None else steps
+        return default_steps(self["k"], triangles=self.has("finish")) if steps is None else steps
 
     @property
     def curved(self) -> bool:
@@ -188,8 +188,9 @@ class RunSettings:
         return {name: value for name, value in self.values if self.has(name)}
 
 
-#: What the window begins with: a halt is kept, so that there is something to ask after a run.
-FIRST_RUN = RunSettings("cover", k=4, halts=2, kept=1)
+#: What the window begins with: triangles alone, whose edges may be drawn again when they are seen;
+#: and a halt is kept, so that there is something to ask after a run.
+FIRST_RUN = RunSettings("cover", k=4, finish="none", halts=2, kept=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ class Mark:
         Grid units.
     age : int
         Steps since; 0 for the newest piece.
+    whole : bool
+        Whether all pieces are shown alike.
     """
 
     step: int
@@ -51,16 +53,21 @@ class Mark:
     u: float
     v: float
     age: int
+    whole: bool = False
 
     @property
     def text(self) -> str:
         """Its number; the newest also says which edge it is, when there are three."""
+        if self.whole and self.edges > 1:
+            return f"{self.step}.{self.edge + 1}"
         if self.age == 0 and self.edges > 1:
             return f"{self.step}, edge {self.edge + 1}"
         return str(self.step)
 
 
-def chosen_marks(pieces: Sequence[Piece], newest: int, first: int = 1) -> tuple[Mark, ...]:
+def chosen_marks(
+    pieces: Sequence[Piece], newest: int, first: int = 1, *, whole: bool = False
+) -> tuple[Mark, ...]:
     """Marks of the pieces up to the newest, oldest first.
 
     Parameters
@@ -70,9 +77,15 @@ def chosen_marks(pieces: Sequence[Piece], newest: int, first: int = 1) -> tuple[
         Index of the newest piece to show; -1 shows none.
     first : int
         Step of the first piece.
+    whole : bool
+        All alike: none is the newest.
     """
     return tuple(
-        Mark(i + first, edge, len(piece), halfplane.sheet, *dual_position(halfplane), newest - i)
+        Mark(
+            *(i + first, edge, len(piece), halfplane.sheet, *dual_position(halfplane)),
+            age=newest - i + whole,
+            whole=whole,
+        )
         for i, piece in enumerate(pieces[: newest + 1])
         for edge, halfplane in enumerate(piece)
     )

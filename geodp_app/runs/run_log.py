@@ -374,6 +374,11 @@ class RunLog:
         return int(np.count_nonzero(self._examples.labels))
 
     @property
+    def negatives(self) -> int:
+        """All examples labelled 0."""
+        return len(self._examples.labels) - self.positives
+
+    @property
     def views(self) -> tuple[HeavyBox, ...]:
         """The sampler's heaviest boxes at the end of the last step shown."""
         return self._views[self._cursor - 1] if self._cursor else ()

@@ -315,8 +315,8 @@ def _steps(a: Answer | None) -> Figure:
         k, alpha = a.question.run["k"], a.question.alpha
         formula = (
             f"m = ⌈2k ln(2/α)⌉ = ⌈2 · {k} · ln(2 / {alpha:g})⌉ = {count(a.theorem_steps)}. "
-            "KMMS, claim 3.1; a run without a number of steps makes 3k, 2k if it then draws their "
-            "edges again, or 1 for k = 1."
+            "KMMS, claim 3.1; a run without a number of steps makes 3k, of triangles 2k, or 1 for "
+            "k = 1."
         )
     return Figure(
         "Steps",

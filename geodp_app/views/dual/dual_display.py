@@ -249,23 +249,25 @@ class DualDisplay(QObject):
         dual = self._dual
         dual.set_release_view(False)
         settings = work.run if log is None else log.settings
+        whole = log is not None and log.at_end
         made = None if log is None or not log.cursor else log.record(log.cursor).release
+        made = None if whole else made
         tile = None
         if log is not None and isinstance(made, TileStep):
             tile = TileShown(log.cursor, log.planned, made), log.tile_lattice(log.cursor)
         flat = self._set_frame(work, settings, tile)
         chosen = log.pieces if log is not None else ()
-        self._show_conics(chosen, None if past else log)
+        self._show_conics(chosen, None if past or whole else log)
         examples = work.examples
         if not flat or (examples is None and tile is None):
             dual.set_examples(None, None)
         elif log is not None and tile is not None:
             dual.set_examples(*log.seen_by(log.cursor))
         elif examples is not None:
-            seen = None if log is None or past else log.seen
+            seen = None if log is None or past or whole else log.seen
             dual.set_examples(examples.points, labels, seen)
         dual.set_boxes(log.views if log and boxes and flat else ())
-        self._set_pieces(chosen, len(chosen) - 1)
+        self._set_pieces(chosen, len(chosen) - 1, whole=whole)
 
     def show_release(
         self, work: Work, settings: RunSettings, release: Release | None, step: int
@@ -281,7 +283,7 @@ class DualDisplay(QObject):
         self._set_frame(work, settings, tile)
         pieces = published_pieces(release)
         self._show_conics(pieces, None)
-        self._set_pieces(pieces, len(pieces) - 1)
+        self._set_pieces(pieces, len(pieces) - 1, whole=release is not None and not step)
 
     def _set_frame(
         self, work: Work, settings: RunSettings, tile: tuple[TileShown, HalfplaneLattice] | None
@@ -300,13 +302,16 @@ class DualDisplay(QObject):
         dual.set_tile(self._tile)
         return flat
 
-    def _set_pieces(self, pieces: tuple[tuple[Region, ...], ...], newest: int) -> None:
+    def _set_pieces(
+        self, pieces: tuple[tuple[Region, ...], ...], newest: int, *, whole: bool
+    ) -> None:
         """The pieces of the grid, or that of the tile: it is published with the run."""
         dual, tile = self._dual, self._tile
         if tile is not None:
             dual.set_pieces((tile.step.piece,) if tile.step.piece else (), 0, tile.number)
         else:
-            dual.set_pieces(tuple(halfplanes_of(piece) for piece in pieces), newest)
+            halfplanes = tuple(halfplanes_of(piece) for piece in pieces)
+            dual.set_pieces(halfplanes, newest, whole=whole)
         self._title()
 
     def _show_conics(self, pieces: tuple[tuple[Region, ...], ...], log: RunLog | None) -> None:

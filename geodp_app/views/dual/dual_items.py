@@ -1,22 +1,17 @@
-"""What is painted on a sheet of the dual plane.
-
-Pictures lie under the lines in dual coordinates.  Overlays lie over them and paint in pixels:
-they map their few points themselves, which stays exact however deep the zoom.
-"""
+"""What is painted over the lines on a sheet of the dual plane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen, QPolygonF
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from geodp_app.dual.scene import Mark
-from geodp_app.palette import Palette, greyed
+from geodp_app.palette import Palette, edge_colours, greyed
+from geodp_app.views.widgets.plotting import Overlay
 
 Floats = NDArray[np.float64]
 _NO_POINTS: Floats = np.empty((0, 2))
@@ -25,53 +20,6 @@ _NO_POINTS: Floats = np.empty((0, 2))
 _NEWEST, _EARLIER = 6.5, 4.0
 #: A box smaller than this on the screen is drawn this large.
 _LEAST_BOX = 5.0
-
-
-class Overlay(QGraphicsItem):
-    """Something painted over the lines, in the pixels of the view box."""
-
-    def __init__(self, box: pg.ViewBox, height: float) -> None:
-        super().__init__(box)
-        self._box = box
-        self._palette: Palette | None = None
-        self.setZValue(height)
-        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
-        self.update()
-
-    def moved(self) -> None:
-        """The window onto the sheet, or its size, has changed."""
-        self.prepareGeometryChange()
-        self.update()
-
-    def to_pixels(self, points: Floats) -> Floats:
-        """Dual points, shape (n, 2), in pixels of the view box, y down."""
-        (u0, u1), (v0, v1) = self._box.viewRange()
-        area = self._box.rect()
-        across = (points[:, 0] - u0) * (area.width() / (u1 - u0))
-        down = (v1 - points[:, 1]) * (area.height() / (v1 - v0))
-        return np.column_stack([across + area.left(), down + area.top()])
-
-    def boundingRect(self) -> QRectF:
-        """The whole view box."""
-        area: QRectF = self._box.rect()
-        return area
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        """Paint within the view box."""
-        if self._palette is not None:
-            painter.setClipRect(self.boundingRect())
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            self.draw(painter, self._palette)
-
-    def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Paint it in the coordinates of the screen."""
-        raise NotImplementedError
 
 
 class ExampleLine(Overlay):
@@ -169,6 +117,8 @@ class Chosen(Overlay):
         for mark, (x, y) in reversed(list(zip(self.marks, self.pixels().tolist(), strict=True))):
             words = f"{mark.text} (fixed)" if self.fixed(mark) else mark.text
             path = _beside(mark, words, font, QPointF(x, y), taken, self.boundingRect())
+            if path is None and mark.whole:  # no number of a whole run is left out
+                path = _beside(mark, words, font, QPointF(x, y), (), self.boundingRect())
             if path is not None:
                 taken.append(_with_rim(path.boundingRect()))
                 found.append((words, path))
@@ -186,13 +136,14 @@ class Chosen(Overlay):
     def _point(
         painter: QPainter, palette: Palette, mark: Mark, place: QPointF, *, hollow: bool
     ) -> None:
-        fill = QColor(palette.canvas if hollow else palette.chosen)
+        own = palette.chosen if mark.edges < 2 else edge_colours(palette)[mark.edge]
+        fill = QColor(palette.canvas if hollow else own)
         fill.setAlphaF(strength(mark))
         radius = _NEWEST if mark.age == 0 else _EARLIER
         painter.setPen(QPen(QColor(palette.canvas), 4.0 if mark.age == 0 else 2.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawEllipse(place, radius, radius)
-        rim = QPen(QColor(palette.chosen if hollow else palette.ink), 2.5 if hollow else 1.5)
+        rim = QPen(QColor(own if hollow else palette.ink), 2.5 if hollow else 1.5)
         painter.setPen(rim if mark.age == 0 else Qt.PenStyle.NoPen)
         painter.setBrush(fill)
         painter.drawEllipse(place, radius, radius)
@@ -200,7 +151,7 @@ class Chosen(Overlay):
 
 def strength(mark: Mark) -> float:
     """Opacity of a mark: 1 for the newest, less with each step, never below 0.4."""
-    return 1.0 if mark.age == 0 else max(0.4, 0.8 - 0.1 * mark.age)
+    return 1.0 if mark.whole or mark.age == 0 else max(0.4, 0.8 - 0.1 * mark.age)
 
 
 def _beside(
@@ -209,7 +160,7 @@ def _beside(
     """A mark's words on the first of its sides where nothing else is; None if there is none."""
     font = QFont(font)
     font.setPixelSize(13 if mark.age == 0 else 11)
-    font.setBold(mark.age == 0)
+    font.setBold(mark.whole or mark.age == 0)
     words = QPainterPath()
     words.addText(QPointF(0, 0), font, text)
     size = words.boundingRect()

@@ -9,7 +9,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
-from PySide6.QtWidgets import QGraphicsPathItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGraphicsPathItem, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from geodp_app.dual.line_picture import LinePicture
 from geodp_app.dual.scene import LEAST_STEPS, Mark, nearest_mark, region_in
@@ -20,12 +20,11 @@ from geodp_app.views.dual.dual_items import (
     CellOutline,
     Chosen,
     ExampleLine,
-    Overlay,
     Pointer,
 )
 from geodp_app.views.dual.dual_plot import SheetPlot
-from geodp_app.views.widgets.panes import fill
-from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
+from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.plotting import Overlay, PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Pixels within which a chosen point is hit.
@@ -50,6 +49,8 @@ class SheetView(QWidget):
     moved = Signal(object)
     #: (u, v) under the pointer, or None.
     pointed = Signal(object)
+    #: The Mark under the pointer, or None.
+    mark_pointed = Signal(object)
     #: A Mark was clicked.
     picked = Signal(object)
     #: (u, v) to which the newest chosen point, or the one tried in its place, is dragged.
@@ -65,7 +66,9 @@ class SheetView(QWidget):
         self.note = ""
         self.plot = SheetPlot()
         self.plot.grabs = self._grabs
-        fill(QVBoxLayout(self), self.plot, margins=(0, 0, 0, 0))
+        self.title = dressed(QLabel(), "note")
+        self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        fill(QVBoxLayout(self), self.title, (self.plot, 1), margins=(0, 0, 0, 0), spacing=2)
         self.setFocusProxy(self.plot)
         self._build_items()
         self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
@@ -127,6 +130,7 @@ class SheetView(QWidget):
         """Show the region of this class of halfplanes, all of it."""
         self.lattice = lattice
         words, whole = sheet_words(lattice, self.sheet), extent(lattice)
+        self.title.setText(f"<b>{words.name}</b>: points are {words.meaning}")
         self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
         self.plot.setAccessibleDescription(
             f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."
@@ -262,6 +266,7 @@ class SheetView(QWidget):
         hit = None if at is None else self._mark_at(*self.chosen.to_pixels(np.array([at]))[0])
         shape = Qt.CursorShape.CrossCursor if hit is None else Qt.CursorShape.PointingHandCursor
         self.plot.viewport().setCursor(shape)
+        self.mark_pointed.emit(hit)
         self.pointed.emit(at)
 
     def _click(self, at: QPointF) -> None:

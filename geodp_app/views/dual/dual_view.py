@@ -61,6 +61,8 @@ class DualView(QWidget):
     dual_hovered = Signal(object)
     #: The Candidate that is pointed at or tried in place of the chosen one, or None.
     candidate_shown = Signal(object)
+    #: The newest piece's edge, from 0, whose chosen point is pointed at; -1 for none.
+    edge_pointed = Signal(int)
     #: The step, from 1, whose chosen point was clicked.
     step_picked = Signal(int)
     #: The person wants another shading: the edge that could be elsewhere, from 0, and the mode,
@@ -76,7 +78,7 @@ class DualView(QWidget):
         self._lattice: HalfplaneLattice | None = None
         self._why, self._words = EMPTY, ""
         self._pieces: tuple[Piece, ...] = ()
-        self._newest, self._first = -1, 1
+        self._newest, self._first, self._whole = -1, 1, False
         self._tile: TileShown | None = None
         self._marks: tuple[Mark, ...] = ()
         self._edges = 0
@@ -114,6 +116,9 @@ class DualView(QWidget):
         for view in self.sheets.values():
             view.picked.connect(lambda mark: self.step_picked.emit(mark.step))
             view.pointed.connect(lambda at, view=view: self._point(view, at))
+            view.mark_pointed.connect(
+                lambda mark: self.edge_pointed.emit(mark.edge if mark and not mark.age else -1)
+            )
             view.dragged.connect(self.pointer.try_at)
             view.moved.connect(
                 lambda at: self.detail_wanted.emit() if at is self.stack.view else None
@@ -175,18 +180,31 @@ class DualView(QWidget):
             self.show_example(None)
             self._explain()
 
-    def set_pieces(self, pieces: Sequence[Piece], newest: int, first: int = 1) -> None:
-        """Take the pieces of the steps from `first`; `newest` is the last to show, -1 for none."""
+    def set_pieces(
+        self, pieces: Sequence[Piece], newest: int, first: int = 1, *, whole: bool = False
+    ) -> None:
+        """Take the pieces of the steps from `first`; `newest` is the last to show, -1 for none.
+
+        Of a `whole` run all are shown alike, on all sheets.
+        """
         self._pieces, self._newest, self._first = tuple(pieces), newest, first
+        self._whole = whole
+        if whole:
+            for view in self.sheets.values():
+                view.fit()
+        self.stack.set_whole(whole)
         self._set_marks()
+        self._sight()
 
     def _set_marks(self) -> None:
         """Marks of the pieces, if they are of this class of halfplanes."""
         fits = all(self._fits(halfplane) for piece in self._pieces for halfplane in piece)
-        self._marks = chosen_marks(self._pieces, self._newest, self._first) if fits else ()
-        self._edges = len(self._pieces[self._newest]) if self._marks else 0
+        marks = chosen_marks(self._pieces, self._newest, self._first, whole=self._whole)
+        self._marks = marks if fits else ()
+        newest = self._marks and not self._whole
+        self._edges = len(self._pieces[self._newest]) if newest else 0
         self.controls.set_edges(self._edges)
-        self.controls.zoom.setEnabled(bool(self._marks))
+        self.controls.zoom.setEnabled(bool(newest))
         self.strip.set_marks(self._marks)
         self._follow_edge()
         self._mark()
@@ -256,6 +274,11 @@ class DualView(QWidget):
                 ends = example_segment(lattice, sheet, x, y, extent(lattice))
             view.set_example(ends)
 
+    def light_edge(self, edge: int) -> None:
+        """Ring the chosen point of an edge of the newest piece, from 0; -1 for none."""
+        known = 0 <= edge < self._edges
+        self.show_halfplane(self._pieces[self._newest][edge] if known else None)
+
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """Mark the dual point of a halfplane of the same grid and measure, or none."""
         for sheet, view in self.sheets.items():
@@ -311,7 +334,7 @@ class DualView(QWidget):
     @property
     def title(self) -> str:
         """Which sheet it is, and of which edge of the newest piece."""
-        if self._lattice is None:
+        if self._lattice is None or self._whole:
             return ""
         name = sheet_words(self._lattice, self.sheet).name
         marks = [m for m in self._marks if m.age == 0 and m.sheet == self.sheet]
@@ -403,7 +426,7 @@ class DualView(QWidget):
 
     def _sight(self) -> None:
         seen = self.isVisible() and self._lattice is not None
-        self.pictures.set_sight(frozenset({self.sheet} if seen else ()))
+        self.pictures.set_sight(self.stack.shown if seen else frozenset())
 
     def _fits(self, halfplane: Halfplane) -> bool:
         own, other = self._lattice, halfplane.lattice
@@ -462,7 +485,7 @@ class DualView(QWidget):
     # the pointer
 
     def _point(self, view: SheetView, at: tuple[float, float] | None) -> None:
-        if view.sheet == self.sheet:
+        if view.sheet == self.sheet and not self._whole:
             self.pointer.point(at)
 
     def _pointed(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -22,16 +22,16 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import Window, extent, region, sheet_words
-from geodp_app.palette import Palette, load_palette
+from geodp_app.palette import Palette, edge_colours, load_palette
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.widgets.panes import dressed, fill, show_words
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -115,7 +115,8 @@ class SheetThumb(QAbstractButton):
             spot = QRectF(0, 0, 14, 14)
             spot.moveCenter(at(mark.u, mark.v))
             painter.setPen(QPen(QColor(p.canvas), 1.5))
-            painter.setBrush(QColor(p.chosen))
+            own = p.chosen if mark.edges < 2 else edge_colours(p)[mark.edge]
+            painter.setBrush(QColor(own))
             painter.drawEllipse(spot)
             painter.setPen(QColor(p.canvas))
             painter.drawText(spot, Qt.AlignmentFlag.AlignCenter, str(mark.edge + 1))
@@ -179,7 +180,8 @@ class SheetStrip(QWidget):
 
 
 class SheetStack(QWidget):
-    """One sheet large, the strip beside it, frames over its corners, and words where it is empty.
+    """One sheet large and the strip beside it, or all sheets side by side; frames over the corners
+    of the first, and words where it is empty.
 
     Parameters
     ----------
@@ -191,11 +193,15 @@ class SheetStack(QWidget):
         super().__init__()
         self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
         self.strip = SheetStrip()
-        self._stack = QStackedWidget()
+        self._stack = QWidget()
+        self._whole = False
         self.empty = QLabel(self._stack, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        for view in self.sheets.values():
-            self._stack.addWidget(view)
+        places = QGridLayout(self._stack)
+        places.setContentsMargins(0, 0, 0, 0)
+        places.setSpacing(4)
+        for i, view in enumerate(self.sheets.values()):
+            places.addWidget(view, *divmod(i, 2))
             view.plot.box.sigResized.connect(lambda *_: self._place())
         self.legend, self.scale = (dressed(QFrame(self._stack), "legend") for _ in range(2))
         for frame, part in ((self.legend, lines), (self.scale, colours)):
@@ -220,7 +226,25 @@ class SheetStack(QWidget):
             for sheet in lattice.sheets:
                 self.sheets[sheet].set_lattice(lattice)
             self.strip.set_lattice(lattice)
-        self.strip.setVisible(lattice is not None)
+        self._show()
+
+    def set_whole(self, whole: bool) -> None:
+        """Show all sheets, or the one of the strip; emits nothing."""
+        if whole != self._whole:
+            self._whole = whole
+            self._show()
+
+    @property
+    def shown(self) -> frozenset[Sheet]:
+        """The sheets in sight."""
+        lattice = self.view.lattice
+        return frozenset(lattice.sheets if self._whole and lattice else {self.sheet})
+
+    def _show(self) -> None:
+        self.strip.setVisible(self._plotted and not self._whole)
+        for sheet, view in self.sheets.items():
+            view.setVisible(sheet in self.shown)
+        self._place()
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
@@ -234,8 +258,7 @@ class SheetStack(QWidget):
 
     def show_current(self) -> None:
         """Show the sheet of the strip large."""
-        self._stack.setCurrentWidget(self.view)
-        self._place()
+        self._show()
 
     def place_frames(self) -> None:
         """Lines in the upper left corner of the plot, colours in the lower right one."""
@@ -247,11 +270,12 @@ class SheetStack(QWidget):
         self.scale.move(
             inside.right() - self.scale.width() - 6, inside.bottom() - self.scale.height() - 6
         )
-        # the frames' places are those of the plot, which fills the stack
         frames = [frame for frame in (self.legend, self.scale) if not frame.isHidden()]
         self.view.set_covered(
             [
-                plot.box.mapFromScene(plot.mapToScene(frame.geometry())).boundingRect()
+                plot.box.mapFromScene(
+                    plot.mapToScene(frame.geometry().translated(-plot.mapTo(self._stack, QPoint())))
+                ).boundingRect()
                 for frame in frames
             ]
         )
@@ -284,4 +308,4 @@ class SheetStack(QWidget):
             return self._stack.rect()
         plot = self.view.plot
         inside: QRect = plot.mapFromScene(plot.box.sceneBoundingRect()).boundingRect()
-        return inside
+        return inside.translated(plot.mapTo(self._stack, QPoint()))

@@ -6,18 +6,20 @@ document and holds no values of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
+    QButtonGroup,
     QCheckBox,
     QComboBox,
     QFormLayout,
     QGroupBox,
     QLabel,
     QPushButton,
+    QRadioButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -53,6 +55,25 @@ from learners.registry import offered
 _BY_HAND, _PRIVACY = ("k", "epsilon", "delta", "seed"), ("neighbours",)
 
 
+class Switch(QWidget):
+    """A choice of which all is in sight."""
+
+    chosen = Signal(object)
+
+    def __init__(self, choices: Iterable[tuple[Any, str]]) -> None:
+        super().__init__()
+        self.buttons = {value: QRadioButton(text) for value, text in choices}
+        group = QButtonGroup(self)
+        for value, button in self.buttons.items():
+            group.addButton(button)
+            button.clicked.connect(lambda _, value=value: self.chosen.emit(value))
+        fill(QVBoxLayout(self), *self.buttons.values(), margins=(0, 0, 0, 0), spacing=2)
+
+    def show_value(self, value: Any) -> None:
+        """Show what is chosen; emits nothing."""
+        self.buttons[value].setChecked(True)
+
+
 class Row:
     """The row of a parameter, made from its declaration; a number in 0..1 is shown in percent.
 
@@ -67,8 +88,11 @@ class Row:
     def __init__(self, form: QFormLayout, declared: Parameter, tell: Callable[[Any], None]) -> None:
         self.form = form
         self._scale, self._shown, tip = 1, declared, declared.help
-        self.field: QComboBox | WholeField | DecimalField
-        if declared.kind == "choice":
+        self.field: QComboBox | WholeField | DecimalField | Switch
+        if declared.kind == "choice" and not declared.advanced and len(declared.choices) == 2:
+            self.field = switch = Switch(declared.choices)
+            switch.chosen.connect(tell)
+        elif declared.kind == "choice":
             box = self.field = narrow_box(8)
             _offer(box, declared)
             box.currentIndexChanged.connect(
@@ -84,7 +108,10 @@ class Row:
                 tell(None if unset else value / self._scale if self._scale > 1 else value)
 
             number.valueChanged.connect(read)
-        add_field(form, declared.label, self.field, tip)
+        if isinstance(self.field, Switch):  # it asks for the whole width
+            form.addRow(dressed(self.field, name=declared.label, tip=tip))
+        else:
+            add_field(form, declared.label, self.field, tip)
 
     def _number(self, declared: Parameter) -> WholeField | DecimalField:
         whole, share = declared.kind == "whole number", declared.high == 1
@@ -106,6 +133,9 @@ class Row:
         """Show a value, of a parameter as the learner at hand declares it."""
         field = self.field
         with QSignalBlocker(field):
+            if isinstance(field, Switch):
+                field.show_value(value)
+                return
             if isinstance(field, QComboBox):
                 if declared.choices != self._shown.choices:
                     _offer(field, declared)
@@ -289,8 +319,9 @@ class SettingsPanel(QScrollArea):
         )
         self._k_label = add_field(form, "Triangles k", self.k, tip)
         tip = (
-            "Take k from the drawing: the number of triangles that it can be cut into. Above "
-            f"{MOST} the run finds k by itself. A k that you set stays"
+            "Take k from the drawing: half as many as the triangles that it can be cut into, as a "
+            f"run picks two for each of k. Above {MOST} triangles, sharpened, the run finds k by "
+            "itself. A k that you set stays"
         )
         self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
         self.k_drawn.toggled.connect(self.k_drawn_changed)

@@ -1,19 +1,33 @@
-"""The learned pieces or tiles on the plane: the newest flashes in, earlier ones fade."""
+"""The learned pieces or tiles on the plane: the newest flashes in, earlier ones fade.
+
+Pieces have their numbers, and the newest one's edges theirs, in the colours of their points in the
+dual plane.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyqtgraph as pg
+import shapely
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.palette import Palette, greyed
-from geodp_app.views.widgets.plotting import cosmetic, shape_path, tinted
+from geodp_app.palette import Palette, edge_colours, greyed
+from geodp_app.views.widgets.plotting import (
+    Badge,
+    Badges,
+    cosmetic,
+    line_path,
+    shape_path,
+    tinted,
+)
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
+from geometry.polygons import piece_sides
 from geometry.region import Region
 from geometry.tiling import Tile
 from learners.records import halfplanes_of, piece_shape
@@ -37,6 +51,12 @@ class LearnedLayer:
         self._newest = _item(plot, z + 0.2)
         self._pointed = _item(plot, z + 0.3)
         self._again = _item(plot, z + 0.05)
+        self._sides = [_item(plot, z + 0.25) for _ in range(3)]
+        self._numbers = Badges(plot.vb, z + 9)
+        plot.vb.sigRangeChanged.connect(lambda *_: self._numbers.moved())
+        plot.vb.sigResized.connect(lambda *_: self._numbers.moved())
+        self._pieces: Sequence[tuple[Region, ...]] = ()
+        self._whole, self._lit, self._d = False, -1, 1
         self._frame = _FRAMES
         self._timer = QTimer(plot, interval=33)
         self._timer.timeout.connect(self._fade)
@@ -58,6 +78,8 @@ class LearnedLayer:
         self._again.setPen(cosmetic(palette.learned, 1.0, alpha=0.5))
         self._pointed.setPen(cosmetic(palette.accent, 1.6, dash=(6, 4)))
         self._pointed.setBrush(tinted(palette.accent, 0.10))
+        self._numbers.set_palette(palette)
+        self._number()
         self._fade()
 
     def set_past(self, past: bool) -> None:
@@ -74,13 +96,61 @@ class LearnedLayer:
         d: int,
         *,
         flash: bool,
+        whole: bool = False,
     ) -> None:
-        """Show the hypothesis so far; the last piece is the newest."""
+        """Show the hypothesis so far; the last piece is the newest, but not of a `whole` run."""
         self._tile = None
         self._tiled = ()
         self._tiling.setPath(QPainterPath())
-        self._earlier.setPath(_pieces_path(pieces[:-1], d))
-        self._show(region, _pieces_path(pieces[-1:], d), flash=flash and bool(pieces))
+        newest = [] if whole else pieces[-1:]
+        self._pieces, self._whole, self._d = pieces, whole, d
+        self._earlier.setPath(_pieces_path(pieces[: len(pieces) - len(newest)], d))
+        self._show(region, _pieces_path(newest, d), flash=flash and bool(newest))
+        self._number()
+
+    def light_edge(self, edge: int) -> None:
+        """Light an edge of the newest piece, from 0; -1 for none."""
+        if edge != self._lit:
+            self._lit = edge
+            self._number()
+
+    def edge_at(self, x: float, y: float, radius: float) -> int:
+        """The newest piece's edge within a radius of a place, all in grid units; -1 for none."""
+        sides = self._newest_sides()
+        lines = [shapely.LineString(ends) if ends else None for ends in sides]
+        gaps = [line.distance(shapely.Point(x, y)) if line else np.inf for line in lines]
+        return int(np.argmin(gaps)) if gaps and min(gaps) <= radius else -1
+
+    def _newest_sides(self) -> Sequence[tuple[tuple[float, float], ...] | None]:
+        """Both ends of what is seen of each of the newest piece's edges."""
+        piece = () if self._whole or not self._pieces else halfplanes_of(self._pieces[-1])
+        return piece_sides(piece, self._d) if piece else ()
+
+    def _number(self) -> None:
+        """Numbers of the pieces; of the newest, numbers and colours of its edges."""
+        if self._palette is None:
+            return
+        colours, badges = edge_colours(self._palette), []
+        sides = self._newest_sides()
+        for i, item in enumerate(self._sides):
+            ends = sides[i] if i < len(sides) and len(sides) > 1 else None
+            item.setPath(QPainterPath() if ends is None else line_path(ends))
+            item.setPen(cosmetic(colours[i], 6.0 if i == self._lit else 3.0))
+            if ends is not None:
+                (x0, y0), (x1, y1) = ends
+                badges.append(Badge((x0 + x1) / 2, (y0 + y1) / 2, str(i + 1), colours[i]))
+        taken = shapely.Polygon()
+        for i, piece in enumerate(self._pieces):
+            newest = i == len(self._pieces) - 1 and not self._whole
+            shape = piece_shape(piece, self._d)
+            own = shape.difference(taken)
+            place = (own if own.area > shape.area / 50 else shape).representative_point()
+            taken = taken.union(shape)
+            if not shape.is_empty:
+                colour = self._palette.chosen if newest else self._palette.learned
+                badges.append(Badge(place.x, place.y, str(i + 1), colour, main=True))
+        self._numbers.badges = badges
+        self._numbers.update()
 
     def _pen_tiling(self) -> None:
         """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""
@@ -109,6 +179,8 @@ class LearnedLayer:
             self._tiled = tiling
             self._tiling.setPath(_tiles_path(tiling))
         self._zones = newest is not None and bool(newest.name)
+        self._pieces = ()
+        self._number()
         self._pen_tiling()
         self._earlier.setPath(QPainterPath())
         path = QPainterPath() if newest is None else _tiles_path([newest])
@@ -143,7 +215,8 @@ class LearnedLayer:
 
     def set_steps_visible(self, visible: bool) -> None:
         """Show or hide the single steps; the region stays."""
-        for item in (self._tiling, self._earlier, self._newest, self._pointed, self._again):
+        steps = (self._tiling, self._earlier, self._newest, self._pointed, self._again)
+        for item in (*steps, *self._sides):
             item.setVisible(visible)
 
     def _fade(self) -> None:

@@ -116,11 +116,16 @@ class PlaneView(GridPlot):
             self._show_empty()
 
     def show_learned(
-        self, region: BaseGeometry | None, pieces: Sequence[tuple[Region, ...]], *, flash: bool
+        self,
+        region: BaseGeometry | None,
+        pieces: Sequence[tuple[Region, ...]],
+        *,
+        flash: bool,
+        whole: bool = False,
     ) -> None:
-        """The hypothesis at the step shown."""
+        """The hypothesis at the step shown, or that of a `whole` run."""
         if self._frame is not None:
-            self.learned.show(region, pieces, self._frame.d, flash=flash)
+            self.learned.show(region, pieces, self._frame.d, flash=flash, whole=whole)
 
     def show_tiles(
         self,
@@ -157,6 +162,10 @@ class PlaneView(GridPlot):
         """The halfplane pointed at in the dual plane."""
         if self._frame is not None:
             self.learned.point_at(halfplane, self._frame.d)
+
+    def edge_at(self, at: tuple[float, float]) -> int:
+        """The newest piece's edge at a place, from 0; -1 for none."""
+        return self.learned.edge_at(*at, self._radius())
 
     def show_candidate(self, piece: tuple[Region, ...]) -> None:
         """The piece that is tried in place of the newest."""

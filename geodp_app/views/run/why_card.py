@@ -1,24 +1,40 @@
-"""Why the step at the cursor chose its piece, in sentences."""
+"""Why the step at the cursor chose its piece and what the next one looks for, in sentences; at the
+end, what the run came to and what to do with it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from geodp_app.runs.why import Why
 from geodp_app.views.widgets.panes import PrivateMark, dressed, fill, scrolled, sentences
 
 #: Said before the first step.
 BEFORE = (
-    "Press Run (F5): each step chooses a piece by what it gets right and wrong, and here it says "
-    "why that one."
+    "Press Run (F5), or make one step (F10): each chooses a piece by what it gets right and wrong, "
+    "and here it says why that one."
 )
 _RELEASE = "Why a piece was chosen is private: the release view hides it."
 
 
 class WhyCard(QFrame):
-    """A heading, what the step did with its score spelled out, and its odds."""
+    """A heading, what the step did with its score spelled out, its odds, and the aim of the next
+    step; at the end a summary over buttons."""
+
+    #: A run is wanted that draws the edges of its triangles again.
+    sharpen_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,20 +44,48 @@ class WhyCard(QFrame):
         self.heading, self.mark = dressed(QLabel(), "paneTitle"), PrivateMark()
         self.what = dressed(sentences("why"), name="Why this piece")
         self.odds = dressed(sentences("note"), name="How likely a piece as good was")
+        self.aim = dressed(sentences("why"), name="What the next step looks for")
         self.report = dressed(sentences("why"), name="What one report changes")
         head = fill(QHBoxLayout(), self.heading, self.mark, None, spacing=10)
         body = dressed(QWidget(), "below")
-        parts = (self.report, self.what, self.odds, None)
-        fill(QVBoxLayout(body), *parts, margins=(0, 0, 0, 0), spacing=2)
+        parts = (self.report, self.what, self.odds, self.aim, None)
+        fill(QVBoxLayout(body), *parts, margins=(0, 0, 0, 0), spacing=4)
         self._room = _Room(body)
-        fill(QVBoxLayout(self), head, (self._room, 1), margins=(12, 6, 10, 4), spacing=2)
+        tip = (
+            "Run again on the same examples: triangles get 3/10 of ε, and their edges, drawn "
+            "again, the rest. It spends its own ε"
+        )
+        self.sharpen = dressed(QPushButton("Sharpen"), tip=tip)
+        self.sharpen.clicked.connect(self.sharpen_asked)
+        self.buttons = QWidget()
+        fill(QHBoxLayout(self.buttons), self.sharpen, None, margins=(0, 2, 0, 2), spacing=6)
+        column = (head, (self._room, 1), self.buttons)
+        fill(QVBoxLayout(self), *column, margins=(12, 6, 10, 4), spacing=2)
         self.setMinimumSize(200, 92)
+        self._at_end = False
         self.show_why("Why this piece", None)
 
-    def show_why(self, heading: str, why: Why | None) -> None:
-        """Another step; None before the first."""
-        self._heading, self._why = heading, why
+    def set_actions(self, actions: Sequence[QAction]) -> None:
+        """What can be done with a finished run, as buttons."""
+        row = self.buttons.layout()
+        assert isinstance(row, QHBoxLayout)
+        for place, action in enumerate(actions):
+            button = QToolButton()
+            button.setDefaultAction(action)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            row.insertWidget(place, button)
+
+    def show_why(
+        self, heading: str, why: Why | None, aim: str = "", *, at_end: bool = False
+    ) -> None:
+        """Another step and the aim of the next; None before the first.  Or the end of the run."""
+        self._heading, self._why, self._at_end = heading, why, at_end
+        self.aim.setText(aim)
         self._show()
+
+    def set_sharpens(self, sharpens: bool) -> None:
+        """Whether the run shown could be followed by one that is sharpened."""
+        self.sharpen.setVisible(sharpens)
 
     def show_report(self, words: str) -> None:
         """What one report changes: it comes before why; empty for none."""
@@ -63,7 +107,7 @@ class WhyCard(QFrame):
 
     def _show(self) -> None:
         why = self._why
-        if self._release:
+        if self._release and not self._at_end:
             what, odds = _RELEASE, ""
         elif why is None:
             what, odds = BEFORE, ""
@@ -75,6 +119,8 @@ class WhyCard(QFrame):
         self.report.setVisible(looked_at)
         self.what.setVisible(not looked_at)
         self.odds.setVisible(bool(odds) and not looked_at)
+        self.aim.setVisible(bool(self.aim.text()) and not looked_at and not self._release)
+        self.buttons.setVisible(self._at_end)
         self.heading.setText("One report" if looked_at else self._heading)
         self._room.fit()
 

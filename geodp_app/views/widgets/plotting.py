@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyqtgraph as pg
 import shapely
 from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
-from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
@@ -239,3 +249,85 @@ class GridPlot(pg.PlotWidget):  # type: ignore[misc]
         if self._frame is not None:
             d = self._frame.d
             self.getViewBox().setRange(QRectF(0, 0, d, d), padding=0.03)
+
+
+class Overlay(QGraphicsItem):
+    """Something painted over a plot in the pixels of its view box: it maps its few points itself,
+    which stays exact however deep the zoom."""
+
+    def __init__(self, box: pg.ViewBox, height: float) -> None:
+        super().__init__(box)
+        self._box = box
+        self._palette: Palette | None = None
+        self.setZValue(height)
+        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Draw in the colours of another palette, light or dark."""
+        self._palette = palette
+        self.update()
+
+    def moved(self) -> None:
+        """The window onto the plot, or its size, has changed."""
+        self.prepareGeometryChange()
+        self.update()
+
+    def to_pixels(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points of the plot, shape (n, 2), in pixels of the view box, y down."""
+        (u0, u1), (v0, v1) = self._box.viewRange()
+        area = self._box.rect()
+        across = (points[:, 0] - u0) * (area.width() / (u1 - u0))
+        down = (v1 - points[:, 1]) * (area.height() / (v1 - v0))
+        return np.column_stack([across + area.left(), down + area.top()])
+
+    def boundingRect(self) -> QRectF:
+        """The whole view box."""
+        area: QRectF = self._box.rect()
+        return area
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Paint within the view box."""
+        if self._palette is not None:
+            painter.setClipRect(self.boundingRect())
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self.draw(painter, self._palette)
+
+    def draw(self, painter: QPainter, palette: Palette) -> None:
+        """Paint it in the coordinates of the screen."""
+        raise NotImplementedError
+
+
+class Badge(NamedTuple):
+    """A number in a disc at a place of the plot, in grid units."""
+
+    x: float
+    y: float
+    text: str
+    colour: str
+    #: Larger than others.
+    main: bool = False
+
+
+class Badges(Overlay):
+    """Numbers in discs of the same size at any zoom."""
+
+    badges: Sequence[Badge] = ()
+
+    def draw(self, painter: QPainter, palette: Palette) -> None:
+        """Discs with a rim, so that they are seen on any ground; the main ones last."""
+        font = QFont(painter.font())
+        font.setBold(True)
+        places = self.to_pixels(np.array([badge[:2] for badge in self.badges]).reshape(-1, 2))
+        for badge, (x, y) in zip(self.badges, places.tolist(), strict=True):
+            font.setPixelSize(13 if badge.main else 11)
+            painter.setFont(font)
+            high = 19.0 if badge.main else 15.0
+            wide = max(high, QFontMetricsF(font).horizontalAdvance(badge.text) + 8)
+            spot = QRectF(x - wide / 2, y - high / 2, wide, high)
+            painter.setPen(QPen(QColor(palette.canvas), 2.0))
+            painter.setBrush(QColor(badge.colour))
+            painter.drawRoundedRect(spot, high / 2, high / 2)
+            painter.setPen(QColor(palette.canvas))
+            painter.drawText(spot, Qt.AlignmentFlag.AlignCenter, badge.text)

@@ -53,6 +53,10 @@ _STATES = {
 }
 
 
+#: What can be done with a finished run, first of all.
+_AT_THE_END = ("export_learned", "release_view", "run")
+
+
 class MainWindow(WindowViews):
     """Draw, sample, step, watch both planes, export.
 
@@ -107,6 +111,9 @@ class MainWindow(WindowViews):
         self.plane.edited.connect(self._editor_changed)
         self.plane.pointed.connect(self._pointed)
         self.dual.dual_hovered.connect(self.plane.show_halfplane)
+        self.dual.edge_pointed.connect(self.plane.learned.light_edge)
+        self.why.set_actions([self.commands.by_id[name] for name in _AT_THE_END])
+        self.why.sharpen_asked.connect(self._sharpen)
         self.dual.candidate_shown.connect(self.display.candidate)
         self.conics.candidate_shown.connect(self.display.conic_candidate)
         self.conics.step_picked.connect(self.runs.move_cursor)
@@ -416,6 +423,12 @@ class MainWindow(WindowViews):
     def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
         self.files.attempt("change the settings", lambda: change(**fields))
 
+    def _sharpen(self) -> None:
+        """Run again on the same examples, and draw the triangles' edges again."""
+        self._change(self.document.set_run, {"finish": "sharpen", "n_steps": None})
+        if not self.runs.busy:
+            self.runs.run_or_pause()
+
     def _chart_picked(self, position: int) -> None:
         """A stop was picked, of those with every edge."""
         log = self.runs.stepped_through
@@ -428,9 +441,13 @@ class MainWindow(WindowViews):
         if at is None or not all(-0.5 <= c <= grid + 0.5 for c in at):
             self.where.setText("")
             self.dual.show_example(None)
+            self.dual.light_edge(-1)
             return
         x, y = round(at[0]), round(at[1])
         self.where.setText(f"x {x}  y {y}")
+        edge = self.plane.edge_at(at)
+        self.plane.learned.light_edge(edge)
+        self.dual.light_edge(edge)
         self.dual.show_example(x, y)
 
     # coming and going

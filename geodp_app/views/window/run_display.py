@@ -22,15 +22,14 @@ from geodp_app.runs.figures import FiguresView, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.run_log import Published, RunLog
+from geodp_app.runs.summary import aim_words, published_words, summary
 from geodp_app.runs.what_if import Candidate
-from geodp_app.runs.why import piece_name, why
+from geodp_app.runs.why import Why, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
-from learners.declaration import Learner
-from learners.records import StepRelease, TileStep
 from learners.releases import Release, support_shape
 from learners.set_cover import score_k
 
@@ -232,11 +231,15 @@ class RunDisplay(QObject):
         region = self._clipped(release.shape()) if release else None
         # the edges of sharpened triangles are no longer those of the region
         tiled = release is not None and any(step.tile for step in release.steps)
-        w.plane.show_learned(region, () if tiled else published_pieces(release), flash=False)
+        pieces = published_pieces(release) if figures.at_end or not tiled else ()
+        w.plane.show_learned(region, pieces, flash=False, whole=figures.at_end)
         w.plane.show_questions(published.questions)
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
-        made = release.steps[figures.step - 1] if release and figures.step else None
-        w.why.show_why(_heading(settings.declared, made, figures), None)
+        if release is not None and figures.at_end:
+            w.why.set_sharpens(_could_sharpen(settings))
+            w.why.show_why(_END, Why(published_words(release), "", True), at_end=True)
+        else:
+            w.why.show_why(figures.title, None)
         w.chart.set_points((), 0, 0)
         w.figures.show_figures(figures)
 
@@ -267,7 +270,8 @@ class RunDisplay(QObject):
             newest = log.tile_steps[-1].tile if log.cursor else None
             plane.show_tiles(region, log.tiling, newest, flash=flash)
         else:
-            plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
+            pieces, whole = ((), False) if log is None else (log.pieces, log.at_end)
+            plane.show_learned(region, pieces, flash=flash, whole=whole)
 
     def _show_support(self, release: Release | None) -> None:
         """Where a run that came to its end had too few reports, whichever step is shown."""
@@ -307,19 +311,26 @@ class RunDisplay(QObject):
         w.figures.show_figures(log.shown_figures)
 
     def _say_why(self, log: RunLog | None) -> None:
+        card, work = self._views.why, self._runs.document.work
+        declared = work.run.declared if log is None else log.settings.declared
+        piece = _PIECE_NAMES.get(declared.piece, declared.piece)
+        aim = "" if log is None or log.cursor != log.newest else aim_words(log)
         if log is None or not log.cursor:
-            declared = self._runs.document.work.run.declared
-            self._views.why.show_why(_heading(declared, None, FiguresView()), None)
-            return
-        record, learner = log.record(log.cursor), log.settings.declared
-        known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)
-        said = why(record, learner, log.role, score_k(log.settings["k"]), known, before)
-        self._views.why.show_why(_heading(learner, record.release, log.shown_figures), said)
+            card.show_why(f"Why this {piece}", None, aim)
+        elif log.at_end:
+            card.set_sharpens(_could_sharpen(log.settings))
+            card.show_why(_END, summary(log), at_end=True)
+        else:
+            record = log.record(log.cursor)
+            known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)
+            said = why(record, declared, log.role, score_k(log.settings["k"]), known, before)
+            card.show_why(f"{log.title(log.cursor)}, and why", said, aim)
 
 
-def _heading(learner: Learner, made: StepRelease | TileStep | None, at: FiguresView) -> str:
-    """Which step is explained, as its release tells."""
-    if made is None:
-        return f"Why this {_PIECE_NAMES.get(learner.piece, learner.piece)}"
-    asked = "sharpening, and why" if made.zone else f"why this {piece_name(made, learner)}"
-    return f"Step {at.step} of {at.steps}: {asked}"
+#: The heading of what a run came to.
+_END = "The end of the run"
+
+
+def _could_sharpen(settings: RunSettings) -> bool:
+    """Whether a run of triangles could be one that draws their edges again."""
+    return settings.has("finish") and settings["finish"] == "none" and settings["k"] != 1

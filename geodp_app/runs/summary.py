@@ -1,0 +1,143 @@
+"""What a run looks for next, and what it came to, in whole sentences.
+
+The aim and the summary are private, as they count examples; what is published is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from geodp_app.formatting import amount, count, percentage
+from geodp_app.runs.figures import FiguresView
+from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.why import Why
+from learners.accounting import PrivacySpent
+from learners.records import TileStep
+from learners.releases import Release
+from learners.set_cover import rate_before_sharpening
+
+
+def aim_words(log: RunLog) -> str:
+    """What the next step of a run will look for; empty where none is to come."""
+    if log.release is not None or (log.planned and len(log.records) >= log.planned):
+        return ""
+    declared, pieces = log.settings.declared, log.first_act
+    last = log.records[-1] if log.records else None
+    if log.settings.sharpened and pieces and len(log.records) >= pieces:
+        aim = (
+            "Next: an edge drawn again, with as few mistakes as possible among the examples "
+            "nearest to it."
+        )
+        return aim + _likelier(log, "a piece", sharpening=True)
+    if log.settings.by_tiles:
+        return "Next: the piece with the fewest mistakes in the next tile."
+    known = None if last is None else last.diagnostics
+    if log.role == "conjunction":
+        left = log.negatives if known is None else known.negatives_alive - known.negatives_taken
+        wanted = f"leaves out as many of the {count(left)} negatives still inside"
+        spared = "positives"
+    elif log.role == "disjunction":
+        left = log.positives if known is None else known.positives_alive - known.positives_taken
+        wanted = f"holds as many of the {count(left)} uncovered positives"
+        spared = "negatives"
+    else:
+        return ""
+    piece = declared.piece or "piece"
+    aim = f"Next: a {piece} that {wanted} and as few {spared} as possible."
+    return aim + _likelier(log, f"a {piece}")
+
+
+def _likelier(log: RunLog, piece: str, *, sharpening: bool = False) -> str:
+    """How the odds follow the score."""
+    privacy, name = log.privacy, "sharpening" if sharpening else "selections"
+    charge = None if privacy is None else privacy.charge(name)
+    if charge is None:
+        return " The best one is taken." if not log.settings.declared.private else ""
+    rate = charge.each
+    if log.settings.sharpened and not sharpening:
+        known = log.records[-1].diagnostics if log.records else None
+        left = log.positives if known is None else known.positives_alive - known.positives_taken
+        rate = rate_before_sharpening(rate, left, log.positives)
+    times = f"e^{amount(rate, 2)}"
+    if rate < math.log(1_000):
+        times += f" ≈ {amount(math.exp(rate), 3)}"
+    return f" One example better in its score, and {piece} is {times} times as likely."
+
+
+def summary(log: RunLog) -> Why:
+    """What a finished run came to, and what it publishes."""
+    release, end = log.release, log.figures(len(log.records))
+    assert release is not None
+    said = [_gained(log), _errors(log, end)]
+    if "dual plane" in log.settings.declared.shows:
+        said.append(_dual(log))
+    said.append(published_words(release))
+    return Why("\n".join(filter(None, said)), "", True)
+
+
+def _gained(log: RunLog) -> str:
+    """How many pieces, and what each was chosen for."""
+    piece, made = log.settings.declared.piece or "step", log.triangles
+    if not made:
+        tiles = len(log.records)
+        return f"{count(tiles)} tile{'s' if tiles > 1 else ''}, each labelled by its own examples."
+    gains = [max(0, right - wrong) for right, wrong in map(log.gain, range(1, made + 1))]
+    gained = _listed([count(gain) if gain else "none" for gain in gains])
+    if made == 1:
+        return f"One {piece}, chosen for what it labels rightly: {gained} examples."
+    if log.role == "conjunction":
+        return (
+            f"{count(made)} {piece}s bound the shape. Each was chosen for the negatives that it "
+            f"leaves out, less the positives: {gained}."
+        )
+    return (
+        f"{count(made)} {piece}s cover the shape. Each was chosen for the positives that no "
+        f"earlier one covers, less the negatives: {gained}."
+    )
+
+
+def _errors(log: RunLog, end: FiguresView) -> str:
+    test, empirical, *_ = end.errors
+    held_out = "" if test is None else f", {percentage(test)} of others"
+    told = f"Wrong at the end: {percentage(empirical)} of the examples{held_out}."
+    if log.settings.sharpened and log.triangles:
+        before = log.figures(log.triangles).errors[1]
+        told = f"Wrong after the triangles: {percentage(before)} of the examples. {told}"
+    return told
+
+
+def _dual(log: RunLog) -> str:
+    if not log.triangles:
+        return "Every tile has a dual plane of its own: step to one to see it."
+    first = log.record(1).release.halfplanes
+    if len(first) > 1:
+        named = f"{min(2, log.triangles)}.{len(first)}"
+        which = f"{named} is edge {len(first)} of {log.settings.declared.piece} {named[0]}"
+    else:
+        which = f"its number is that of the {log.settings.declared.piece}"
+    return f"In the dual plane each line is an example, and each point a chosen edge: {which}."
+
+
+def published_words(release: Release) -> str:
+    """What a release holds, and what it costs."""
+    tiles = sum(isinstance(step, TileStep) for step in release.steps)
+    pieces = len(release.steps) - tiles
+    noisy = any(step.threshold is not None for step in release.steps)
+    held = [f"{count(pieces)} piece{'s' if pieces > 1 else ''}"] if pieces else []
+    held += ["a noisy count for each"] if noisy else []
+    held += ["the edges drawn again"] if pieces and tiles else []
+    held += [f"the labels of {count(tiles)} tiles"] if tiles and not pieces else []
+    spent = _spent(release.privacy)
+    return f"Published, and nothing else: {_listed(held)}. {spent}"
+
+
+def _spent(privacy: PrivacySpent | None) -> str:
+    if privacy is None:
+        return "Not private: no noise was drawn."
+    seeded = "" if privacy.private else " in name only: a seeded run is not private"
+    return f"ε = {amount(privacy.epsilon)} is spent{seeded}."
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
