@@ -8,18 +8,19 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-_EXAMPLES = (
-    "flood",
-    "fire",
-    "letters",
-    "croatia",
-    "switzerland",
-    "italy",
-    "tri",
-    "L",
-    "star",
-    "three",
-)
+#: How many examples show a shape at epsilon = 1: so many that its triangles gain.
+_EXAMPLES = {
+    "L": 30_000,
+    "star": 30_000,
+    "three": 30_000,
+    "tri": 10_000,
+    "letters": 100_000,
+    "flood": 30_000,
+    "fire": 30_000,
+    "croatia": 100_000,
+    "switzerland": 100_000,
+    "italy": 100_000,
+}
 
 
 class UnknownExampleError(ValueError):
@@ -32,7 +33,12 @@ class UnknownIconError(ValueError):
 
 def examples() -> tuple[str, ...]:
     """Names of the example targets, in the order to show them."""
-    return _EXAMPLES
+    return tuple(_EXAMPLES)
+
+
+def example_size(name: str) -> int:
+    """How many examples an example target is shown with."""
+    return _EXAMPLES[name]
 
 
 def example_path(name: str) -> Path:

@@ -323,8 +323,9 @@ def _private_consistent_boolean(form: Role) -> Learner:
 LEARNERS: tuple[Learner, ...] = (
     Learner(
         id="cover",
-        title="Set cover (the paper's)",
-        sentence="Covers the shape by triangles, one after the other; then sharpens their edges.",
+        title="Set cover by triangles",
+        sentence="Picks triangles that cover the shape, one after the other, as the paper does.  "
+        "Sharpening their edges is a second act of its own.",
         path="learners.polygon_union.PolygonUnionLearner",
         promise="(epsilon, delta)-DP by a cover of k triangles; (alpha, beta)-PAC at the planned n "
         "if it stops there",
@@ -397,7 +398,7 @@ LEARNERS: tuple[Learner, ...] = (
     ),
     Learner(
         id="convex-cover",
-        title="Convex polygon of k edges (the paper's)",
+        title="Set cover by halfplanes",
         sentence="Cuts the shape out by halfplanes, picked one after the other.",
         path="learners.convex_polygon.ConvexPolygonLearner",
         promise="(epsilon, delta)-DP by a cover of k halfplanes; (alpha, beta)-PAC at the planned "

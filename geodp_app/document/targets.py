@@ -9,7 +9,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from assets import example_path
+from assets import example_path, example_size
 from geodp_app.document.examples import Frame
 from geodp_app.document.sampling import Dab, place_target
 from geodp_app.document.suggested_k import suggested_k
@@ -145,7 +145,7 @@ def place_drawing(
 
 
 def example_work(name: str, base: Work | None = None) -> Work:
-    """A bundled example, with the learner's k from its drawing.
+    """A bundled example with its own number of examples, and the learner's k from its drawing.
 
     Parameters
     ----------
@@ -172,7 +172,9 @@ def example_work(name: str, base: Work | None = None) -> Work:
         name=target.name,
         drawing=drawing,
         bounds=bounds,
-        sampling=replace(base.sampling, dabs=change.dabs(base.sampling.dabs)),
+        sampling=replace(
+            base.sampling, n=example_size(name), dabs=change.dabs(base.sampling.dabs)
+        ),
         run=run if k is None else run.with_(k=k),
         k_drawn=True,
         examples=None,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from geodp_app.dual.scene import Mark
 from geodp_app.dual.shading import Scale, ShadeMode
 from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_words
 from geometry.halfplane import Halfplane, HalfplaneLattice
@@ -101,6 +103,17 @@ def released_words(tile: TileShown | None) -> tuple[str, str]:
     if tile is None:
         return _RELEASE, EMPTY_RELEASE
     return f"{tile.label} {_RELEASE}", tile.no_piece
+
+
+def whole_words(marks: Sequence[Mark]) -> str:
+    """What the dual plane of a whole run says."""
+    example = next((mark for mark in marks if mark.edges > 1), None)
+    which = (
+        f": {example.text} is edge {example.edge + 1} of piece {example.step}" if example else ""
+    )
+    if not marks:
+        return "Every tile has a dual plane of its own: step to one to see it."
+    return f"Each line is an example; each numbered point is an edge that was chosen{which}."
 
 
 def curator_words(

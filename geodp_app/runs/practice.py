@@ -76,7 +76,8 @@ def long_run(parameters: Mapping[str, Any]) -> str:
         draws, what = tiles**2, f"{tiles} tiles a side are {tiles**2:,} tiles, learned"
     elif isinstance(k, int):
         sharpened = parameters.get("finish") == "sharpen"
-        pieces = steps or (2 * k * math.log(2 / alpha) if alpha else k * (2 if sharpened else 3))
+        each = 2 if "finish" in parameters else 3
+        pieces = steps or (2 * k * math.log(2 / alpha) if alpha else k * each)
         # three edges of each triangle are drawn again
         draws = math.ceil(pieces) * (4 if sharpened else 1)
         what = f"k = {k} and its number of steps ask for about {draws:,} draws,"

@@ -69,11 +69,8 @@ def summary(log: RunLog) -> Why:
     """What a finished run came to, and what it publishes."""
     release, end = log.release, log.figures(len(log.records))
     assert release is not None
-    said = [_gained(log), _errors(log, end)]
-    if "dual plane" in log.settings.declared.shows:
-        said.append(_dual(log))
-    said.append(published_words(release))
-    return Why("\n".join(filter(None, said)), "", True)
+    said = (_gained(log), _errors(log, end), published_words(release))
+    return Why("\n".join(said), "", True)
 
 
 def _gained(log: RunLog) -> str:
@@ -105,18 +102,6 @@ def _errors(log: RunLog, end: FiguresView) -> str:
         before = log.figures(log.triangles).errors[1]
         told = f"Wrong after the triangles: {percentage(before)} of the examples. {told}"
     return told
-
-
-def _dual(log: RunLog) -> str:
-    if not log.triangles:
-        return "Every tile has a dual plane of its own: step to one to see it."
-    first = log.record(1).release.halfplanes
-    if len(first) > 1:
-        named = f"{min(2, log.triangles)}.{len(first)}"
-        which = f"{named} is edge {len(first)} of {log.settings.declared.piece} {named[0]}"
-    else:
-        which = f"its number is that of the {log.settings.declared.piece}"
-    return f"In the dual plane each line is an example, and each point a chosen edge: {which}."
 
 
 def published_words(release: Release) -> str:

@@ -14,7 +14,6 @@ from geodp_app.runs.figures import (
     FiguresView,
     Selecting,
     budget_text,
-    step_text,
     step_ticks,
 )
 
@@ -97,16 +96,10 @@ def test_the_budget_is_spent_of_epsilon() -> None:
     assert FiguresView(epsilon=1.0, epsilon_so_far=1.0 + 1e-12).share_spent == 1
 
 
-def test_where_the_cursor_is() -> None:
-    assert step_text(0, 0) == "No steps yet"
-    assert step_text(0, 12) == "Before step 1 of 12"
-    assert step_text(3, 12) == "Step 3 of 12"
-
-
 def test_how_hard_a_selection_is() -> None:
     selecting = Selecting(4, 12430, 8112, 1.2)
     assert selecting.text().replace("\u00a0", " ") == "Selecting… 12,430 trials, 8,112 boxes, 1.2 s"
-    assert Selecting(4).text() == "Selecting step 4…"
+    assert Selecting(4).text() == "Selecting…"
 
 
 POINTS = st.lists(

@@ -19,7 +19,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from geodp_app.dual.captions import EMPTY, TileShown, curator_words, hover_words, released_words
+from geodp_app.dual.captions import (
+    EMPTY,
+    TileShown,
+    curator_words,
+    hover_words,
+    released_words,
+    whole_words,
+)
 from geodp_app.dual.lines import cell_around, example_segment, held
 from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
@@ -460,14 +467,16 @@ class DualView(QWidget):
         lattice, release, controls = self._lattice, self._release, self.controls
         shade, density = self.pictures.shade_scale, self.pictures.density_scale
         scale = None if lattice is None else shade or density
-        self.stack.scale.setVisible(scale is not None)
+        self.stack.scale.setVisible(scale is not None and not self._whole)
         self.stack.legend.setVisible(lattice is not None and not release)
         if lattice is None:
             self._say("", self._why)
             return
         self.bar.set_scale(scale)
         self.stack.place_frames()
-        if release:
+        if self._whole:
+            words, empty = whole_words(self._marks), ""
+        elif release:
             words, empty = released_words(self._tile)
         else:
             mode = "change" if self._changing else controls.mode if self._shading else "off"

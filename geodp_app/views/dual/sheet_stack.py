@@ -219,6 +219,11 @@ class SheetStack(QWidget):
         """The same, as it is drawn."""
         return self.sheets[self.sheet]
 
+    @property
+    def _framed(self) -> SheetView:
+        """The one that frames lie over."""
+        return self.sheets[min(self.shown)]
+
     def set_lattice(self, lattice: HalfplaneLattice | None) -> None:
         """The sheets of this class of halfplanes; without one there is nothing to show."""
         self._plotted = lattice is not None
@@ -262,7 +267,7 @@ class SheetStack(QWidget):
 
     def place_frames(self) -> None:
         """Lines in the upper left corner of the plot, colours in the lower right one."""
-        plot, inside = self.view.plot, self._inside()
+        plot, inside = self._framed.plot, self._inside()
         for frame in (self.legend, self.scale):
             frame.adjustSize()
             frame.raise_()
@@ -271,7 +276,7 @@ class SheetStack(QWidget):
             inside.right() - self.scale.width() - 6, inside.bottom() - self.scale.height() - 6
         )
         frames = [frame for frame in (self.legend, self.scale) if not frame.isHidden()]
-        self.view.set_covered(
+        self._framed.set_covered(
             [
                 plot.box.mapFromScene(
                     plot.mapToScene(frame.geometry().translated(-plot.mapTo(self._stack, QPoint())))
@@ -306,6 +311,6 @@ class SheetStack(QWidget):
         """Where the plot is between its axes, in pixels of the stack; all of it without a plot."""
         if not self._plotted:
             return self._stack.rect()
-        plot = self.view.plot
+        plot = self._framed.plot
         inside: QRect = plot.mapFromScene(plot.box.sceneBoundingRect()).boundingRect()
         return inside.translated(plot.mapTo(self._stack, QPoint()))

@@ -35,6 +35,8 @@ class WhyCard(QFrame):
 
     #: A run is wanted that draws the edges of its triangles again.
     sharpen_asked = Signal()
+    #: The same run is wanted once more.
+    again_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +60,9 @@ class WhyCard(QFrame):
         self.sharpen = dressed(QPushButton("Sharpen"), tip=tip)
         self.sharpen.clicked.connect(self.sharpen_asked)
         self.buttons = QWidget()
-        fill(QHBoxLayout(self.buttons), self.sharpen, None, margins=(0, 2, 0, 2), spacing=6)
+        again = dressed(QPushButton("Run again"), tip="Another run, which spends ε again (F5)")
+        again.clicked.connect(self.again_asked)
+        fill(QHBoxLayout(self.buttons), again, self.sharpen, None, margins=(0, 2, 0, 2), spacing=6)
         column = (head, (self._room, 1), self.buttons)
         fill(QVBoxLayout(self), *column, margins=(12, 6, 10, 4), spacing=2)
         self.setMinimumSize(200, 92)

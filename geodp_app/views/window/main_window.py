@@ -54,7 +54,7 @@ _STATES = {
 
 
 #: What can be done with a finished run, first of all.
-_AT_THE_END = ("export_learned", "release_view", "run")
+_AT_THE_END = ("export_learned", "release_view")
 
 
 class MainWindow(WindowViews):
@@ -114,6 +114,7 @@ class MainWindow(WindowViews):
         self.dual.edge_pointed.connect(self.plane.learned.light_edge)
         self.why.set_actions([self.commands.by_id[name] for name in _AT_THE_END])
         self.why.sharpen_asked.connect(self._sharpen)
+        self.why.again_asked.connect(self.runs.run_or_pause)
         self.dual.candidate_shown.connect(self.display.candidate)
         self.conics.candidate_shown.connect(self.display.conic_candidate)
         self.conics.step_picked.connect(self.runs.move_cursor)

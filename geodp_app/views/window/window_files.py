@@ -34,9 +34,8 @@ from geodp_app.views.widgets.panes import ask
 from geometry.geojson import GeoJSONError
 from geometry.grid import BoundsError
 
-#: Opened first: its shape needs a few triangles, and with so many examples a step takes moments
-#: and the whole run gets the shape about right.
-FIRST_EXAMPLE, FIRST_SIZE = "L", 30_000
+#: Opened first: four triangles cover its shape.
+FIRST_EXAMPLE = "L"
 
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
@@ -105,8 +104,6 @@ class WindowFiles(QObject):
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
         self.document.open_example(name or FIRST_EXAMPLE)
-        if name is None:
-            self.document.set_sampling(n=FIRST_SIZE)
         self.document.sample()
         self.document.new(self.document.work)
         self._opening = None if name else self.document.work

@@ -28,7 +28,7 @@ FEW = 6_000
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_files, "FIRST_SIZE", FEW)
+    monkeypatch.setattr(targets, "example_size", lambda name: FEW)
 
 
 @pytest.fixture
