@@ -638,6 +638,20 @@ def test_any_size_can_be_had_and_everything_reached(
     assert window.status_line.toolTip().startswith("A long sentence")
 
 
+@pytest.mark.parametrize("size", [(1366, 768), (1600, 1000)])
+def test_the_chart_of_errors_is_high_enough_to_be_read(
+    qtbot: QtBot, window: MainWindow, size: tuple[int, int]
+) -> None:
+    window.resize(*size)
+    qtbot.waitUntil(lambda: window.chart.plot.getViewBox().height() >= 120)
+    area = window.centralWidget()
+    assert isinstance(area, QScrollArea)
+    assert area.verticalScrollBar().maximum() == 0
+    before = window.chart.height()
+    window.resize(size[0], size[1] + 400)
+    qtbot.waitUntil(lambda: window.chart.height() > before + 20)
+
+
 def test_no_number_of_the_plane_is_cut_by_its_border(qtbot: QtBot, window: MainWindow) -> None:
     plane = window.plane
     for height in range(700, 760, 9):
