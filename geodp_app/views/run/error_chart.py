@@ -258,8 +258,9 @@ class ErrorChart(QFrame):
         bottom, top = scale.ends()
         room = max(self.plot.height() - _AXIS, 2 * _WORDS)
         acts = 0 < self._first < self._steps
-        # what is above the highest error is for the names of the acts
-        over = (top - bottom) * _WORDS / (room - _WORDS) if acts else 0.0
+        # what is above the highest error is for the names of the acts, or half a tick's number
+        above = _WORDS if acts else _WORDS // 2
+        over = (top - bottom) * above / (room - above)
         self.plot.setYRange(bottom, top + over, padding=0)
         ticks = scale.ticks(max(2, room // _TICK)) if curves else []
         self.plot.getAxis("left").setTicks([ticks])
