@@ -62,8 +62,8 @@ class StatusLine(QLabel):
         self._say(tip=text)
 
     def tell(self, text: str) -> None:
-        """What has just happened, for a while."""
-        self._say(message=text)
+        """What has just happened, for a while, wherever the pointer is."""
+        self._say(message=text, tip="")
         self._timer.start(_TELL_FOR)
 
     def paintEvent(self, event: QPaintEvent) -> None:

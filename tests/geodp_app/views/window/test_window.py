@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 from PySide6.QtCore import QSettings, QStandardPaths, Qt
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 from window_driver import (
+    LEFT,
     Lasting,
     action,
     at,
@@ -148,6 +150,38 @@ def test_from_the_first_click_to_the_reopened_file(
     assert again is not None
     assert again.release == log.release
     assert again.records == log.records
+
+
+def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    button = window.commands.button("export_learned")
+    assert isinstance(button, QToolButton)
+    assert button.isVisible()
+    assert button.text() == "Export…"
+    QTest.mouseClick(button, LEFT)
+    assert window.status_line.text() == "Export waits for a run (F5): nothing is learned yet"
+    window.document.open_example("three")
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    key(window, Qt.Key.Key_F10)
+    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    waits = "Export waits for the end of the run: nothing is released before"
+    QTest.mouseClick(button, LEFT)
+    assert window.status_line.text() == button.toolTip() == waits
+    assert not button.isEnabled()
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert button.isEnabled()
+    assert button.toolTip() != waits
+    path = tmp_path / "three.geojson"
+    choose_file(monkeypatch, path)
+    QTest.mouseMove(button)
+    QTest.mouseClick(button, LEFT)
+    polygons = len(shapely.get_parts(read_geojson(path).on_grid(256)))
+    told = window.status_line.text()
+    assert told.startswith(f"GeoJSON written: three.geojson in {tmp_path}; {polygons} polygon")
+    assert "privacy statement" in told
 
 
 def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
