@@ -128,9 +128,7 @@ class MainWindow(WindowViews):
         self.display.shown.connect(self.show_learner_state)
         self.again.changed.connect(self._again_changed)
         self.again.told.connect(self.tell)
-        self.settings.sampling_changed.connect(
-            lambda v: self._change(self.document.set_sampling, v)
-        )
+        self.settings.sampling_changed.connect(self._sample_changed)
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
         self.theorem.steps_wanted.connect(
             lambda m: self._change(self.document.set_run, {"n_steps": m})
@@ -414,6 +412,10 @@ class MainWindow(WindowViews):
 
     def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
         self.files.attempt("change the settings", lambda: change(**fields))
+
+    def _sample_changed(self, fields: dict[str, Any]) -> None:
+        """The sample follows its settings, or the window says why it does not."""
+        self._change(lambda **fields: self.tell(self.document.set_sample(**fields)), fields)
 
     def _pointed(self, at: tuple[float, float] | None) -> None:
         grid = self.document.drawing.grid

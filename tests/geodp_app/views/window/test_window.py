@@ -12,6 +12,7 @@ from PySide6.QtCore import QSettings, QStandardPaths, Qt
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QApplication,
     QFileDialog,
     QMessageBox,
@@ -25,6 +26,7 @@ from window_driver import (
     Lasting,
     action,
     at,
+    choose,
     click,
     double_click,
     drag,
@@ -38,6 +40,7 @@ from geodp_app.document.work import FIRST_RUN
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.run.live import REST
 from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow
 from geometry.geojson import read_geojson
@@ -150,6 +153,76 @@ def test_from_the_first_click_to_the_reopened_file(
     assert again is not None
     assert again.release == log.release
     assert again.records == log.records
+
+
+def type_into(field: QAbstractSpinBox, text: str) -> None:
+    """Type in the place of what is there, and press Enter."""
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    QTest.keyClicks(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_the_sample_follows_the_number_that_is_typed(window: MainWindow) -> None:
+    window.document.open_example("three")
+    quick(window)
+    field = window.settings.count
+    type_into(field, "700")
+    assert window.document.work.examples is None  # nobody has asked for a sample
+    key(window, Qt.Key.Key_F6)
+    before = window.document.work
+    assert before.examples is not None
+    type_into(field, "1,500")
+    drawn = window.document.work.examples
+    assert drawn is not None
+    assert len(drawn.labels) == window.document.work.sampling.n == 1_500
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.work.examples is before.examples
+    assert window.document.work.sampling == before.sampling
+    assert field.value() == 700
+    # what takes long is asked for
+    type_into(field, "3e5")
+    told = "The sample is still the old one: Sample (F6) draws 300,000 examples"
+    assert window.status_line.text() == told
+    assert window.document.work.examples is before.examples
+    assert window.document.work.sampling.n == 300_000
+
+
+def test_a_sample_that_cannot_be_drawn_or_is_imported_stays(window: MainWindow) -> None:
+    window.document.open_example("three")
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    examples = window.document.work.examples
+    assert examples is not None
+    choose(window.settings.distribution, "Painted")
+    assert window.document.work.sampling.distribution == "painted"
+    assert window.document.work.examples is examples
+    assert "still the old one: nothing is painted yet" in window.status_line.text()
+    window.document.change("import", examples=examples, simulated=False)
+    type_into(window.settings.count, "44")
+    assert window.document.work.examples is examples
+    assert "imported and stay" in window.status_line.text()
+
+
+@pytest.mark.parametrize("text", ["-5", "99999999999", "many", ""])
+def test_no_run_follows_a_number_that_is_refused(
+    qtbot: QtBot, window: MainWindow, text: str
+) -> None:
+    window.document.open_example("three")
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert window.runs.live
+    log, work = window.runs.current, window.document.work
+    for field in (window.settings.count, window.settings.k, window.settings.epsilon):
+        type_into(field, text)
+        assert "is not a number from" in window.status_line.text()
+        qtbot.wait(2 * REST)
+        assert window.runs.current is log
+        assert not window.runs.busy
+        assert window.document.work is work
 
 
 def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
