@@ -398,7 +398,8 @@ class MainWindow(WindowViews):
     def _editor_changed(self) -> None:
         self.runs.drag(self.editor.shown)
         self.show_faults.refresh()
-        self.plane.drawing.show_dabs(self.document.work.sampling.dabs)
+        work = self.document.work
+        self.plane.drawing.show_dabs(work.sampling.dabs if work.simulated else ())
         self.commands.refresh()
 
     def _faults_found(self) -> None:
