@@ -288,7 +288,8 @@ class ExamplesLayer:
 
     def set_visible(self, visible: bool) -> None:
         """Show or hide everything."""
-        for item in (self._image, self._marks, *self._scatters.values()):
+        items: list[pg.GraphicsObject] = [self._image, self._marks, *self._scatters.values()]
+        for item in items:
             item.setVisible(visible)
 
 
