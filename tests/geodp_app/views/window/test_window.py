@@ -225,6 +225,27 @@ def test_no_run_follows_a_number_that_is_refused(
         assert window.document.work is work
 
 
+def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    key(window, Qt.Key.Key_D)
+    click(window, *L_SHAPE[2])
+    drawn, log = window.document.drawing, window.runs.current
+    assert log is not None
+    for arrow, end in ((Qt.Key.Key_Right, len(log.records)), (Qt.Key.Key_Left, 0)):
+        for _ in range(len(log.records) + 2):
+            key(window, arrow, Qt.KeyboardModifier.AltModifier)
+        assert log.cursor == end
+        assert window.document.drawing is drawn
+    key(window, Qt.Key.Key_Right)
+    assert window.document.drawing != drawn
+
+
 def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
