@@ -63,6 +63,11 @@ def count(value: int | None) -> str:
     return f"{value:,}".replace("-", "−")
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of something: 'no polygons', '1 polygon', '12,430 polygons'."""
+    return f"{count(number) if number else 'no'} {noun}{'' if number == 1 else 's'}"
+
+
 def amount(value: float | None, digits: int = 3) -> str:
     """A number of `digits` significant digits, without trailing zeros; thousands with commas."""
     if not _known(value):

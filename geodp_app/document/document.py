@@ -26,8 +26,13 @@ from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
+from geodp_app.errors import InputError
+from geodp_app.formatting import count
 from geometry.grid import Bounds
 from learners.set_cover import Pieces
+
+#: A sample of no more examples is drawn within a tenth of a second: it follows its settings.
+MOST_AT_ONCE = 200_000
 
 #: What undo calls a changed setting of the sample.
 _NAMES = {
@@ -190,11 +195,41 @@ class Document:
         """Give the document another name."""
         self.change("rename", merge="name", name=name)
 
-    def set_sampling(self, **fields: Any) -> None:
-        """Change fields of :class:`SampleSettings`."""
+    def set_sampling(self, *, examples: Examples | None = None, **fields: Any) -> None:
+        """Change fields of :class:`SampleSettings`, maybe with what is drawn by them."""
         old = self.work.sampling
         new = replace(old, **fields)
-        self._set("sampling", new, asdict(old), asdict(new), fields, _NAMES.__getitem__)
+        drawn = {} if examples is None else {"examples": examples}
+        self._set("sampling", new, asdict(old), asdict(new), fields, _NAMES.__getitem__, drawn)
+
+    def set_sample(self, **fields: Any) -> str:
+        """Change fields of :class:`SampleSettings`, and draw the sample anew if one is there.
+
+        Both are one step to undo.  Imported examples stay, and so does the sample where another one
+        is large or cannot be drawn.
+
+        Returns
+        -------
+        str
+            Why the examples are not those of the settings; empty if they are, or there are none.
+        """
+        work, drawn, why = self.work, None, ""
+        after = replace(work, sampling=replace(work.sampling, **fields))
+        if work.examples is None or after.sampling == work.sampling:
+            pass
+        elif not work.simulated:
+            why = "The examples are imported and stay: this is for those that Sample (F6) draws"
+        elif after.sampling.n > MOST_AT_ONCE:
+            number = count(after.sampling.n)
+            why = f"The sample is still the old one: Sample (F6) draws {number} examples"
+        else:
+            check_change(work, after)
+            try:
+                drawn = simulate(after)
+            except InputError as error:
+                why = f"The sample is still the old one: {error}"
+        self.set_sampling(examples=drawn, **fields)
+        return why
 
     def set_run(self, **fields: Any) -> None:
         """Change the learner, or values of :class:`RunSettings`.
@@ -357,14 +392,17 @@ class Document:
         new: dict[str, Any],
         fields: Iterable[str],
         named: Callable[[str], str],
+        beside: dict[str, Any] | None = None,
     ) -> None:
-        """Change a part of the work, of which `old` and `new` are the values by name."""
+        """Change a part of the work, of which `old` and `new` are the values by name, and with it
+        what is `beside`.
+        """
         changed = [name for name in fields if old[name] != new[name]]
         label = "change " + " and ".join(named(name) for name in changed)
         # numbers are typed or spun digit by digit; choices are made one at a time
         typed = all(not isinstance(new[name], str) for name in changed)
-        by_hand = {"k_drawn": False} if "k" in changed else {}
-        self.change(label, merge=(part, *changed) if typed else None, **{part: value}, **by_hand)
+        beside = {**(beside or {}), **({"k_drawn": False} if "k" in changed else {})}
+        self.change(label, merge=(part, *changed) if typed else None, **{part: value}, **beside)
 
     def _keep_examples(self, before: Work, after: Work) -> Work:
         """The examples that still fit, in the frame of the drawing and labelled by it."""

@@ -269,7 +269,8 @@ class Editor:
         return Pointer(self._desk.cursor, reach, modifiers)
 
     def _arrow(self, tool: Tool, dx: int, dy: int, modifiers: Modifiers) -> bool:
-        if tool.name == "pan":
+        # with Alt they go through the steps of a run, also where there is none to go to
+        if tool.name == "pan" or modifiers.alt:
             return False
         far = 10 if modifiers.shift else 1
         if not tool.nudge((far * dx, far * dy)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.document.mask import Mask
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
@@ -19,16 +21,25 @@ from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import write_learned
 from geodp_app.files.reports import records_text
 from geodp_app.files.writing import check_ending, named_failures, write_whole
+from geodp_app.formatting import counted
 from geodp_app.version import __version__
 from geometry.geojson import feature_collection, write_geojson
 from geometry.grid import GridMap
 from learners.records import StepRecord
 from learners.releases import Release
 
+#: Formats by their endings; a shape with any other is GeoJSON.
+_FORMATS = {
+    ".gpkg": "GeoPackage",
+    ".fgb": "FlatGeobuf",
+    ".shp": "Shapefile",
+    ".parquet": "GeoParquet",
+}
+
 
 def export_release(
     path: str | os.PathLike[str], release: Release, frame: Frame, within: Mask | None = None
-) -> None:
+) -> str:
     """The learned shape by the name's ending, GeoJSON without: what may be published.
 
     Parameters
@@ -41,6 +52,11 @@ def export_release(
 
     The person was asked whether a file that is there may go; other layers of a GeoPackage stay.
 
+    Returns
+    -------
+    str
+        What has been written, where, and what it holds.
+
     Raises
     ------
     InputError
@@ -50,6 +66,25 @@ def export_release(
     check_ending(path, "a shape")
     with named_failures(path):
         write_learned(path, release, frame, within=within, overwrite=True)
+    return _written(Path(path), LearnedShape(release, frame, within))
+
+
+def _written(path: Path, shape: LearnedShape) -> str:
+    layers = shape.layers()
+    polygons = sum(part.geom_type == "Polygon" for part in shapely.get_parts(layers["learned"]))
+    holds = [counted(polygons, "polygon")]
+    if "support" in layers:
+        holds.append("where there were enough reports")
+    whose = "its" if polygons == 1 else "their"
+    private = shape.privacy is not None and shape.privacy.private
+    holds.append(
+        f"{whose} privacy statement" if private else "the statement that the run is not private"
+    )
+    held = f"{', '.join(holds[:-1])} and {holds[-1]}"
+    clipped = f", clipped to {shape.mask.name}" if shape.mask is not None else ""
+    nowhere = "" if shape.frame.bounds is not None else "; at 0..1 degrees: no bounds are known"
+    kind = _FORMATS.get(path.suffix.lower(), "GeoJSON")
+    return f"{kind} written: {path.name} in {path.parent}; {held}{clipped}{nowhere}"
 
 
 def export_target(path: str | os.PathLike[str], work: Work) -> None:

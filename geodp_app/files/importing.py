@@ -28,6 +28,7 @@ from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.ledger import beside
 from geodp_app.files.session import load_session
 from geodp_app.files.stored_run import StoredRun
+from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_points import SEQUENCES
 
@@ -116,7 +117,8 @@ def import_target(path: str | os.PathLike[str], document: Document) -> Opened:
 def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
     """Take the examples of a CSV file that needs no questions, in one undoable step.
 
-    The frame of the file, if it states one, becomes the document's; the drawing follows it.
+    The frame of the file, if it states one, becomes the document's; the drawing follows it.  One
+    that a simulated sample was of goes with that sample: it has nothing to do with these examples.
 
     Raises
     ------
@@ -168,12 +170,15 @@ def take_examples(
     fields = ("drawing", "bounds", "examples", "simulated", "name", "within")
     label = f"{'open' if opening else 'import'} {name}"
     taken = {field: getattr(work, field) for field in fields}
+    gone = not opening and document.drawing.shapes and not work.drawing.shapes
     document.change(label, **taken, ledger=beside(path))
     if opening:
         document.mark_opened()
     inside = int(examples.labels.sum())
-    note = f"{name}: {len(examples.labels):,} examples, {inside:,} with label 1"
-    return Opened("examples", note + (f"; {left_out:,} rows left out" if left_out else ""))
+    note = f"{name}: {counted(len(examples.labels), 'example')}, {inside:,} with label 1"
+    note += f"; {left_out:,} rows left out" if left_out else ""
+    note += "; the drawing of the simulated sample is gone: undo brings both back" if gone else ""
+    return Opened("examples", note)
 
 
 def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | None = None) -> Work:
@@ -184,10 +189,13 @@ def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | N
     examples : Examples
     work : Work
     opened : path-like, optional
-        The file that is opened; None to keep the drawing, in the examples' frame.
+        The file that is opened; None to keep the drawing, in the examples' frame, unless it is
+        that of a simulated sample.
     """
     if opened is not None:
         work = replace(_blank(work), name=Path(opened).stem[:_NAME])
+    elif work.simulated and work.examples is not None:
+        work = replace(work, drawing=Drawing(work.drawing.grid))
     drawing = GridChange(work.frame, examples.frame).drawing(work.drawing)
     bounds = examples.frame.bounds
     return replace(work, drawing=drawing, bounds=bounds, examples=examples, simulated=False)

@@ -127,7 +127,7 @@ def score_words(gained: int, lost: int, left: int, need: float | None, score: fl
     if need is None:
         return f"Score: {decimal(score)}."
     short = gained - need
-    signed = f"{count(gained)} − {decimal(need)}"
+    signed = f"{count(gained)} {'−' if need >= 0 else '+'} {decimal(abs(need))}"
     return f"Score, the worse of {signed} = {decimal(short)} and {_minus(lost)}: {decimal(score)}."
 
 
@@ -146,14 +146,13 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
     score = score_words(right, wrong, still - right, need, known.score)
     wanted = ""
     if need is not None:
-        wanted = (
-            f"Wanted: {decimal(need)} or more (noisy count {count(b)} over k = {k}) and no "
-            f"{labels[1]}. "
-        )
+        enough = f"{decimal(need)} or more" if need > 0 else "any number, even none"
+        of = f"noisy count {count(b)} over k = {k}" + (f": {decimal(need)}" if need <= 0 else "")
+        wanted = f"Wanted: {enough} ({of}) and no {labels[1]}. "
     if right == 0:
         what = (
-            f"Found nothing: the draw fell on a {name} that takes none of the {count(still)} "
-            f"{labels[0]} examples still open. {score}"
+            f"Found nothing: the draw fell on a {name} that takes none of the "
+            f"{_examples(still, labels[0])} still open. {score}"
         )
         return what, False
     what = (

@@ -6,7 +6,7 @@ and drawn at once (some milliseconds); more are counted, and cells painted, besi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import shapely
@@ -222,15 +222,23 @@ class DualPictures(QObject):
         """Shade the sheets by what one report changes, on a scale that is fixed."""
         self._coarse, self._detail = (), None
         sheets = [(each.shaded, each.log_ratios) for each in change.sheets]
+        if change.why_none is not None:
+            sheets = self._everywhere([(sheet, np.zeros((1, 1))) for sheet in self._views])
         self._show_values(sheets, change_scale(eta))
 
     def set_search(self, densities: SheetDensities) -> None:
         """Shade the sheets by where a selection under way still looks."""
         self._coarse, self._detail = (), None
+        relative, scale = search_values(densities)
+        self._show_values(self._everywhere(relative), scale)
+
+    def _everywhere(
+        self, values: Iterable[tuple[int, NDArray[np.float64]]]
+    ) -> list[tuple[ShadedSheet, NDArray[np.float64]]]:
+        """Rasters, by sheet, that lie over all of it."""
         whole = extent(self._lattice) if self._lattice is not None else Window(0, 1, 0, 1)
         ends = (whole.u0, whole.u1, whole.v0, whole.v1)
-        relative, scale = search_values(densities)
-        self._show_values([(ShadedSheet(s, (), None, *ends), each) for s, each in relative], scale)
+        return [(ShadedSheet(sheet, (), None, *ends), each) for sheet, each in values]
 
     def _show_values(
         self, sheets: Sequence[tuple[ShadedSheet, NDArray[np.float64]]], scale: Scale

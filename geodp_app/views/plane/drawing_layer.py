@@ -6,20 +6,25 @@ Faults are looked for without slowing the hand that draws.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import pyqtgraph as pg
-from PySide6.QtCore import QObject, QTimer
+import shapely
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem
 
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.faults import Fault, faults
-from geodp_app.drawing.shapes import Drawing
+from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import Palette
 from geodp_app.views.widgets.plotting import Dots, cosmetic, line_path, ring_path, tinted
+from geometry.polygons import orient_valid
 
 #: Vertices are drawn as handles up to this many.
-_MOST_HANDLES = 4000
+_MOST_HANDLES = 40_000
+#: Drawings with more vertices are looked at when the hand rests, in milliseconds.
+_LARGE, _REST = 600, 150
 
 
 class DrawingLayer:
@@ -27,6 +32,7 @@ class DrawingLayer:
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
         self._plot = plot
+        self._area = self._path(z - 0.05)
         self._target = self._path(z)
         self._selected = self._path(z + 0.1)
         self._draft = self._path(z + 0.2)
@@ -39,12 +45,14 @@ class DrawingLayer:
         self._cursor = self._dots(z + 0.7, 19, "+")
         self._words: list[pg.TextItem] = []
         self._palette: Palette | None = None
+        self._drawn: tuple[Drawing | None, str] = (None, "")
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self._target.setPen(cosmetic(palette.target, 1.8, dash=(5, 3)))
-        self._target.setBrush(tinted(palette.target, 0.05))
+        self._area.setPen(pg.mkPen(None))
+        self._area.setBrush(tinted(palette.target, 0.05))
         self._selected.setPen(cosmetic(palette.selection, 2.4))
         self._selected.setBrush(tinted(palette.selection, 0.12))
         self._draft.setPen(cosmetic(palette.accent, 2.0))
@@ -64,12 +72,15 @@ class DrawingLayer:
 
     def show(self, editor: Editor, shapes_faults: Sequence[Fault]) -> None:
         """Show the drawing and the tool's state."""
-        drawing = editor.shown
-        rings = [ring for shape in drawing.shapes for ring in shape.rings]
-        self._target.setPath(ring_path(rings))
+        drawing, tool = editor.shown, editor.tool
+        if self._drawn[0] is not drawing or self._drawn[1] != tool:  # few moves change either
+            self._drawn = drawing, tool
+            rings = [ring for shape in drawing.shapes for ring in shape.rings]
+            self._target.setPath(ring_path(rings))
+            self._area.setPath(union_path(drawing.shapes))
+            handles = [p for ring in rings for p in ring] if tool == "vertices" else []
+            self._handles.show_at(handles[:_MOST_HANDLES])
         self._selected.setPath(ring_path(editor.selected_rings()))
-        handles = [p for ring in rings for p in ring] if editor.tool == "vertices" else []
-        self._handles.show_at(handles[:_MOST_HANDLES])
         self._show_draft(editor)
         hover = editor.hover
         self._hovered.show_at([hover.position] if hover and hover.position else [])
@@ -86,7 +97,7 @@ class DrawingLayer:
     def set_visible(self, visible: bool) -> None:
         """Show or hide everything but the keyboard's cursor, which is no data."""
         items = (
-            self._target, self._selected, self._draft, self._preview, self._dabs,
+            self._area, self._target, self._selected, self._draft, self._preview, self._dabs,
             self._handles, self._placed, self._hovered, self._faults,
         )  # fmt: skip
         for item in (*items, *self._words):
@@ -132,9 +143,28 @@ class DrawingLayer:
         return item
 
 
-#: Drawings with more vertices are looked at when the hand rests.
-_LARGE = 600
-_REST = 150
+def union_path(shapes: Sequence[Shape]) -> QPainterPath:
+    """The area that shapes cover together, each even-odd; to be filled, not outlined."""
+    if len(shapes) == 1:
+        return ring_path(shapes[0].rings)
+    path = ring_path(ring for shape in shapes for ring in _wound(shape))
+    path.setFillRule(Qt.FillRule.WindingFill)
+    return path
+
+
+@lru_cache(maxsize=1024)
+def _wound(shape: Shape) -> tuple[tuple[tuple[float, float], ...], ...]:
+    """A shape's rings, outlines one way and holes the other: where shapes overlap, turns add up.
+
+    While one of them is dragged the others are as they were.
+    """
+    figure = shape.figure()
+    crossed = not figure.is_valid
+    if crossed and shapely.get_num_coordinates(figure) > _LARGE:
+        return shape.rings  # to find its region would stop the hand
+    parts = shapely.get_parts(shape.region() if crossed else orient_valid(figure))
+    rings = (ring for part in parts for ring in (part.exterior, *part.interiors))
+    return tuple(tuple(ring.coords[:-1]) for ring in rings)
 
 
 class FaultWatch:

@@ -1,20 +1,25 @@
 """Examples on the plane: symbols while there are few, one pixel a grid point when there are many.
 
 Positives are discs, negatives rings, wrong ones crosses, those already decided small grey dots:
-colour is never the only sign.  Above some ten thousand points a picture is the only thing that can
-be panned smoothly; up to d = 2048 it has one pixel for each grid point and is exact, never binned.
-Frame of a picture: row 0 is y = 0 (y up).  The one report that is looked at has a ring.
+colour is never the only sign.  A few are symbols as the plot draws them.  Of more of them the same
+symbols, smaller, are set pixel by pixel into a picture of what is on the screen: that takes a
+millisecond, and they have their size at any zoom and on any screen.  Of still more there is a
+picture of the grid: up to d = 2048 it has one pixel for each grid point and is exact, never binned.
+Its row 0 is y = 0 (y up).  The one report that is looked at has a ring.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QRect, QRectF
+from PySide6.QtGui import QImage, QPainter, QTransform
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette, load_palette
@@ -106,13 +111,112 @@ def picture(examples: ExampleKinds, d: int, places: NDArray[np.int64]) -> NDArra
     return codes.reshape(side, side)
 
 
-#: Up to here symbols are drawn; more of them hide one another, and each frame takes longer.
-MOST_SYMBOLS = 6_000
+#: Up to here symbols are drawn by the plot, and up to there set into a picture: so many of these
+#: still leave some of the plane free.
+MOST_SYMBOLS, MOST_MARKS = 2_000, 50_000
 
-#: Sizes in pixels while there are few; with more of them they shrink to half.
 _SIZES = {Kind.DECIDED: 3.0, Kind.NEGATIVE: 5.0, Kind.POSITIVE: 5.0, Kind.WRONG: 7.0}
-_FEW = 1_500
 _SYMBOLS = {Kind.DECIDED: "o", Kind.NEGATIVE: "o", Kind.POSITIVE: "o", Kind.WRONG: "x"}
+#: Sides of the marks, in device-independent pixels.
+_SIDES = {Kind.DECIDED: 2, Kind.NEGATIVE: 3, Kind.POSITIVE: 3, Kind.WRONG: 5}
+
+
+def mark(kind: Kind, ratio: int) -> NDArray[np.bool_]:
+    """Pixels of a mark on a screen with so many of them to a device-independent one.
+
+    Returns
+    -------
+    ndarray of bool, shape (side, side)
+        Symmetric: a disc, a ring or a cross.
+    """
+    side = _SIDES[kind] * ratio
+    x = np.abs(np.arange(side) - (side - 1) / 2)
+    if kind == Kind.WRONG:
+        cross: NDArray[np.bool_] = np.abs(x[:, None] - x) < 0.75 * ratio
+        return cross
+    distance = np.hypot(x[:, None], x)
+    hole = side / 2 - ratio if kind == Kind.NEGATIVE else -1.0
+    round_: NDArray[np.bool_] = (distance <= side / 2) & (distance >= hole)
+    return round_
+
+
+class MarksItem(pg.GraphicsObject):  # type: ignore[misc]
+    """Marks of examples at their places on the screen, all of one kind alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sets: list[tuple[Kind, NDArray[np.int64]]] = []
+        self._colours: list[int] = []
+        self._bounds = QRectF()
+        self._drawn: tuple[object, QImage] | None = None
+
+    def show_marks(
+        self, sets: list[tuple[Kind, NDArray[np.int64]]], colours: list[int], grid: int
+    ) -> None:
+        """Show points of each kind, later ones above earlier ones; colours by kind."""
+        self.prepareGeometryChange()
+        self._sets, self._colours, self._drawn = sets, colours, None
+        over = 0.05 * grid  # marks of points at the border reach beyond it
+        box = QRectF(-over, -over, grid + 2 * over, grid + 2 * over)
+        self._bounds = box if sets else QRectF()
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The grid and what marks at its border take."""
+        return self._bounds
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Paint the marks; made anew only for another place, zoom or screen."""
+        if not self._sets:
+            return
+        place = painter.worldTransform()
+        # where a widget is drawn into a picture, its painter's device is still the widget
+        ratio = painter.paintEngine().paintDevice().devicePixelRatioF()
+        room = painter.viewport() if widget is None else widget.rect()
+        box = place.mapRect(self._bounds).toAlignedRect() & room
+        if box.isEmpty():
+            return
+        key = (place, box, ratio)
+        if self._drawn is None or self._drawn[0] != key:
+            self._drawn = key, self._draw(place, box, ratio)
+        painter.save()
+        painter.resetTransform()
+        painter.drawImage(box.topLeft(), self._drawn[1])
+        painter.restore()
+
+    def _draw(self, place: QTransform, box: QRect, ratio: float) -> QImage:
+        width, height = math.ceil(box.width() * ratio), math.ceil(box.height() * ratio)
+        times = max(1, round(ratio))
+        edge = max(_SIDES.values()) * times  # no mark is cut by the end of a row
+        codes = np.zeros((height + 2 * edge, width + 2 * edge), dtype=np.uint8)
+        flat, stride = codes.reshape(-1), codes.shape[1]
+        for kind, points in self._sets:
+            pixels = mark(kind, times)
+            x, y = points.T.astype(np.float64)
+            u = place.m11() * x + place.m21() * y + (place.dx() - box.x())
+            v = place.m12() * x + place.m22() * y + (place.dy() - box.y())
+            shift = edge + 0.5 - len(pixels) / 2  # from a point to the corner of its mark
+            column = np.floor(u * ratio + shift).astype(np.int64)
+            row = np.floor(v * ratio + shift).astype(np.int64)
+            inside = (row >= 0) & (row <= len(codes) - len(pixels))
+            inside &= (column >= 0) & (column <= stride - len(pixels))
+            corner = (row * stride + column)[inside]
+            for down, right in np.argwhere(pixels):
+                flat[corner + (down * stride + right)] = kind
+        inner = np.ascontiguousarray(codes[edge : edge + height, edge : edge + width])
+        image = coloured(inner, self._colours)
+        image.setDevicePixelRatio(ratio)
+        return image
+
+
+def coloured(codes: NDArray[np.uint8], colours: list[int]) -> QImage:
+    """A picture of kinds, its first row on top; `colours` are those of the kinds in order."""
+    height, width = codes.shape
+    indexed = QImage(codes.data, width, height, width, QImage.Format.Format_Indexed8)
+    indexed.setColorTable([0, *colours])
+    return indexed.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
 
 
 class ExamplesLayer:
@@ -122,7 +226,10 @@ class ExamplesLayer:
         self._image = PictureItem()
         self._image.setZValue(z)
         self._scatters = {}
+        self._marks = MarksItem()
+        self._marks.setZValue(z)
         plot.addItem(self._image, ignoreBounds=True)
+        plot.addItem(self._marks, ignoreBounds=True)
         for kind in Kind:
             scatter = Dots(_SIZES[kind], _SYMBOLS[kind])
             scatter.setZValue(z + kind / 10)
@@ -151,50 +258,42 @@ class ExamplesLayer:
         for kind, scatter in self._scatters.items():
             scatter.setPen(pens[kind])
             scatter.setBrush(brushes[kind])
-        self._colours = {
-            Kind.DECIDED: _rgba(palette.soft_ink, 0.35),
-            Kind.NEGATIVE: _rgba(palette.negative, 0.75),
-            Kind.POSITIVE: _rgba(palette.positive, 0.9),
-            Kind.WRONG: _rgba(palette.danger, 0.9),
-        }
+        inks = palette.soft_ink, palette.negative, palette.positive, palette.danger
+        #: Of the kinds in order: marks, which take more room, let what lies below shine through.
+        self._colours, self._faint = (
+            [tinted(ink, alpha).rgba() for ink, alpha in zip(inks, alphas, strict=True)]
+            for alphas in ((0.35, 0.75, 0.9, 1.0), (0.35, 0.6, 0.8, 1.0))
+        )
         if self._examples is not None:
             self.show(self._examples, self._grid)
 
     def show(self, examples: ExampleKinds | None, grid: int) -> None:
         """Show these examples of a grid 0..grid; None clears."""
         self._examples, self._grid = examples, grid
-        few = examples is not None and len(examples.points) <= MOST_SYMBOLS
-        shrink = 1.0
-        if examples is not None and len(examples.points) > _FEW:
-            shrink = max(0.5, (_FEW / len(examples.points)) ** 0.35)
-        for kind, scatter in self._scatters.items():
-            points = examples.chosen(kind) if examples is not None and few else _NONE
-            scatter.show_at(points, _SIZES[kind] * shrink)
-        if examples is None or few:
+        n = 0 if examples is None else len(examples.points)
+        few, many = n <= MOST_SYMBOLS, n > MOST_MARKS
+        sets = [] if examples is None or many else [(kind, examples.chosen(kind)) for kind in Kind]
+        for kind, points in sets if few and sets else [(kind, _NONE) for kind in Kind]:
+            self._scatters[kind].show_at(points)
+        self._marks.show_marks([] if few else sets, self._faint, grid)
+        if examples is None or not many:
             self._image.set_image(None, None)
             return
         if self._places is None or self._places[0] is not examples.points:
             self._places = examples.points, grid_places(examples.points, grid)
-        codes = picture(examples, grid, self._places[1])
         share, side = picture_scale(grid)
-        indexed = QImage(codes.data, side, side, side, QImage.Format.Format_Indexed8)
-        indexed.setColorTable([0, *(self._colours[kind] for kind in Kind)])
-        image = indexed.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
         reach = side * share - 0.5
+        image = coloured(picture(examples, grid, self._places[1]), self._colours)
         self._image.set_image(image, Window(-0.5, reach, -0.5, reach))
 
     def set_visible(self, visible: bool) -> None:
         """Show or hide everything."""
-        self._image.setVisible(visible)
-        for scatter in self._scatters.values():
-            scatter.setVisible(visible)
+        items: list[pg.GraphicsObject] = [self._image, self._marks, *self._scatters.values()]
+        for item in items:
+            item.setVisible(visible)
 
 
 _NONE: NDArray[np.int64] = np.zeros((0, 2), dtype=np.int64)
-
-
-def _rgba(colour: str, alpha: float) -> int:
-    return tinted(colour, alpha).rgba()
 
 
 _SIZE = 16.0

@@ -1,7 +1,8 @@
 """Errors over the steps of a run: what was wrong after each, and of which kind.
 
 On the plain scale the two kinds of error are stacked up to the empirical error; on the
-logarithmic one, where heights do not add, they are lines of their own.
+logarithmic one, where heights do not add, they are lines of their own.  All words but those of the
+axes and the acts stand beside the plot: its height is for the errors.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QStackedWidget,
     QToolButton,
     QVBoxLayout,
@@ -25,7 +25,13 @@ from PySide6.QtWidgets import (
 
 from geodp_app.palette import Palette, greyed, load_palette
 from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
-from geodp_app.views.run.error_readout import ErrorReadout, empirical_pen, held_out_pen, part_pen
+from geodp_app.views.run.error_readout import (
+    ErrorReadout,
+    empirical_pen,
+    held_out_pen,
+    part_brush,
+    part_pen,
+)
 from geodp_app.views.widgets.icons import icon
 from geodp_app.views.widgets.panes import PrivateMark, dressed, fill
 
@@ -34,6 +40,15 @@ _RELEASE = "Errors are private: the release view hides them."
 
 #: Above so many points markers would hide the line.
 _MOST_MARKERS = 24
+
+#: Least height of what is plotted, and height of the axis below it, in pixels.
+_LEAST_HEIGHT, _AXIS = 132, 22
+#: Height for each tick at the side, and of the line of words above the curves.
+_TICK, _WORDS = 26, 17
+#: Width of the axis at the side.
+_SIDE = 52
+#: What the parts of a run are called that are not of one kind.
+_ACTS = "Triangles", "Sharpening"
 
 
 class ErrorChart(QFrame):
@@ -46,7 +61,7 @@ class ErrorChart(QFrame):
         super().__init__(parent)
         self.setObjectName("pane")
         self._points: tuple[FiguresView, ...] = ()
-        self._steps, self._cursor = 0, 0
+        self._steps, self._cursor, self._first = 0, 0, 0
         self._hovered: int | None = None
         self._release = self._past = False
         self._palette = load_palette("light")
@@ -57,16 +72,17 @@ class ErrorChart(QFrame):
         self.log_button.setCheckable(True)
         self.log_button.setText("Log scale")
         self.log_button.toggled.connect(lambda _: self._refresh())
-        head = fill(QHBoxLayout(), self._title, self.mark, None, self.log_button, spacing=10)
+        head = fill(QHBoxLayout(), self._title, self.mark, None, spacing=10)
         self._make_plot()
         self._make_items()
         # one place for both: nothing moves when the first step arrives
-        self._above = QStackedWidget()
-        self._above.addWidget(self._message)
-        self._above.addWidget(self.readout)
-        self._above.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        parts = (head, self._above, (self.plot, 1))
-        fill(QVBoxLayout(self), *parts, margins=(10, 6, 8, 4), spacing=3)
+        self._words = QStackedWidget()
+        self._words.addWidget(self._message)
+        self._words.addWidget(self.readout)
+        self._words.setFixedWidth(self.readout.sizeHint().width())
+        beside = fill(QVBoxLayout(), head, self._words, None, self.log_button, spacing=4)
+        parts = (beside, (self.plot, 1))
+        fill(QHBoxLayout(self), *parts, margins=(10, 6, 8, 2), spacing=6)
         self.set_palette(self._palette)
 
     def set_points(self, points: Sequence[FiguresView], steps: int, cursor: int) -> None:
@@ -87,6 +103,19 @@ class ErrorChart(QFrame):
             self._refresh()
         else:
             self._show_step()
+
+    def set_acts(self, first: int) -> None:
+        """Mark where the second act begins; emits nothing.
+
+        Parameters
+        ----------
+        first : int
+            How many of the run's steps are triangles; those after them sharpen.  Nothing is marked
+            unless there are some of both.
+        """
+        if first != self._first:
+            self._first = first
+            self._refresh()
 
     def set_release_view(self, release: bool) -> None:
         """Hide the errors, or show them."""
@@ -126,7 +155,7 @@ class ErrorChart(QFrame):
     def _make_plot(self) -> None:
         self.readout = ErrorReadout()
         self.plot = pg.PlotWidget(enableMenu=False)
-        self.plot.setMinimumSize(160, 44)
+        self.plot.setMinimumSize(160, _LEAST_HEIGHT + _AXIS)
         self.plot.setAccessibleName("Error over steps")
         self.plot.setMouseEnabled(False, False)
         self.plot.hideButtons()
@@ -136,8 +165,9 @@ class ErrorChart(QFrame):
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
             axis.setStyle(tickLength=-4, autoExpandTextSpace=False, maxTickLevel=0)
-        self.plot.getAxis("left").setWidth(52)
-        self.plot.getAxis("bottom").setHeight(22)
+        self.plot.getAxis("left").setWidth(_SIDE)
+        self.plot.getAxis("bottom").setHeight(_AXIS)
+        self.plot.getViewBox().setDefaultPadding(0)
 
     def _make_items(self) -> None:
         self._floor = pg.PlotCurveItem()
@@ -149,23 +179,27 @@ class ErrorChart(QFrame):
         self._empirical = pg.PlotDataItem()
         self._test = pg.PlotDataItem()
         self._curves = (self._wrong_in, self._wrong_out, self._empirical, self._test)
+        self._act_line = pg.InfiniteLine(angle=90)
+        self._acts = tuple(pg.TextItem(word, anchor=(0, 0)) for word in _ACTS)
         self._cursor_line = pg.InfiniteLine(angle=90)
         self._hover_line = pg.InfiniteLine(angle=90)
         self._floor.setVisible(False)
         self._stack.setVisible(False)
         items = (self._in_band, self._out_band, self._floor, self._stack)
-        for item in (*items, self._hover_line, self._cursor_line, *self._curves):
+        lines = self._act_line, self._hover_line, self._cursor_line
+        for item in (*items, *lines, *self._curves, *self._acts):
             self.plot.addItem(item, ignoreBounds=True)
 
     def _dress(self) -> None:
         p, ratio = self._palette, self.devicePixelRatioF()
         p = greyed(p) if self._past else p
         self.readout.set_palette(p)
-        faint = QColor(p.negative), QColor(p.positive)
-        bands = self._in_band, self._out_band
-        for colour, band, share in zip(faint, bands, (0.28, 0.2), strict=True):
-            colour.setAlphaF(share)
-            band.setBrush(pg.mkBrush(colour))
+        self._in_band.setBrush(part_brush(p, 2))
+        self._out_band.setBrush(part_brush(p, 3))
+        self._act_line.setPen(pg.mkPen(p.soft_ink, width=ratio))
+        for word in self._acts:
+            word.setColor(p.soft_ink)
+            word.fill = pg.mkBrush(p.panel)
         self._wrong_in.setPen(part_pen(p, 2, ratio))
         self._wrong_out.setPen(part_pen(p, 3, ratio))
         self._empirical.setPen(empirical_pen(p, ratio))
@@ -185,7 +219,7 @@ class ErrorChart(QFrame):
         self._message.setText(_RELEASE if self._release else "" if self._points else _EMPTY)
         self.mark.setHidden(self._release)
         self.log_button.setHidden(self._release)
-        self._above.setCurrentWidget(self.readout if curves else self._message)
+        self._words.setCurrentWidget(self.readout if curves else self._message)
         self._show_curves(curves)
         self._show_axes(curves)
         self._show_step()
@@ -221,9 +255,32 @@ class ErrorChart(QFrame):
         steps = [s for s in step_ticks(last, self.plot.width() // 46) if s >= first]
         self.plot.getAxis("bottom").setTicks([[(s, str(s)) for s in steps if self._steps]])
         scale = self._scale()
-        self.plot.setYRange(*scale.ends(), padding=0)
-        ticks = scale.ticks(max(2, self.plot.height() // 34)) if curves else []
+        bottom, top = scale.ends()
+        room = max(self.plot.height() - _AXIS, 2 * _WORDS)
+        acts = 0 < self._first < self._steps
+        # what is above the highest error is for the names of the acts, or half a tick's number
+        above = _WORDS if acts else _WORDS // 2
+        over = (top - bottom) * above / (room - above)
+        self.plot.setYRange(bottom, top + over, padding=0)
+        ticks = scale.ticks(max(2, room // _TICK)) if curves else []
         self.plot.getAxis("left").setTicks([ticks])
+        self._show_acts(acts, (first - margin, last + margin), top + over)
+
+    def _show_acts(self, acts: bool, ends: tuple[float, float], top: float) -> None:
+        """A line between the acts, and the name of each at the top of its part."""
+        for item in (self._act_line, *self._acts):
+            item.setVisible(acts)
+        if not acts:
+            return
+        between = self._first + 0.5
+        self._act_line.setPos(between)
+        unit = (ends[1] - ends[0]) / max(self.plot.width() - _SIDE, 1)
+        begins = ends[0]
+        metrics = QFontMetricsF(self.font())
+        for word, name in zip(self._acts, _ACTS, strict=True):
+            word.setPos(begins, top)
+            # a part that is too narrow for its name moves the other name aside
+            begins = max(between, begins + unit * (metrics.horizontalAdvance(name) + 10))
 
     def _show_step(self) -> None:
         shown = self._cursor if self._hovered is None else self._hovered
@@ -251,7 +308,7 @@ class ErrorChart(QFrame):
 
     def sizeHint(self) -> QSize:
         """Ask for less height than a plot takes by default."""
-        return QSize(480, 220)
+        return QSize(480, 180)
 
     # mouse and keys
 

@@ -62,8 +62,8 @@ class StatusLine(QLabel):
         self._say(tip=text)
 
     def tell(self, text: str) -> None:
-        """What has just happened, for a while."""
-        self._say(message=text)
+        """What has just happened, for a while, wherever the pointer is."""
+        self._say(message=text, tip="")
         self._timer.start(_TELL_FOR)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -117,11 +117,12 @@ class WindowViews(QMainWindow):
         self.dual_pane = Pane("Dual plane", self.duals)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
         self.why = WhyCard()
-        self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
-        below = QWidget()
-        parts = (self.timeline, (self._lower, 1))
-        fill(QVBoxLayout(below), *parts, margins=(0, 0, 0, 0), spacing=0)
-        self._stack = _splitter(Qt.Orientation.Vertical, self.planes, below)
+        steps = QWidget()
+        parts = (self.timeline, (self.why, 1))
+        fill(QVBoxLayout(steps), *parts, margins=(0, 0, 0, 0), spacing=0)
+        # the chart is beside both: so it is high, and the planes are as high as without it
+        self._lower = _splitter(Qt.Orientation.Horizontal, steps, self.chart)
+        self._stack = _splitter(Qt.Orientation.Vertical, self.planes, self._lower)
         self._stack.setStretchFactor(0, 4)
         self._stack.setStretchFactor(1, 1)
         side = dressed(QWidget(), "side")
@@ -135,7 +136,7 @@ class WindowViews(QMainWindow):
         self.planes.setSizes([540, 660])
         self.planes.setStretchFactor(0, 1)
         self.planes.setStretchFactor(1, 1)
-        self._stack.setSizes([720, 120])
+        self._stack.setSizes([634, 164])
         self._lower.setSizes([540, 460])
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)

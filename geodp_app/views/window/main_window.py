@@ -137,9 +137,7 @@ class MainWindow(WindowViews):
         self.display.shown.connect(self.show_learner_state)
         self.again.changed.connect(self._again_changed)
         self.again.told.connect(self.tell)
-        self.settings.sampling_changed.connect(
-            lambda v: self._change(self.document.set_sampling, v)
-        )
+        self.settings.sampling_changed.connect(self._sample_changed)
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
         self.theorem.steps_wanted.connect(
             lambda m: self._change(self.document.set_run, {"n_steps": m})
@@ -409,7 +407,8 @@ class MainWindow(WindowViews):
     def _editor_changed(self) -> None:
         self.runs.drag(self.editor.shown)
         self.show_faults.refresh()
-        self.plane.drawing.show_dabs(self.document.work.sampling.dabs)
+        work = self.document.work
+        self.plane.drawing.show_dabs(work.sampling.dabs if work.simulated else ())
         self.commands.refresh()
 
     def _faults_found(self) -> None:
@@ -436,6 +435,10 @@ class MainWindow(WindowViews):
         if log is not None:
             stops = log.course(opened=True).stops
             self.runs.move_cursor(stops[min(position, len(stops) - 1)].step)
+
+    def _sample_changed(self, fields: dict[str, Any]) -> None:
+        """The sample follows its settings, or the window says why it does not."""
+        self._change(lambda **fields: self.tell(self.document.set_sample(**fields)), fields)
 
     def _pointed(self, at: tuple[float, float] | None) -> None:
         grid = self.document.drawing.grid

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QComboBox,
@@ -39,6 +39,8 @@ _RUN_OR_PAUSE = {
     "run": ("Run", "Run the learner, or go on with a run that is paused."),
     "pause": ("Pause", "Pause the run after the step under way."),
 }
+#: Buttons that have words beside their picture.
+_WITH_TEXT = {"draw_sample": "Sample", "run": "Run", "step": "Step", "export_learned": "Export…"}
 #: What the actions of the dual plane shade by.
 SHADINGS: dict[str, ShadeMode] = {
     "shade_none": "off", "shade_score": "score", "shade_probability": "probability",
@@ -120,6 +122,9 @@ class WindowActions:
         }
         for name, on in enabled.items():
             by_id[name].setEnabled(on)
+        waits, export = self._files.export_waits, self._table["export_learned"]
+        by_id["export_learned"].setToolTip(waits or tool_tip(export))
+        by_id["export_learned"].setStatusTip(waits or export.tip)
         by_id[editor.tool].setChecked(True)
         by_id["snapping"].setChecked(editor.snapping)
         by_id["live"].setChecked(runs.live)
@@ -213,7 +218,15 @@ class WindowActions:
             main.addSeparator()
             for name in block:
                 main.addAction(self.by_id[name])
-        for name, text in (("draw_sample", "Sample"), ("run", "Run"), ("step", "Step")):
+        self.speed = dressed(QComboBox(), name="Speed", tip="Pause between two steps")
+        self.speed.addItems(_SPEED_NAMES)
+        self.speed.setCurrentIndex(FIRST_SPEED)
+        self.speed.currentIndexChanged.connect(self._runs.set_speed)
+        main.addWidget(self.speed)
+        main.addSeparator()
+        main.addAction(self.by_id["export_learned"])
+        _Waiting(self.button("export_learned"), self._files.export_learned)
+        for name, text in _WITH_TEXT.items():
             button = main.widgetForAction(self.by_id[name])
             assert isinstance(button, QToolButton)
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -224,11 +237,6 @@ class WindowActions:
                 self._name_run("pause")
                 button.ensurePolished()
                 button.setMinimumWidth(button.sizeHint().width())  # nothing moves by the name
-        self.speed = dressed(QComboBox(), name="Speed", tip="Pause between two steps")
-        self.speed.addItems(_SPEED_NAMES)
-        self.speed.setCurrentIndex(FIRST_SPEED)
-        self.speed.currentIndexChanged.connect(self._runs.set_speed)
-        main.addWidget(self.speed)
         spring = QWidget()
         spring.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         main.addWidget(spring)
@@ -248,6 +256,22 @@ class WindowActions:
         bar.setMovable(False)
         bar.setIconSize(QSize(20, 20))
         return bar
+
+
+class _Waiting(QObject):
+    """A button that is disabled says why when it is pressed."""
+
+    def __init__(self, button: QWidget, say: Callable[[], None]) -> None:
+        super().__init__(button)
+        self._say = say
+        button.installEventFilter(self)
+
+    def eventFilter(self, button: QObject, event: QEvent) -> bool:
+        """A disabled button itself hears of nothing."""
+        pressed = event.type() == QEvent.Type.MouseButtonPress
+        if pressed and isinstance(button, QWidget) and not button.isEnabled():
+            self._say()
+        return False
 
 
 #: An example's picture in the menu: units along a side, pixels for each, and the grid it lies on.

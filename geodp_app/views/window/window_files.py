@@ -244,11 +244,21 @@ class WindowFiles(QObject):
 
     # exporting
 
+    @property
+    def export_waits(self) -> str:
+        """Why there is nothing to export yet; empty if there is."""
+        log = self.runs.current
+        if log is None:
+            return "Export waits for a run (F5): nothing is learned yet"
+        if log.release is None:
+            return "Export waits for the end of the run: nothing is released before"
+        return ""
+
     def export_learned(self) -> None:
         """The released shape as GeoJSON."""
         log = self.runs.current
         if log is None or log.release is None:
-            self.told.emit("There is no release yet: run all steps to the end first.")
+            self.told.emit(self.export_waits)
             return
         release = log.release
         work = self.document.work
@@ -369,11 +379,15 @@ class WindowFiles(QObject):
         return self.attempt(f"save {path.name}", write)
 
     def _export(
-        self, title: str, stem: str, suffix: str, kinds: str, write: Callable[[Path], None]
+        self, title: str, stem: str, suffix: str, kinds: str, write: Callable[[Path], str | None]
     ) -> None:
+        """Ask for a name, write, and tell what `write` says or else where it is."""
         path = self._ask_save(title, suffix, kinds, stem)
-        if path is not None and self.attempt(f"write {path.name}", lambda: write(path)):
-            self.told.emit(f"Wrote {path.name}")
+        told: list[str | None] = []
+        if path is not None and self.attempt(
+            f"write {path.name}", lambda: told.append(write(path))
+        ):
+            self.told.emit(told[0] or f"Written: {path.name} in {path.parent}")
 
     def _ask_file(self, title: str, kinds: str) -> Path | None:
         name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -314,6 +315,35 @@ def test_an_exported_release_is_the_release_and_nothing_private(tmp_path):
     assert read_learned(tmp_path / "l.geojson").release == release
     text = (tmp_path / "l.geojson").read_text()
     assert not any(word in text for word in ("alive", "error", "seconds", "trials", "log_mass"))
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"),
+    [
+        (".geojson", "GeoJSON"),
+        (".json", "GeoJSON"),
+        (".gpkg", "GeoPackage"),
+        (".fgb", "FlatGeobuf"),
+        (".shp", "Shapefile"),
+        (".parquet", "GeoParquet"),
+    ],
+)
+def test_an_export_tells_its_format_place_and_content(tmp_path, ending, kind):
+    release = stored().release
+    assert release is not None
+    assert release.privacy is not None
+    path = tmp_path / f"flood{ending}"
+    told = exporting.export_release(path, release, Frame(100, BOX))
+    polygons = len(shapely.get_parts(release.shape()))
+    assert path.exists()
+    held = "1 polygon and its" if polygons == 1 else f"{polygons} polygons and their"
+    assert told == f"{kind} written: {path.name} in {tmp_path}; {held} privacy statement"
+    nowhere = exporting.export_release(path, release, Frame(100))
+    assert nowhere == f"{told}; at 0..1 degrees: no bounds are known"
+    # a seeded run is not private, and its file says so
+    seeded = replace(release, privacy=replace(release.privacy, private=False))
+    told = exporting.export_release(path, seeded, Frame(100, BOX))
+    assert told.endswith(" and the statement that the run is not private")
 
 
 EXPORTS = [

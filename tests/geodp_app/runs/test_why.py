@@ -222,3 +222,17 @@ def test_a_score_that_its_numbers_do_not_make_stands_alone() -> None:
     assert score_words(721, 0, 9, 705.25, 0) == (
         "Score, the worse of 721 − 705.25 = 15.75 and 0: 0."
     )
+
+
+def test_a_noisy_count_below_nought_reads_as_a_sentence() -> None:
+    log = finished("cover")
+    first = log.records[0]
+    last = replace(
+        first.diagnostics, positives_taken=1, negatives_taken=0, positives_alive=1, score=0.0
+    )
+    record = StepRecord(9, 15, StepRelease(first.release.piece, -834), last)
+    assert why(record, log.settings.declared, "disjunction", 4).what == (
+        "Covers 1 of the 1 positive example left and no negative one. Wanted: any number, even "
+        "none (noisy count −834 over k = 4: −208.5) and no negative. Score, the worse of "
+        "1 + 208.5 = 209.5 and 0: 0."
+    )

@@ -12,9 +12,10 @@ from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
-from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet
+from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet, WhyNone
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.dual_view import DualView
+from geodp_app.views.widgets.plotting import rgba_image
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
 from learners.selection import HeavyBox
@@ -394,6 +395,26 @@ def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: D
             move(qtbot, sheet, pixel(sheet, u, v))
         assert told.args == [wanted]
         assert not picture(view).isNull()
+
+
+@pytest.mark.parametrize("why", ["decided", "outside", "elsewhere"])
+def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale(
+    qtbot: QtBot, view: DualView, why: WhyNone
+) -> None:
+    """Whatever lies below: a density of lines has other colours, and another scale."""
+    rng = np.random.default_rng(4)
+    view.set_change(Change((), 0.0, 0.0, 0.0, why), 0.5)
+    settle(qtbot, view)
+    plain = view.sheets[view.sheet].plot.grab().toImage()
+    view.sheets[view.sheet].set_density(
+        rgba_image(rng.integers(0, 256, (64, 64, 4), dtype=np.uint8)), extent(LATTICE)
+    )
+    assert view.sheets[view.sheet].plot.grab().toImage() == plain
+    scale = view.pictures.shade_scale
+    assert scale is not None
+    assert (scale.low, scale.high, scale.signed) == (-0.5, 0.5, True)
+    for sheet in view.sheets:
+        assert view.pictures.shade_at(sheet, 10.0, 10.0) == 0.0
 
 
 def test_the_release_view_is_the_same_whatever_the_private_data(

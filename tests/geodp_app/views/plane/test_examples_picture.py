@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from geodp_app.document.examples import Frame
+from geodp_app.palette import load_palette
 from geodp_app.views.plane.examples_layer import (
     MAX_SIDE,
+    MOST_MARKS,
+    MOST_SYMBOLS,
     ExampleKinds,
     Kind,
     grid_places,
+    mark,
     picture,
 )
+from geodp_app.views.plane.plane_view import PlaneView
 
 
 def test_kinds_by_label_and_by_what_the_run_did() -> None:
@@ -46,3 +59,93 @@ def test_a_fine_grid_shares_pixels() -> None:
     assert max(drawn.shape) <= MAX_SIDE
     assert drawn[0, 0] == Kind.POSITIVE
     assert drawn[-1, -1] == Kind.NEGATIVE
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 3])
+def test_marks_are_two_to_three_pixels_of_the_screen_and_differ_in_shape(ratio: int) -> None:
+    marks = {kind: mark(kind, ratio) for kind in Kind}
+    for pixels in marks.values():
+        assert (pixels == pixels.T).all()
+        assert (pixels == pixels[::-1]).all()
+        assert pixels[0].any()
+    middle = 3 * ratio // 2
+    assert marks[Kind.POSITIVE].shape == marks[Kind.NEGATIVE].shape == (3 * ratio, 3 * ratio)
+    assert marks[Kind.POSITIVE][middle, middle]
+    assert not marks[Kind.NEGATIVE][middle, middle]
+    assert 2 * ratio == len(marks[Kind.DECIDED]) < len(marks[Kind.WRONG])
+
+
+def shown(view: PlaneView, ratio: int) -> QImage:
+    """What the plane draws on a screen of this kind."""
+    QApplication.processEvents()
+    image = QImage(view.viewport().size() * ratio, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(ratio)
+    painter = QPainter(image)
+    view.viewport().render(painter, QPoint())
+    painter.end()
+    return image
+
+
+def kinds_of(n: int, grid: int) -> ExampleKinds:
+    """Examples of all kinds, more than are drawn as symbols."""
+    rng = np.random.default_rng(n)
+    points = rng.integers(0, grid + 1, (n, 2))
+    labels = points[:, 0] < points[:, 1]
+    return ExampleKinds.of(points, labels, rng.random(n) < 0.3, rng.random(n) < 0.1)
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+def test_every_mark_is_where_its_example_is(qtbot: QtBot, ratio: int) -> None:
+    """The picture against one made mark by mark, in colours that tell the kinds apart."""
+    grid = 1024
+    view = PlaneView()
+    qtbot.addWidget(view)
+    view.set_palette(load_palette("light"))
+    view.resize(500, 460)
+    view.show()
+    view.set_frame(Frame(grid))
+    examples = kinds_of(MOST_SYMBOLS + 500, grid)
+    view.show_examples(examples)
+    shown(view, ratio)  # axes find their width
+    drawn = shown(view, ratio)
+    view.examples.set_visible(False)
+    plain = shown(view, ratio)
+    expected = np.zeros((drawn.height(), drawn.width()), dtype=np.uint8)
+    for kind in Kind:
+        pixels = mark(kind, ratio)
+        for x, y in examples.chosen(kind).tolist():
+            scene = view.getViewBox().mapViewToScene(QPointF(x, y))
+            at = view.viewportTransform().map(scene)
+            column = math.floor(at.x() * ratio - len(pixels) / 2 + 0.5)
+            row = math.floor(at.y() * ratio - len(pixels) / 2 + 0.5)
+            for down, right in np.argwhere(pixels):
+                expected[row + down, column + right] = kind
+    differing = 0
+    for row, column in np.ndindex(expected.shape):
+        changed = plain.pixel(column, row) != drawn.pixel(column, row)
+        differing += changed != bool(expected[row, column])
+    assert differing == 0
+    wrong = QColor(load_palette("light").danger).rgb()
+    of_wrong = expected == Kind.WRONG
+    assert {drawn.pixel(int(c), int(r)) for r, c in np.argwhere(of_wrong)} == {wrong}
+
+
+@pytest.mark.parametrize("n", [300, 20_000, MOST_MARKS + 1])
+def test_however_many_there_are_they_can_be_seen_and_hidden(qtbot: QtBot, n: int) -> None:
+    view = PlaneView()
+    qtbot.addWidget(view)
+    view.set_palette(load_palette("dark"))
+    view.resize(400, 400)
+    view.show()
+    view.set_frame(Frame(1024))
+    empty = shown(view, 1)
+    view.show_examples(kinds_of(n, 1024))
+    full = shown(view, 1)
+    size = full.size()
+    pixels = [(x, y) for x in range(size.width()) for y in range(size.height())]
+    touched = sum(full.pixel(x, y) != empty.pixel(x, y) for x, y in pixels)
+    assert touched > 3 * min(n, 2_000)
+    view.examples.set_visible(False)
+    hidden = shown(view, 1)
+    view.show_examples(None)
+    assert shown(view, 1) == hidden

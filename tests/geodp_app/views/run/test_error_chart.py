@@ -6,15 +6,13 @@ import math
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QColor, QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from pytestqt.qtbot import QtBot
 from step_figures import visible_curves, with_errors
 
 from geodp_app.palette import load_palette
 from geodp_app.views.run.error_chart import ErrorChart
-from geodp_app.views.run.error_readout import ErrorReadout
 
 LEFT = Qt.MouseButton.LeftButton
 POINTS = tuple(
@@ -193,17 +191,73 @@ def test_the_wheel_does_not_zoom(chart: ErrorChart, qtbot) -> None:
     assert chart.plot.viewRange() == before
 
 
-def test_the_legend_takes_two_lines_where_one_is_too_short(qtbot: QtBot) -> None:
-    readout = ErrorReadout()
-    qtbot.addWidget(readout)
-    readout.show()
-    readout.resize(900, 40)
-    one = readout.sizeHint().height()
-    assert readout.columns == 4
-    readout.resize(230, 40)
-    assert readout.columns == 2
-    assert readout.sizeHint().height() == 2 * one
-    image = readout.grab().toImage()
-    ground = image.pixelColor(229, 0)
-    below = [image.pixelColor(x, y) for x in range(230) for y in range(one, 2 * one)]
-    assert any(colour != ground for colour in below)
+def test_the_legend_stands_beside_the_plot(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    chart.resize(chart.minimumSizeHint())
+    QApplication.processEvents()
+    assert chart.plot.getViewBox().height() >= 120
+    assert chart.readout.size() == chart.readout.sizeHint()
+    beside = chart.readout.mapTo(chart, QPoint(chart.readout.width(), 0)).x()
+    assert beside <= chart.plot.x()
+    assert len(chart.plot.getAxis("left")._tickLevels[0]) >= 3
+    assert all(text.endswith("%") for _, text in chart.plot.getAxis("left")._tickLevels[0])
+
+
+def shown(chart: ErrorChart) -> QImage:
+    QApplication.processEvents()
+    image: QImage = chart.plot.viewport().grab().toImage()
+    return image
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_two_kinds_of_error_differ_without_colour(chart: ErrorChart, name) -> None:
+    """False positives are hatched: about a pixel in eight; false negatives are filled."""
+    p = load_palette(name)
+    chart.set_palette(p)
+    points = tuple(with_errors(step, 0.2, 0.1, 0.1) for step in range(1, 9))
+    chart.set_points(points, 8, 8)
+    image = shown(chart)
+    box = chart.plot.getViewBox()
+
+    def grey(share: float) -> list[int]:
+        """Of pixels around a height, between two steps."""
+        scene = box.mapViewToScene(QPointF(4.5, share))
+        spot = chart.plot.mapFromScene(scene)
+        around = [(spot.x() + i, spot.y() + j) for i in range(-8, 8) for j in range(-8, 8)]
+        return [image.pixelColor(x, y).lightness() for x, y in around]
+
+    hatched, plain = grey(0.05), grey(0.15)
+    assert len(set(plain)) == 1
+    ground = QColor(p.panel).lightness()
+    assert 0.75 < hatched.count(ground) / len(hatched) < 0.95
+
+
+@pytest.mark.parametrize("first", [2, 6, 11])
+def test_a_line_parts_the_acts_and_each_has_its_name(chart: ErrorChart, first: int) -> None:
+    chart.set_points(POINTS, 12, 8)
+    plain = shown(chart)
+    chart.set_acts(first)
+    marked = shown(chart)
+    box = chart.plot.getViewBox()
+    line = chart.plot.mapFromScene(box.mapViewToScene(QPointF(first + 0.5, 0))).x()
+    middle = chart.plot.viewport().height() // 2
+    assert any(
+        plain.pixel(x, middle) != marked.pixel(x, middle) for x in (line - 1, line, line + 1)
+    )
+    triangles, sharpening = (word.mapToScene(word.boundingRect()) for word in chart._acts)
+    one, other = triangles.boundingRect(), sharpening.boundingRect()
+    assert [word.toPlainText() for word in chart._acts] == ["Triangles", "Sharpening"]
+    assert not one.intersects(other)
+    assert one.left() < other.left()
+    assert other.left() >= line - 1
+    highest = max(box.mapViewToScene(QPointF(1, p.test_error)).y() for p in POINTS[:1])
+    assert one.bottom() <= highest + 6  # the words are above the curves
+
+
+@pytest.mark.parametrize("first", [0, 12, 13])
+def test_a_run_of_one_act_has_no_mark(chart: ErrorChart, first: int) -> None:
+    chart.set_points(POINTS, 12, 8)
+    plain = shown(chart)
+    chart.set_acts(5)
+    chart.set_acts(first)
+    assert shown(chart) == plain

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 from PySide6.QtCore import QSettings, QStandardPaths, Qt
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QApplication,
     QFileDialog,
     QMessageBox,
@@ -20,9 +22,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 from window_driver import (
+    LEFT,
     Lasting,
     action,
     at,
+    choose,
     click,
     double_click,
     drag,
@@ -36,6 +40,7 @@ from geodp_app.document.work import FIRST_RUN
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.run.live import REST
 from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow
 from geometry.geojson import read_geojson
@@ -148,6 +153,129 @@ def test_from_the_first_click_to_the_reopened_file(
     assert again is not None
     assert again.release == log.release
     assert again.records == log.records
+
+
+def type_into(field: QAbstractSpinBox, text: str) -> None:
+    """Type in the place of what is there, and press Enter."""
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    QTest.keyClicks(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_the_sample_follows_the_number_that_is_typed(window: MainWindow) -> None:
+    window.document.open_example("three")
+    quick(window)
+    field = window.settings.count
+    type_into(field, "700")
+    assert window.document.work.examples is None  # nobody has asked for a sample
+    key(window, Qt.Key.Key_F6)
+    before = window.document.work
+    assert before.examples is not None
+    type_into(field, "1,500")
+    drawn = window.document.work.examples
+    assert drawn is not None
+    assert len(drawn.labels) == window.document.work.sampling.n == 1_500
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.work.examples is before.examples
+    assert window.document.work.sampling == before.sampling
+    assert field.value() == 700
+    # what takes long is asked for
+    type_into(field, "3e5")
+    told = "The sample is still the old one: Sample (F6) draws 300,000 examples"
+    assert window.status_line.text() == told
+    assert window.document.work.examples is before.examples
+    assert window.document.work.sampling.n == 300_000
+
+
+def test_a_sample_that_cannot_be_drawn_or_is_imported_stays(window: MainWindow) -> None:
+    window.document.open_example("three")
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    examples = window.document.work.examples
+    assert examples is not None
+    choose(window.settings.distribution, "Painted")
+    assert window.document.work.sampling.distribution == "painted"
+    assert window.document.work.examples is examples
+    assert "still the old one: nothing is painted yet" in window.status_line.text()
+    window.document.change("import", examples=examples, simulated=False)
+    type_into(window.settings.count, "44")
+    assert window.document.work.examples is examples
+    assert "imported and stay" in window.status_line.text()
+
+
+@pytest.mark.parametrize("text", ["-5", "99999999999", "many", ""])
+def test_no_run_follows_a_number_that_is_refused(
+    qtbot: QtBot, window: MainWindow, text: str
+) -> None:
+    window.document.open_example("three")
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert window.runs.live
+    log, work = window.runs.current, window.document.work
+    for field in (window.settings.count, window.settings.k, window.settings.epsilon):
+        type_into(field, text)
+        assert "is not a number from" in window.status_line.text()
+        qtbot.wait(2 * REST)
+        assert window.runs.current is log
+        assert not window.runs.busy
+        assert window.document.work is work
+
+
+def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    key(window, Qt.Key.Key_D)
+    click(window, *L_SHAPE[2])
+    drawn, log = window.document.drawing, window.runs.current
+    assert log is not None
+    for arrow, end in ((Qt.Key.Key_Right, len(log.records)), (Qt.Key.Key_Left, 0)):
+        for _ in range(len(log.records) + 2):
+            key(window, arrow, Qt.KeyboardModifier.AltModifier)
+        assert log.cursor == end
+        assert window.document.drawing is drawn
+    key(window, Qt.Key.Key_Right)
+    assert window.document.drawing != drawn
+
+
+def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    button = window.commands.button("export_learned")
+    assert isinstance(button, QToolButton)
+    assert button.isVisible()
+    assert button.text() == "Export…"
+    QTest.mouseClick(button, LEFT)
+    assert window.status_line.text() == "Export waits for a run (F5): nothing is learned yet"
+    window.document.open_example("three")
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    key(window, Qt.Key.Key_F10)
+    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    waits = "Export waits for the end of the run: nothing is released before"
+    QTest.mouseClick(button, LEFT)
+    assert window.status_line.text() == button.toolTip() == waits
+    assert not button.isEnabled()
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert button.isEnabled()
+    assert button.toolTip() != waits
+    path = tmp_path / "three.geojson"
+    choose_file(monkeypatch, path)
+    QTest.mouseMove(button)
+    QTest.mouseClick(button, LEFT)
+    polygons = len(shapely.get_parts(read_geojson(path).on_grid(256)))
+    told = window.status_line.text()
+    assert told.startswith(f"GeoJSON written: three.geojson in {tmp_path}; {polygons} polygon")
+    assert "privacy statement" in told
 
 
 def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
@@ -636,6 +764,20 @@ def test_any_size_can_be_had_and_everything_reached(
 
     qtbot.waitUntil(all_in_reach)
     assert window.status_line.toolTip().startswith("A long sentence")
+
+
+@pytest.mark.parametrize("size", [(1366, 768), (1600, 1000)])
+def test_the_chart_of_errors_is_high_enough_to_be_read(
+    qtbot: QtBot, window: MainWindow, size: tuple[int, int]
+) -> None:
+    window.resize(*size)
+    qtbot.waitUntil(lambda: window.chart.plot.getViewBox().height() >= 120)
+    area = window.centralWidget()
+    assert isinstance(area, QScrollArea)
+    assert area.verticalScrollBar().maximum() == 0
+    before = window.chart.height()
+    window.resize(size[0], size[1] + 400)
+    qtbot.waitUntil(lambda: window.chart.height() > before + 20)
 
 
 def test_no_number_of_the_plane_is_cut_by_its_border(qtbot: QtBot, window: MainWindow) -> None:
