@@ -273,26 +273,6 @@ def test_bottom_is_a_release_and_predicts_nothing() -> None:
         model.predict(X)
 
 
-def test_what_is_published() -> None:
-    X, y, _ = random_examples(3777, 8, 3)
-    model = PrivateParityLearner(epsilon=2.0, seed=123456).fit(X, y)
-    assert set(release_to_dict(model.release_)) == {
-        "kind", "version", "learner", "d", "parity", "parameters", "privacy",
-    }  # fmt: skip
-    assert "3777" not in str(model.release_)
-    assert "123456" not in str(model.release_)
-    spent = model.privacy_
-    assert spent is not None
-    assert (spent.epsilon, spent.delta, spent.account, spent.private) == (
-        2.0,
-        0.0,
-        "basic",
-        False,
-    )
-    assert PrivateParityLearner(seed=123456, epsilon=2.0).fit(X, y).release_ == model.release_
-    assert PrivateParityLearner().fit(X[:5], y[:5]).privacy_.private  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

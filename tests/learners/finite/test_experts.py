@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 from learners.accounting import Neighbours, zcdp_epsilon
-from learners.codec import release_to_dict
 from learners.finite.experts import (
     MultiplicativeWeights,
     PrivateExperts,
@@ -221,18 +220,6 @@ def test_with_enough_budget_the_rate_is_hedges() -> None:
     plan = plan_experts(5, 100, 1000.0, 1e-6)
     assert plan.rate == hedge_rate(5, 100)
     assert plan.regret == pytest.approx(math.sqrt(100 * math.log(5) / 2))
-
-
-def test_what_is_published() -> None:
-    game = PrivateExperts(experts=2, rounds=3, seed=987987)
-    release = game.run([[0, 1]] * 3)
-    assert set(release_to_dict(release)) == {
-        "kind", "version", "learner", "chosen", "parameters", "privacy",
-    }  # fmt: skip
-    assert "987987" not in str(release)
-    assert not release.privacy.private
-    assert len(release.chosen) == 3
-    assert PrivateExperts(experts=2, rounds=3).run([[0, 1]] * 3).privacy.private
 
 
 def test_rounds_are_played_in_order_and_no_more_than_paid_for() -> None:

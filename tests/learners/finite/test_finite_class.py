@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from silent_noise import silent_noise
 
 from learners.accounting import Charge
-from learners.codec import release_to_dict
 from learners.finite import empirical_risk
 from learners.finite.empirical_risk import EmpiricalRiskMinimizer, PrivateERM, choose_least
 from learners.finite.finite_class import (
@@ -195,26 +194,6 @@ def test_an_example_moves_the_noisy_vector_by_a_factor_of_epsilon_at_most(epsilo
     assert sum(brute_mistakes(both, [(0, 0)])) / scale == pytest.approx(epsilon)
 
 
-def test_what_is_published() -> None:
-    X = np.arange(777) % 7
-    model = PrivateFiniteClassLearner(concepts=PointClass(7), seed=998877).fit(X, X == 3)
-    assert set(release_to_dict(model.release_)) == {
-        "kind", "version", "learner", "index", "noisy_sums", "parameters", "privacy",
-    }  # fmt: skip
-    assert dict(model.release_.parameters) == {
-        "concepts": 8, "domain": 7, "mechanism": "exponential",
-    }  # fmt: skip
-    assert "777" not in str(model.release_)
-    assert "998877" not in str(model.release_)
-    assert model.privacy_ is not None
-    assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 0.0)
-    assert not model.privacy_.private
-    open_model = PrivateFiniteClassLearner(concepts=PointClass(7)).fit([], [])
-    assert open_model.privacy_ is not None
-    assert open_model.privacy_.private
-    assert 0 <= open_model.release_.index < 8
-
-
 def test_a_million_thresholds() -> None:
     d = 1 << 20
     rng = np.random.default_rng(0)
@@ -321,9 +300,3 @@ def test_wrong_classes_and_examples_are_refused() -> None:
         ThresholdClass(5, "x <= t")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="same examples"):
         PrivateERM(losses=lambda X, y: [[0]]).fit([], [1])
-
-
-def test_whether_there_are_examples_is_private_too() -> None:
-    model = PrivateERM(losses=lambda X, y: np.zeros((len(X), 3), dtype=int)).fit([], [])
-    assert 0 <= model.release_.index < 3
-    assert model.diagnostics_.loss == 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
 
@@ -15,9 +14,7 @@ from quick_draws import QuickBits
 
 from geometry.polygons import contains_points
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
-from learners.codec import release_from_dict, release_to_dict
 from learners.polynomial_union import PolynomialUnionLearner
-from learners.releases import LiftedRelease
 from learners.scores import mistakes_score, set_cover_score
 from learners.space import selection as space_selection
 from learners.space.cover import BallUnionLearner
@@ -188,36 +185,6 @@ def test_two_balls_are_learned_from_counts_as_from_rows() -> None:
     release = model.fit(X, y).release_
     assert model.score(X, y) > 0.96
     assert model.fit_counts(counted(X, y, 8)).release_ == release
-
-
-@pytest.mark.parametrize("make", [PolynomialUnionLearner, BallUnionLearner])
-def test_a_release_comes_back_from_its_json(make: type) -> None:
-    model = make(grid=4, levels=4, seed=1)
-    X = np.random.default_rng(9).integers(0, 5, (300, model.dimensions))
-    release = model.fit(X, X.sum(axis=1) <= 5).release_
-    assert isinstance(release, LiftedRelease)
-    written = json.loads(json.dumps(release_to_dict(release)))
-    assert release_from_dict(written) == release
-    for path, value, reason in (
-        (("family",), "cubes", "family"),
-        (("lattice", "d"), 10**6, "coarser grid"),
-        (("lattice", "colour"), 3, "missing or unknown"),
-        (("regions", 0, 0, -1), 10**9, "not of the stated class"),
-        (("regions", 0), [], "each piece has one"),
-    ):
-        wrong = json.loads(json.dumps(written))
-        at = wrong
-        for name in path[:-1]:
-            at = at[name]
-        at[path[-1]] = value
-        with pytest.raises(ValueError, match=reason):
-            release_from_dict(wrong)
-    if model.dimensions == 3:
-        with pytest.raises(ValueError, match="no shape in the plane"):
-            _ = model.polygons_
-    else:
-        grid = whole(4, 2)
-        assert np.array_equal(contains_points(model.polygons_, grid), model.predict(grid) == 1)
 
 
 def test_what_cannot_be_listed_is_refused_by_public_numbers() -> None:
