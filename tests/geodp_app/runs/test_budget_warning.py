@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from terminal import geodp
 
-from geodp_app.cli import main
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.runs.practice import budget_warning, warn_of_budget
@@ -28,7 +28,7 @@ def points(write) -> Path:
 
 def warnings(capsys, *argv: object) -> list[str]:
     """The warnings of a command that must work."""
-    assert main([str(a) for a in argv]) == 0
+    assert geodp(*argv) == 0
     return re.findall(r"^geodp: warning: (.*)$", capsys.readouterr().err, re.MULTILINE)
 
 

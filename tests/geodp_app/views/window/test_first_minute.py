@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, PATIENCE, action, finish_run, key, open_window, wait
+from window_driver import LEFT, NONE, PATIENCE, action, finish_run, key, open_window, painted, wait
 
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -155,7 +155,7 @@ def judged(window: MainWindow, halfplane: Halfplane) -> Candidate:
 
 def ghost(window: MainWindow) -> tuple[float, ...]:
     """West, south, east, north of the ghost on the plane; nothing if there is none."""
-    path = window.plane.learned._pointed.path()
+    path = painted(window, "pointed")
     box = path.boundingRect()
     return () if path.isEmpty() else (box.left(), box.top(), box.right(), box.bottom())
 

@@ -11,7 +11,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 from step_figures import visible_curves
-from window_driver import LEFT, NONE, action, at, drag, finish_run, key, open_window, wait
+from window_driver import (
+    LEFT,
+    NONE,
+    action,
+    at,
+    drag,
+    finish_run,
+    key,
+    layer,
+    open_window,
+    painted,
+    wait,
+)
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import load_palette
@@ -76,11 +88,11 @@ def rest(qtbot: QtBot) -> None:
 
 def is_grey(window: MainWindow) -> bool:
     """Whether all views show something, and all of them in grey."""
-    learned, grey = window.plane.learned, window.palette_now.soft_ink
-    assert not learned._region.path().isEmpty()
+    grey = window.palette_now.soft_ink
+    assert not painted(window, "region").isEmpty()
     assert visible_curves(window.chart)
     looks = {
-        learned._region.pen().color().name().lower() == grey.lower(),
+        layer(window, "region").pen().color().name().lower() == grey.lower(),
         window.chart._empirical.opts["symbolPen"].color().name().lower() == grey.lower(),
         window.figures.errors.property("past"),
         window.figures.budget.property("past"),
@@ -118,7 +130,7 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
     assert sample is not None
     assert words(window) == ""
     assert not is_grey(window)
-    shown = window.plane.learned._region.path()
+    shown = painted(window, "region")
     key(window, Qt.Key.Key_D)
     drag(window, (200, 150), (220, 200), (235, 235))
     assert window.document.drawing == MOVED
@@ -130,13 +142,13 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
     # what was learned before is still there, and grey
     assert words(window) == DRAWING_CHANGED
     assert is_grey(window)
-    assert window.plane.learned._region.path() == shown
+    assert painted(window, "region") == shown
     again = followed(qtbot, window, first)
     assert again.settings == first.settings
     assert len(again.records) == 3
     assert words(window) == ""
     assert not is_grey(window)
-    assert window.plane.learned._region.path() != shown
+    assert painted(window, "region") != shown
     assert again.figures(3).known.empirical_error == pytest.approx(
         np.count_nonzero(again.wrong) / len(inside)
     )
@@ -336,10 +348,10 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
     cover(qtbot, window)
     action(window, "live")
     action(window, "release_view")
-    assert not window.plane.learned._region.path().isEmpty()
+    assert not painted(window, "region").isEmpty()
     window.document.edit("move", MOVED)
     assert words(window) == ""
-    assert window.plane.learned._region.path().isEmpty()
+    assert painted(window, "region").isEmpty()
     assert visible_curves(window.chart) == 0
 
 

@@ -23,8 +23,10 @@ from window_driver import (
     finish_run,
     key,
     open_window,
+    painted,
     run as run_to_end,
     settle,
+    shape_of,
     wait,
 )
 
@@ -39,7 +41,7 @@ from geometry.grid import Bounds
 #: A square of the grid, and a map that leaves out its right half and a hole.
 TARGET = Drawing(256, (Shape(((40, 40), (216, 40), (216, 216), (40, 216))),))
 MAP = shapely.box(0, 20, 128, 240).difference(shapely.box(80, 80, 100, 100))
-LEARNERS = ("cover", "tiles", "convex", "discs", "histogram", "greedy-convex")
+LEARNERS = ("cover", "tiles", "discs")
 
 
 @pytest.fixture
@@ -78,17 +80,8 @@ def clip(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> Non
     click_menu(window, "File", "clip")
 
 
-def shape_of(path: QPainterPath) -> shapely.Geometry:
-    """What a path fills, by its even-odd rule."""
-    rings = [[(p.x(), p.y()) for p in ring] for ring in path.toSubpathPolygons()]
-    shape: shapely.Geometry = shapely.Polygon()
-    for ring in rings:
-        shape = shape.symmetric_difference(shapely.Polygon(ring))
-    return shape
-
-
 def drawn(window: MainWindow) -> shapely.Geometry:
-    return shape_of(window.plane.learned._region.path())
+    return shape_of(painted(window, "region"))
 
 
 def veiled(window: MainWindow) -> shapely.Geometry:
@@ -180,39 +173,6 @@ def test_a_dialog_that_is_closed_changes_nothing(
     choose_file(monkeypatch, None)
     click_menu(window, "File", "clip")
     assert window.document.work is before
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ({"type": "Point", "coordinates": [1, 2]}, "map.geojson: no polygons in it"),
-        ("lon,lat\n", "map.geojson: not JSON"),
-        (
-            {"type": "Polygon", "coordinates": [[[1, 1], [2, 1], [2, 2], [1, 1]]]},
-            "map.geojson: is in degrees, and where the grid lies is not known",
-        ),
-        (
-            {
-                "type": "Polygon",
-                "coordinates": [[[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]],
-                "geodp": {"frame": "grid", "grid": 9},
-            },
-            "the outline crosses or touches itself at (1, 1)",
-        ),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_complained_about_and_changes_nothing(
-    window: MainWindow, write, monkeypatch: pytest.MonkeyPatch, content: object, why: str
-) -> None:
-    complaints: list[tuple[str, str]] = []
-    monkeypatch.setattr(window, "complain", lambda *said: complaints.append(said))
-    before = window.document.work
-    clip(window, monkeypatch, write("map.geojson", content))
-    ((what, reason),) = complaints
-    assert what == "Could not clip the result to map.geojson"
-    assert why in reason
-    assert window.document.work is before
-    assert window.plane.mask.veil.path().isEmpty()
 
 
 def test_a_session_keeps_the_map_and_the_run_that_it_clips(
@@ -312,7 +272,7 @@ def test_the_outlines_of_twenty_runs_are_clipped_too(
     wait(qtbot, lambda: not window.again.busy and len(window.again.shapes) == 2)
 
     def outlines() -> QPainterPath:
-        return window.plane.learned._again.path()
+        return painted(window, "again")
 
     assert outlines().boundingRect().right() > 190
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
