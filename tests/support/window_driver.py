@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.workers import run_controller
+from geometry.halfplane import HalfplaneLattice
 
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
@@ -294,3 +295,20 @@ def shape_of(path: QPainterPath) -> shapely.Geometry:
     for ring in path.toSubpathPolygons():
         shape = shape.symmetric_difference(shapely.Polygon([(p.x(), p.y()) for p in ring]))
     return shape
+
+
+def dual_lattice(window: MainWindow) -> HalfplaneLattice | None:
+    """Of the halfplanes that the dual plane shows."""
+    lattice: HalfplaneLattice | None = window.dual._lattice
+    return lattice
+
+
+def dual_marks(window: MainWindow) -> tuple[Any, ...]:
+    """The chosen points that the dual plane shows."""
+    return tuple(window.dual._marks)
+
+
+def charted(window: MainWindow) -> Sequence[Any]:
+    """The figures that the chart of errors shows, one a step."""
+    points: Sequence[Any] = window.chart._points
+    return points

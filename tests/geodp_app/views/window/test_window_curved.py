@@ -8,7 +8,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, action, finish_run, key, painted, run as run_to_end, wait
+from window_driver import (
+    Lasting,
+    action,
+    charted,
+    dual_lattice,
+    finish_run,
+    key,
+    painted,
+    run as run_to_end,
+    wait,
+)
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.captions import CELLS
@@ -84,8 +94,8 @@ def test_discs_arrive_one_by_one_and_can_be_walked_through(
         assert found == pytest.approx(shape.bounds, abs=1e-6)
         action(window, "back")
     assert log.figures(6).known.empirical_error < 0.05
-    assert len(window.chart._points) == 6
-    assert window.chart._points[-1].test_error == log.figures(6).test_error
+    assert len(charted(window)) == 6
+    assert charted(window)[-1].test_error == log.figures(6).test_error
     assert log.region().area < log.release.shape().area + 1e-9
 
 
@@ -132,12 +142,11 @@ def test_cells_have_no_dual_plane_and_halfplanes_bring_it_back(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     run(qtbot, window, learner="quadtree")
-    dual = window.dual
     assert window.duals.currentWidget() is dual
     assert dual.stack.empty.text() == CELLS
-    assert dual._lattice is None
+    assert dual_lattice(window) is None
     window.runs.move_cursor(1)
     assert dual.stack.empty.text() == CELLS
     run(qtbot, window, learner="convex-cover", k=1)
-    assert dual._lattice == HalfplaneLattice(256)
+    assert dual_lattice(window) == HalfplaneLattice(256)
     assert not dual.stack.empty.isVisible()

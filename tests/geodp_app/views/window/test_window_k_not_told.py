@@ -64,7 +64,7 @@ def test_the_lowest_k_of_triangles_is_one_that_the_run_finds(imported: MainWindo
         QTest.keyClick(panel.k, Qt.Key.Key_Down, NONE)
     # such a cover is always sharpened
     assert (document.work.run["k"], document.work.run["finish"]) == ("auto", "sharpen")
-    assert not panel._more_learner.isRowVisible(panel.fields["finish"])
+    assert panel.fields["finish"].isHidden()
     assert document.undo()
     assert (document.work.run["k"], document.work.run["finish"]) == (1, "none")
 

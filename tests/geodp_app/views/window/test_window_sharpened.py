@@ -16,6 +16,7 @@ from window_driver import (
     action,
     at,
     choose,
+    dual_lattice,
     key,
     layer,
     open_window,
@@ -164,7 +165,7 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
     window.runs.move_cursor(STEPS)
     settle(qtbot, window)
     assert window.dual_pane.heading.text().startswith("Dual plane: ")
-    assert window.dual._lattice == HalfplaneLattice(256)
+    assert dual_lattice(window) == HalfplaneLattice(256)
     examples = window.document.work.examples
     assert examples is not None
     for step in (STEPS + 1, drawn(log), len(log.records)):
@@ -177,7 +178,7 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
         assert window.dual_pane.heading.text().startswith("Dual plane of this zone")
         place = f"x {zone.x0}–{zone.x1}, y {zone.y0}–{zone.y1}"
         assert window.dual_pane.note.words == f"{name}: {place}"
-        assert window.dual._lattice == zone.lattice
+        assert dual_lattice(window) == zone.lattice
         held = zone.holds(examples.points)
         labels = examples.labels[held].tolist()
         kinds = set(zip(map(tuple, examples.points[held].tolist()), labels, strict=True))

@@ -78,9 +78,9 @@ def test_what_is_not_supported_is_hatched_and_told(qtbot: QtBot, window: MainWin
 
 
 def test_its_field_stands_beside_that_of_tiles(window: MainWindow) -> None:
-    field, form = window.settings.fields["support"], window.settings._more_learner
+    field = window.settings.fields["support"]
     assert field.value() == 20
-    assert form.isRowVisible(field)
+    assert not field.isHidden()
     field.setValue(0)
     assert window.document.work.run["support"] is None
     assert field.text() == "not released"
@@ -90,7 +90,7 @@ def test_its_field_stands_beside_that_of_tiles(window: MainWindow) -> None:
     assert field.value() == 20
     for learner in ("cover", "convex", "histogram"):
         window.document.set_run(learner=learner)
-        assert not form.isRowVisible(field)
+        assert field.isHidden()
         assert "support" not in window.document.work.run.parameters()
 
 

@@ -13,6 +13,9 @@ from window_driver import (
     Lasting,
     action,
     at,
+    charted,
+    dual_lattice,
+    dual_marks,
     finish_run,
     key,
     layer,
@@ -188,9 +191,9 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     assert f.known.empirical_error < 0.06
     share = 100 * f.positives_covered / log.positives
     assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
-    assert len(window.chart._points) == 16
-    assert window.chart._points[-1].known.empirical_error == f.known.empirical_error
-    assert window.chart._points[0].known.empirical_error > 0.2
+    assert len(charted(window)) == 16
+    assert charted(window)[-1].known.empirical_error == f.known.empirical_error
+    assert charted(window)[0].known.empirical_error > 0.2
 
 
 def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: MainWindow) -> None:
@@ -199,14 +202,14 @@ def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: Mai
     run(qtbot, window, learner="cover", k=1, n_steps=1)
     assert painted(window, "tiling").isEmpty()
     assert window.dual_pane.heading.text().startswith("Dual plane: ")
-    assert window.dual._lattice == HalfplaneLattice(256)
+    assert dual_lattice(window) == HalfplaneLattice(256)
 
 
 # -- the dual plane ----------------------------------------------------------------------------
 
 
 def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWindow) -> None:
-    assert window.dual._lattice == HalfplaneLattice(256)  # before a run, that of the whole square
+    assert dual_lattice(window) == HalfplaneLattice(256)  # before a run, that of the whole square
     log = run(qtbot, window)
     for step in (16, 7, 3):
         window.runs.move_cursor(step)
@@ -216,7 +219,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         tile = log.tile_steps[-1].tile
         place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
         assert window.dual_pane.note.words == place
-        assert window.dual._lattice == log.tile_lattice(step) == HalfplaneLattice(64)
+        assert dual_lattice(window) == log.tile_lattice(step) == HalfplaneLattice(64)
         points, labels = log.seen_by(step)
         assert points.min() >= 0
         assert points.max() <= 64
@@ -227,7 +230,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
             lines = [len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative)]
             assert sum(lines) == len(kinds)
         piece = log.records[step - 1].release.piece
-        marks = window.dual._marks
+        marks = dual_marks(window)
         assert [(mark.step, mark.edge) for mark in marks] == [(step, e) for e in range(len(piece))]
         assert [mark.sheet for mark in marks] == [halfplane.sheet for halfplane in piece]
 
@@ -343,12 +346,12 @@ def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
     bounds = painted(window, "region").boundingRect()
     assert log.release is not None
     assert (bounds.left(), bounds.top()) == pytest.approx(log.release.shape().bounds[:2])
-    assert {mark.step for mark in window.dual._marks} == {step}
+    assert {mark.step for mark in dual_marks(window)} == {step}
     for sheet in window.dual.sheets.values():
         assert not sheet.positive.isVisible()
         assert not sheet.boxes.isVisible()
     window.runs.move_cursor(0)
-    assert window.dual._marks == ()
+    assert dual_marks(window) == ()
 
 
 def test_an_unfinished_run_by_tiles_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
@@ -358,7 +361,7 @@ def test_an_unfinished_run_by_tiles_releases_nothing(qtbot: QtBot, window: MainW
     wait(qtbot, lambda: not window.runs.busy)
     action(window, "release_view")
     assert painted(window, "region").isEmpty()
-    assert window.dual._marks == ()
+    assert dual_marks(window) == ()
     assert window.dual_pane.heading.text() == "Dual plane: Above"  # of no tile
     assert window.dual_pane.note.words == ""
     assert not window.commands.by_id["export_learned"].isEnabled()
