@@ -142,6 +142,7 @@ def test_cells_have_no_dual_plane_and_halfplanes_bring_it_back(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     run(qtbot, window, learner="quadtree")
+    dual = window.dual
     assert window.duals.currentWidget() is dual
     assert dual.stack.empty.text() == CELLS
     assert dual_lattice(window) is None
