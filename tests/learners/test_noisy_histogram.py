@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import shapely
 from counted import counted
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
@@ -234,19 +233,6 @@ def test_the_count_has_noise_of_its_share() -> None:
 
 
 # -- runs ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"smooth": False}, {"cells": 2}, {"cells": 7}, {"cells": 13}]
-)
-@pytest.mark.parametrize("seed", range(3))
-def test_shape_and_prediction_agree_on_the_whole_grid(options: dict[str, Any], seed: int) -> None:
-    model = NoisyHistogramLearner(grid=12, seed=seed, **options).fit(*sample(300, 12, seed))
-    shape = model.polygons_
-    assert shape.is_valid
-    points = grid_points(12)
-    contained = shapely.intersects_xy(shape, points.astype(float))
-    np.testing.assert_array_equal(model.predict(points), contained.astype(int))
 
 
 @pytest.mark.parametrize(

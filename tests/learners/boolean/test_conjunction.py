@@ -374,33 +374,6 @@ def test_the_private_consistency_learner_finds_a_clear_target(role: Role) -> Non
         PRIVATE_CONSISTENT[role](monotone=True).fit(X, y)
 
 
-#: The two samples of the lecture notes' first section.
-FIRST = [[0, 0, 1, 0, 1, 1], [0] * 6, [0, 0, 0, 0, 1, 0]], [1, 0, 1]
-SECOND = [
-    [0, 0, 1, 0, 1, 1], [0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 1, 0], [1, 1, 0, 1, 0, 0],
-    [0, 0, 0, 1, 0, 0],
-], [0] * 5  # fmt: skip
-
-
-def test_the_examples_of_the_notes() -> None:
-    """r5 is the only AND that agrees with the first; of the second the AND of all is right on at
-    least 3/4 of all vectors, whichever agreeing AND is the target."""
-    consistent = ConsistentConjunctionLearner(monotone=True)
-    assert str(consistent.fit(*FIRST).release_) == "x4"
-    assert len(ConsistentConjunctionLearner().fit(*FIRST).release_.literals) == 4
-    table = mistakes_of_all(read_columns(FIRST[0]), np.array(FIRST[1]) == 1, only=1)
-    assert [literals_of(i, 6, only=1) for i in np.flatnonzero(table == 0)] == [[Literal(4)]]
-    assert len(consistent.fit(*SECOND).release_.literals) == 6
-    cube = np.array(list(product((0, 1), repeat=6)))
-    mine = consistent.predict(cube)
-    table = mistakes_of_all(read_columns(SECOND[0]), np.zeros(5, dtype=bool), only=1)
-    rights = [
-        np.mean(evaluate("conjunction", literals_of(i, 6, only=1), read_columns(cube)) == mine)
-        for i in np.flatnonzero(table == 0)
-    ]
-    assert 0.75 <= min(rights) < 0.8
-
-
 @pytest.mark.parametrize("role", ROLES)
 def test_a_monotone_formula_has_the_literals_that_are_not_negated(role: Role) -> None:
     X, y, _ = random_sample(role, 3, n=40, d=6)

@@ -200,22 +200,6 @@ def test_draws_follow_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 2 + 5 * 2
 
 
-def test_a_private_game_keeps_its_expected_regret() -> None:
-    rounds, experts = 400, 4
-    rng = np.random.default_rng(5)
-    losses = (rng.random((rounds, experts)) < [0.2, 0.5, 0.5, 0.6]).astype(int)
-    regrets = []
-    for seed in range(15):
-        game = PrivateExperts(experts=experts, rounds=rounds, epsilon=2.0, seed=seed)
-        game.run(losses)
-        regrets.append(game.diagnostics_.loss - game.diagnostics_.best_loss)
-    expected = expected_regret(losses, game.plan.rate)
-    assert expected <= game.plan.regret
-    # the draws are independent: standard deviation of a sum of at most rounds / 4
-    assert abs(np.mean(regrets) - expected) < 4 * math.sqrt(rounds / 4 / 15)
-    assert game.diagnostics_.best_loss == losses.sum(axis=0).min()
-
-
 def test_with_enough_budget_the_rate_is_hedges() -> None:
     plan = plan_experts(5, 100, 1000.0, 1e-6)
     assert plan.rate == hedge_rate(5, 100)

@@ -82,17 +82,6 @@ def test_a_consistent_concept_is_found_where_there_is_one() -> None:
     assert (model.release_.index, model.diagnostics_.fewest_mistakes) == (17, 0)
 
 
-@pytest.mark.parametrize("target", [0, 1, 5, 7])
-def test_the_sources_learners_of_points_and_thresholds(target: int) -> None:
-    """Nissim: the positive point, or the last one; h = 0 without positives."""
-    for shown in itertools.product([False, True], repeat=7):
-        X = np.flatnonzero(shown)
-        point = FiniteClassLearner(concepts=PointClass(7)).fit(X, target - 1 == X)
-        assert point.release_.index == (target if target - 1 in X else 0)
-        line = FiniteClassLearner(concepts=ThresholdClass(6, "x < t")).fit(X, target > X)
-        assert line.release_.index == max([0, *(X[target > X] + 1)])
-
-
 @pytest.mark.parametrize("all_zero", [True, False])
 def test_without_the_concept_of_nothing_points_are_learned_worse(all_zero: bool) -> None:
     """On 18 even points, at n = ln(1/beta) / -ln(1 - alpha) for alpha = beta = 0.1."""

@@ -183,29 +183,6 @@ def test_one_example_moves_no_probability_by_more_than_eta() -> None:
 # -- learners ----------------------------------------------------------------------------------
 
 
-def corner(X: np.ndarray) -> np.ndarray:
-    """A tetrahedron of the class with 8 levels on a grid of size 15."""
-    return (X[:, 0] >= 2) & (X[:, 1] >= 2) & (X[:, 2] >= 2) & (X.sum(axis=1) <= 22)
-
-
-def body(X: np.ndarray) -> np.ndarray:
-    return (X[:, 0] >= 3) & (X[:, 2] <= 12) & (X.sum(axis=1) <= 28)
-
-
-def test_a_simplex_is_recovered() -> None:
-    X, test = examples(15, 20_000, seed=1)[0], cube(15)
-    for seed in (1, 2):
-        model = SimplexUnionLearner(grid=15, levels=8, seed=seed).fit(X, corner(X))
-        assert model.score(test, corner(test)) > 0.97
-
-
-def test_a_polytope_is_recovered() -> None:
-    X, test = examples(16, 30_000, seed=1)[0], cube(16)
-    for seed in (1, 2):
-        model = ConvexPolytopeLearner(k=3, seed=seed).fit(X, body(X))
-        assert model.score(test, body(test)) > 0.97
-
-
 def test_classes_too_large_are_refused_with_their_size() -> None:
     X = np.zeros((1, 3), dtype=int)
     with pytest.raises(ValueError, match=r"44,\d{3},\d{3} simplices .* about 8 s"):

@@ -170,14 +170,6 @@ def test_one_example_moves_no_probability_by_more_than_eta(lattice: BallLattice)
 # -- learners ----------------------------------------------------------------------------------
 
 
-def test_a_parabola_and_a_cubic_are_learned() -> None:
-    X = np.random.default_rng(7).integers(0, 17, (20_000, 2))
-    u = (X - 8) / 8
-    for degree, y in ((2, u[:, 1] >= u[:, 0] ** 2 - 0.3), (3, u[:, 1] >= u[:, 0] ** 3)):
-        model = PolynomialUnionLearner(grid=16, degree=degree, reach=1, levels=32, seed=1)
-        assert model.fit(X, y).score(X, y) > 0.95
-
-
 def test_two_balls_are_learned_from_counts_as_from_rows() -> None:
     X = np.random.default_rng(8).integers(0, 9, (20_000, 3))
     y = (((X - 2) ** 2).sum(axis=1) <= 6) | (((X - 7) ** 2).sum(axis=1) <= 3)
