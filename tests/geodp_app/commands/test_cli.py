@@ -308,20 +308,8 @@ def test_a_missing_file_is_named(halves, tmp_path, capsys):
 
 
 def test_plan_answers_in_both_directions(capsys):
-    argv = [
-        "plan",
-        "--learner",
-        "cover",
-        "--k",
-        "4",
-        "--alpha",
-        ".1",
-        "--epsilon",
-        "1",
-        "--grid",
-        "1024",
-        "--json",
-    ]
+    argv = ["plan", "--learner", "cover", "--k", "4", "--alpha", ".1", "--epsilon", "1"]
+    argv += ["--grid", "1024", "--json"]
     assert main(argv) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["steps"] == 24  # ceil(2 * 4 * ln 20)

@@ -41,20 +41,8 @@ def run(tmp_path_factory) -> Path:
     target.write_text(json.dumps(square_geojson(10, 20)))
     points, out = folder / "p.csv", folder / "l.geojson"
     sample = ["sample", "--target", target, "--n", N, "--grid", 256, "--seed", 3, "-o", points]
-    learn = [
-        "learn",
-        points,
-        "--learner",
-        "cover",
-        "--k",
-        2,
-        "--steps",
-        3,
-        "--seed",
-        SEED,
-        "-o",
-        out,
-    ]
+    learn = ["learn", points, "--learner", "cover", "--k", 2, "--steps", 3, "--seed", SEED]
+    learn += ["-o", out]
     learn += ["--report", folder / "r.json", "--records", folder / "s.jsonl", "--quiet"]
     for argv in (sample, learn):
         assert geodp(*argv) == 0
@@ -94,19 +82,8 @@ def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tm
     assert report["release"] == json.loads((run / "l.geojson").read_text())["geodp"]["release"]
     path = tmp_path / "r.json"
     points = write("p.csv", '# geodp {"grid": 8}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
-    argv = [
-        "learn",
-        points,
-        "--learner",
-        "cover",
-        "--k",
-        1,
-        "--steps",
-        1,
-        "-o",
-        tmp_path / "l.geojson",
-        "--quiet",
-    ]
+    argv = ["learn", points, "--learner", "cover", "--k", 1, "--steps", 1]
+    argv += ["-o", tmp_path / "l.geojson", "--quiet"]
     argv += ["--report", path, "--epsilon", 2, "--delta", 1e-5, "--neighbours", "replace-one"]
     assert geodp(*argv) == 0
     report = json.loads(path.read_text())
@@ -190,21 +167,8 @@ def test_the_records_say_first_that_they_are_private(run):
 
 def test_raw_grid_keeps_grid_units(run, tmp_path, capsys):
     out = tmp_path / "raw.geojson"
-    argv = [
-        "learn",
-        run / "p.csv",
-        "--learner",
-        "cover",
-        "--k",
-        2,
-        "--steps",
-        3,
-        "--raw-grid",
-        "-o",
-        out,
-        "--seed",
-        1,
-    ]
+    argv = ["learn", run / "p.csv", "--learner", "cover", "--k", 2, "--steps", 3, "--raw-grid"]
+    argv += ["-o", out, "--seed", 1]
     assert geodp(*argv) == 0
     target = read_geojson(out)
     assert target.frame == "grid"
@@ -549,14 +513,8 @@ def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running, "fit_learner", interrupted)
-    outputs = [
-        "-o",
-        tmp_path / "l.geojson",
-        "--report",
-        tmp_path / "r",
-        "--records",
-        tmp_path / "s",
-    ]
+    outputs = ["-o", tmp_path / "l.geojson", "--report", tmp_path / "r"]
+    outputs += ["--records", tmp_path / "s"]
     assert geodp("learn", run / "p.csv", *outputs) == 130
     assert capsys.readouterr().err == "geodp: cancelled; nothing was written\n"
     assert os.listdir(tmp_path) == []
@@ -564,18 +522,8 @@ def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch)
 
 def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
     """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
-    argv = [
-        "learn",
-        run / "p.csv",
-        "--learner",
-        "cover",
-        "--k",
-        40,
-        "--steps",
-        4000,
-        "-o",
-        tmp_path / "l.geojson",
-    ]
+    argv = ["learn", run / "p.csv", "--learner", "cover", "--k", 40, "--steps", 4000]
+    argv += ["-o", tmp_path / "l.geojson"]
     status, shown = interrupted(argv, shows=b" of 16000, ")
     assert status == 130
     assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")

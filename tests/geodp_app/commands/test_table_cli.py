@@ -86,18 +86,8 @@ def test_a_convex_polygon_is_learned_from_a_table(folder, tmp_path):
 def test_one_class_is_told_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
     with duckdb.connect(str(tmp_path / "p.db")) as connection:
         connection.execute("CREATE TABLE r AS SELECT range x, range y, 1 AS label FROM range(9)")
-    argv = [
-        "--table",
-        f"duckdb:{tmp_path}/p.db::r",
-        "--grid",
-        8,
-        "--learner",
-        "cover",
-        "--k",
-        1,
-        "-o",
-        tmp_path / "l",
-    ]
+    argv = ["--table", f"duckdb:{tmp_path}/p.db::r", "--grid", 8, "--learner", "cover", "--k", 1]
+    argv += ["-o", tmp_path / "l"]
     told = f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
     assert geodp("learn", *argv) == 0
     assert "all labels" not in capsys.readouterr().err

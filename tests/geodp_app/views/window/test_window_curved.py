@@ -6,18 +6,13 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 from window_driver import (
     Lasting,
     action,
-    charted,
     dual_lattice,
-    finish_run,
-    key,
     painted,
     run as run_to_end,
-    wait,
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -28,7 +23,6 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
-from learners.releases import ConicRelease
 
 
 def round_shape(x: int, y: int, w: int, h: int) -> Shape:
@@ -50,53 +44,10 @@ def window(lasting: Lasting) -> MainWindow:
     return made
 
 
-def choose(box: QComboBox, text: str) -> None:
-    """Choose an entry with the arrow keys."""
-    box.setFocus()
-    QTest.keyClick(box, Qt.Key.Key_Home)
-    for _ in range(box.count()):
-        if box.currentText() == text:
-            return
-        QTest.keyClick(box, Qt.Key.Key_Down)
-    raise AssertionError(f"no entry {text!r}")
-
-
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     """Run to the end, by its key."""
     window.document.set_run(**{"learner": "discs", "k": 2, "seed": 5, **settings})
     return run_to_end(qtbot, window)
-
-
-def test_discs_arrive_one_by_one_and_can_be_walked_through(
-    qtbot: QtBot, window: MainWindow
-) -> None:
-    choose(window.settings.learner, "Discs")
-    window.document.set_run(k=2, seed=5)
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
-    wait(qtbot, lambda: not window.runs.busy)
-    assert window.timeline.words.text() == "Step 1 of 6"
-    assert not painted(window, "newest").isEmpty()
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
-    wait(qtbot, lambda: window.display.settled)
-    log = window.runs.current
-    assert log is not None
-    assert isinstance(log.release, ConicRelease)
-    assert len(log.records) == 6
-    # it rests at the last step that gained
-    for _ in range(6 - log.cursor):
-        action(window, "forward")
-    for step in (6, 5, 4):
-        shape = log.release.conics[step - 1].polygon()
-        bounds = painted(window, "newest").boundingRect()
-        found = (bounds.left(), bounds.top(), bounds.right(), bounds.bottom())
-        assert found == pytest.approx(shape.bounds, abs=1e-6)
-        action(window, "back")
-    assert log.figures(6).known.empirical_error < 0.05
-    assert len(charted(window)) == 6
-    assert charted(window)[-1].test_error == log.figures(6).test_error
-    assert log.region().area < log.release.shape().area + 1e-9
 
 
 def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: MainWindow) -> None:

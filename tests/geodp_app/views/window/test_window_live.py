@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -14,13 +11,13 @@ from step_figures import visible_curves
 from window_driver import (
     LEFT,
     NONE,
+    Lasting,
     action,
     at,
     drag,
     finish_run,
     key,
     layer,
-    open_window,
     painted,
     wait,
 )
@@ -37,11 +34,11 @@ SETTINGS_CHANGED = "Out of date: the settings changed"
 
 
 @pytest.fixture
-def window(tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=3_000)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=3_000)
+    return made
 
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
@@ -214,7 +211,7 @@ def test_what_a_run_that_followed_spends_is_noted_with_its_own_labels(
 ) -> None:
     first = run(qtbot, window, seed=None)
     assert len(window.document.work.spent) == 1
-    window.runs.set_speed(0)
+    window.commands.speed.setCurrentIndex(0)
     states: list[str] = []
     window.runs.controller.state_changed.connect(states.append)
     key(window, Qt.Key.Key_D)
@@ -332,7 +329,7 @@ def test_a_run_that_nobody_waits_for_does_not_follow(
     window.sample()
     window.document.set_run(learner="cover", k=2, n_steps=3, seed=5)
     if end != "never begun":
-        window.runs.set_speed(0)
+        window.commands.speed.setCurrentIndex(0)
         key(window, Qt.Key.Key_F5)
         wait(qtbot, lambda: window.runs.current is not None and log_of(window).cursor == 1)
         window.runs.cancel() if end == "stop" else window.runs.run_or_pause()

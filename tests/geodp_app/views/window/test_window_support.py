@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import shapely
 from contrast import contrast
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
-from window_driver import action, at, open_window, run as run_to_end, settle, shape_of
+from window_driver import Lasting, action, at, open_window, run as run_to_end, settle, shape_of
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -35,12 +34,12 @@ def reported(window: MainWindow) -> None:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        reported(made)
-        made.document.set_run(learner="tiles", seed=5, support=0.2)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    reported(made)
+    made.document.set_run(learner="tiles", seed=5, support=0.2)
+    return made
 
 
 def hatched(window: MainWindow) -> shapely.Geometry:

@@ -80,14 +80,6 @@ def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
     assert field.text() == "automatic"
 
 
-def test_what_to_expect_of_tiles_is_said_beside_them(window: MainWindow) -> None:
-    practice = said(window, "practice")
-    assert practice.startswith("In practice, with 4,000 examples at ε = 1 and right labels")
-    assert "for shapes of few edges" in practice
-    assert "for outlines with many bends, such as coasts" in practice
-    assert "privacy holds in any case" in said(window, "promise")
-
-
 def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> None:
     panel = window.settings
     assert not said(window, "warning")
@@ -194,15 +186,6 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     assert len(charted(window)) == 16
     assert charted(window)[-1].known.empirical_error == f.known.empirical_error
     assert charted(window)[0].known.empirical_error > 0.2
-
-
-def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: MainWindow) -> None:
-    run(qtbot, window)
-    assert not painted(window, "tiling").isEmpty()
-    run(qtbot, window, learner="cover", k=1, n_steps=1)
-    assert painted(window, "tiling").isEmpty()
-    assert window.dual_pane.heading.text().startswith("Dual plane: ")
-    assert dual_lattice(window) == HalfplaneLattice(256)
 
 
 # -- the dual plane ----------------------------------------------------------------------------
@@ -352,28 +335,3 @@ def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
         assert not sheet.boxes.isVisible()
     window.runs.move_cursor(0)
     assert dual_marks(window) == ()
-
-
-def test_an_unfinished_run_by_tiles_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
-    window.document.set_run(tiles=3, seed=5)
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
-    wait(qtbot, lambda: not window.runs.busy)
-    action(window, "release_view")
-    assert painted(window, "region").isEmpty()
-    assert dual_marks(window) == ()
-    assert window.dual_pane.heading.text() == "Dual plane: Above"  # of no tile
-    assert window.dual_pane.note.words == ""
-    assert not window.commands.by_id["export_learned"].isEnabled()
-
-
-def test_a_run_by_tiles_follows_an_undo(qtbot: QtBot, window: MainWindow) -> None:
-    log = run(qtbot, window)
-    window.document.edit(
-        "draw more", Drawing(256, (*TARGET.shapes, Shape(((1, 1), (9, 1), (9, 9)))))
-    )
-    assert window.runs.current is not log
-    action(window, "undo")
-    assert window.runs.current is log
-    assert shapely.equals(log.region(), log.release.shape())  # type: ignore[union-attr]
-    assert not painted(window, "tiling").isEmpty()

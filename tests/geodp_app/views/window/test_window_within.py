@@ -12,7 +12,7 @@ from contrast import contrast
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
@@ -36,7 +36,6 @@ from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run import again
 from geodp_app.views.window.main_window import MainWindow
-from geometry.grid import Bounds
 
 #: A square of the grid, and a map that leaves out its right half and a hole.
 TARGET = Drawing(256, (Shape(((40, 40), (216, 40), (216, 216), (40, 216))),))
@@ -217,50 +216,6 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
     assert log is not None
     assert alike(drawn(window), log.region().intersection(MAP))
     assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
-
-
-def test_a_map_of_the_globe_follows_bounds_that_change_and_blocks_those_without_it(
-    window: MainWindow, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    window.document.set_bounds(Bounds(0, 0, 8, 8))
-    land = shapely.box(2, 2, 4, 4)
-    clip(window, monkeypatch, written(tmp_path / "land.geojson", land, frame="lonlat"))
-    square = shapely.box(0, 0, 256, 256)
-    assert alike(veiled(window), square.difference(shapely.box(64, 64, 128, 128)))
-    # examples of a wider place come in, with bounds of their own
-    head = '# geodp {"grid": 256, "bounds": [0, 0, 16, 16]}\n'
-    choose_file(monkeypatch, write("wide.csv", f"{head}x,y,label\n1,2,1\n3,4,0\n"))
-    action(window, "import_examples")
-    assert window.document.work.bounds == Bounds(0, 0, 16, 16)
-    assert alike(veiled(window), square.difference(shapely.box(32, 32, 64, 64)))
-    # and of a place that the map does not show
-    complaints: list[tuple[str, str]] = []
-    monkeypatch.setattr(window, "complain", lambda *said: complaints.append(said))
-    head = '# geodp {"grid": 256, "bounds": [60, 0, 70, 10]}\n'
-    choose_file(monkeypatch, write("far.csv", f"{head}x,y,label\n1,2,1\n3,4,0\n"))
-    before = window.document.work
-    action(window, "import_examples")
-    assert window.document.work is before
-    assert "land.geojson: nothing of it lies within" in complaints[0][1]
-    assert "remove the outline first" in complaints[0][1]
-
-
-def test_opening_something_else_begins_without_the_map(
-    window: MainWindow, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mask = written(tmp_path / "map.geojson")
-    monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.Discard)
-    for name in ("p.csv", "t.geojson"):
-        clip(window, monkeypatch, mask)
-        assert window.document.work.within is not None
-        other = write("p.csv", "x,y,label\n1,2,1\n3,4,0\n") if name == "p.csv" else written(
-            tmp_path / name, shapely.box(10, 10, 90, 90)
-        )  # fmt: skip
-        choose_file(monkeypatch, other)
-        monkeypatch.setattr(window.files, "may_discard", lambda: True)
-        action(window, "open")
-        assert window.document.work.within is None
-        assert window.plane.mask.veil.path().isEmpty()
 
 
 def test_the_outlines_of_twenty_runs_are_clipped_too(
