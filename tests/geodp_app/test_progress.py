@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from terminal import geodp
 
-from geodp_app.cli import main
 from geodp_app.progress import COMPILING, ProgressBar, telling_of_compiling
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def test_lines_are_for_programs_and_said_once():
 
 def test_a_run_says_in_lines_how_far_it_is_and_nothing_private(points, tmp_path, capsys):
     argv = ["learn", points, "--tiles", 3, "--seed", 1, "--progress", "-o", tmp_path / "l.geojson"]
-    assert main([str(a) for a in argv]) == 0
+    assert geodp(*argv) == 0
     said = [each for each in capsys.readouterr().err.splitlines() if each.startswith("progress")]
     assert said[0] == "progress 0.000 planning"
     assert all(
@@ -105,7 +105,7 @@ def test_compiling_is_told_once_at_a_terminal_alone_and_then_counted(tmp_path, m
 
 def test_loops_that_are_compiled_are_no_news(points, tmp_path, capfd):
     argv = ["learn", points, "--tiles", 2, "-o", tmp_path / "l.geojson"]
-    assert main([str(a) for a in argv]) == 0
+    assert geodp(*argv) == 0
     capfd.readouterr()
     done = subprocess.run(
         [sys.executable, "-m", "geodp_app", *map(str, argv)],

@@ -52,6 +52,43 @@ def test_every_release_is_read_as_it_was_written() -> None:
     }
 
 
+#: What a file holds beside kind, version, learner, parameters and privacy, by kind.
+MEMBERS = {
+    "cover": "role grid measure bits pieces thresholds",
+    "sharpened": "grid measure bits pieces thresholds side zones",
+    "tiles": "grid measure bits side tiles",
+    "conics": "shape grid bits conics thresholds",
+    "space": "role grid reach levels halfspaces thresholds",
+    "lifted": "role family lattice regions thresholds",
+    "formula": "role variables literals thresholds",
+    "parity": "d parity",
+    "choice": "index noisy_sums",
+    "experts": "chosen",
+}
+#: All that is public of a run beside its result.
+PARAMETERS = {
+    "k", "steps", "beta", "loss_weight", "direction", "tiles", "edges", "noisy_count", "cells",
+    "smooth", "chunks", "queries", "halts", "kept", "public_points", "unanswered", "constants",
+    "monotone", "blocks", "test_share", "concepts", "domain", "mechanism", "hypotheses", "bound",
+    "levels", "experts", "rounds",
+}  # fmt: skip
+
+
+def test_a_release_holds_these_members_and_no_others() -> None:
+    """What is published: a new member must be thought about here."""
+    told = {"epsilon", "delta", "neighbours", "account", "charges", "private", "run"}
+    for name, release in every_release().items():
+        data = written(name)
+        support = {"support"} if "support=" in name else set()
+        assert set(data) - support == {
+            "kind", "version", "learner", "parameters", "privacy",
+            *MEMBERS[data["kind"]].split(),
+        }, name  # fmt: skip
+        assert set(data["parameters"]) <= PARAMETERS, name
+        assert release.privacy is None or set(data["privacy"]) == told, name
+        assert not hasattr(release, "__dict__"), name
+
+
 # -- statements ----------------------------------------------------------------------------
 
 
@@ -197,6 +234,43 @@ def test_a_member_too_many_or_too_few_is_refused(name: str) -> None:
             release_from_dict(rest)
     with pytest.raises(ValueError, match="surplus"):
         release_from_dict({**data, "surplus": 1})
+
+
+#: Values of the right type that no release of the kind has, by kind and member.
+TILE = {"box": [0, 0, 16, 16], "inside": 1, "piece": []}
+DAMAGED: dict[str, dict[str, list[Any]]] = {
+    "cover": {
+        "role": ["xor"], "grid": ["wide", 0], "measure": ["metric"], "bits": [99, -1],
+        "thresholds": [["many"], [1, 2, 3, 4, 5, 6, 7]], "parameters": [None],
+        "privacy": [{"epsilon": 1.0}, 5],
+        "pieces": [3, [[["FLAT_ABOVE", 0]]], [[["SIDEWAYS", 0, 0]]],
+                   [[["FLAT_ABOVE", -(10**9), 0]]], [[["FLAT_ABOVE", 0, 0]] * 2]],
+    },
+    "tiles": {
+        "side": [3, "wide"], "bits": [99], "privacy": [5],
+        "tiles": [[], None, [TILE | {"box": [0, 0, 3, 3]}], [TILE | {"inside": 2}],
+                  [TILE | {"piece": [["FLAT_ABOVE", 0, 0]] * 4}], [TILE | {"box": [0, 0, 16]}]],
+    },
+    "conics": {
+        "bits": [-1], "conics": [[[1, 2]], [[-5, 2, 3]] * 6], "kind": ["square"],
+        "thresholds": [[1]], "grid": [4096],
+    },
+    "space": {"halfspaces": [[[[1, 0, 0, 10**6]]]], "grid": [65]},
+    "lifted": {"family": ["cubes"], "regions": [[[]], [[[10**9]]]], "lattice": [{"d": 10**6}]},
+    "formula": {
+        "role": ["both"], "variables": [0], "thresholds": [[1]], "literals": [[3]],
+        "privacy": [{"epsilon": 1}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_value_that_no_release_has_is_refused(name: str) -> None:
+    data = written(KINDS[name])
+    for member, values in DAMAGED[name].items():
+        for value in values:
+            with pytest.raises(ValueError, match=r"."):
+                release_from_dict(data | {member: value})
 
 
 def test_what_was_read_as_another_hypothesis_is_refused() -> None:

@@ -45,14 +45,6 @@ def test_learned_attributes_are_there_once_a_run_is_complete(model):
     assert not hasattr(model, "feature_names_in_")
 
 
-@every
-@pytest.mark.parametrize("label", [0, 1])
-def test_classes_do_not_depend_on_the_examples(model, label):
-    model.fit(SQUARE, np.full(len(SQUARE), label))
-    assert model.classes_.tolist() == [0, 1]
-    assert set(model.predict(SQUARE)) <= {0, 1}
-
-
 def test_each_private_run_has_a_name_of_its_own_that_its_plan_says():
     model = learners.NoisyHistogramLearner(grid=16, cells=2)
     names = [model.fit(SQUARE, INSIDE).release_.privacy.run for _ in range(2)]
@@ -73,16 +65,6 @@ def test_a_run_that_is_not_private_has_no_name(seed):
     planned = model.plan("a" * 32)
     privacy = model.fit(SQUARE, INSIDE).release_.privacy
     assert (planned and planned.run, privacy and privacy.run) == (None, None)
-
-
-@every
-def test_a_second_fit_gives_the_same_and_examples_are_left_alone(model):
-    X, y = SQUARE.copy(), INSIDE.copy()
-    X.flags.writeable = y.flags.writeable = False
-    first = model.fit(X, y).release_
-    assert model.fit(X, y).release_ == first
-    assert pickle.loads(pickle.dumps(model)).release_ == first
-    assert np.array_equal(X, SQUARE)
 
 
 @pytest.mark.parametrize("method", ["predict", "staged_predict"])
@@ -128,12 +110,6 @@ def test_a_frames_column_names_are_kept_and_asked_for_again():
         model.score(Frame(SQUARE[:, ::-1], ["lat", "lon"]), INSIDE)
     model.fit(Frame(SQUARE, [0, 1]), INSIDE)
     assert not hasattr(model, "feature_names_in_")
-
-
-@every
-def test_a_run_that_begins_forgets_the_last(model):
-    model.fit(SQUARE, INSIDE).steps(SQUARE, INSIDE)
-    assert not hasattr(model, "release_")
 
 
 def test_points_are_judged_by_the_grid_that_was_learned_on():

@@ -227,19 +227,6 @@ CASES = [(GreedyUnionLearner, 2, two_triangles), (GreedyConvexLearner, 5, pentag
 
 
 @pytest.mark.parametrize(("learner", "k", "target"), CASES)
-def test_separable_examples_are_learned_without_error(learner, k, target):
-    points = grid(48)
-    labels = target(points)
-    model = learner(k=k, grid=48)
-    records = list(model.steps(points, labels))
-    assert (model.predict(points) == labels).all()
-    assert records[-1].diagnostics.empirical_error == 0
-    assert [r.step for r in records] == list(range(1, len(records) + 1))
-    assert {r.steps for r in records[:-1]} <= {3 * k}
-    assert records[-1].steps == len(records) < 3 * k
-
-
-@pytest.mark.parametrize(("learner", "k", "target"), CASES)
 def test_each_step_loses_nothing_and_gains_a_kth_of_what_is_left(learner, k, target):
     points = grid(48)
     labels = target(points)

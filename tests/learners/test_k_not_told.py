@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from counted import counted
 from enumerated_runs import PIECES, Model, Sample as Labelled, neighbours
+from finished_runs import logged
 from scripted_cover import LATTICE, Script, random_pieces, sample
 
 from geodp_app.cli import main
@@ -24,7 +25,6 @@ from geodp_app.files.learned_file import read_learned
 from geodp_app.files.session import load_session, save_session
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.strict import DamagedFileError
-from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.verdict import verdict
@@ -203,15 +203,7 @@ def settings_of(seed: int = 10, **changes: Any) -> RunSettings:
 
 @cache
 def finished(seed: int = 10) -> RunLog:
-    found = examples()
-    settings = settings_of(seed)
-    model = make_learner(settings, GRID)
-    log = RunLog(found.points, found.labels != 0, GRID, settings)
-    log.plan = model.plan()
-    for record in model.steps(found.points, found.labels):
-        log.add(record)
-    log.finish(model.release_)
-    return log
+    return logged(settings_of(seed), examples())
 
 
 def test_a_run_that_ends_early_states_the_charges_of_all_its_planned_steps() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-import shapely
 from counted import counted
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
@@ -21,9 +19,8 @@ import assets
 from geodp_app.document.sampling import draw_points
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
-from geometry.tiling import TileIndex, tile_square
+from geometry.tiling import tile_square
 from learners import NoisyHistogramLearner, noisy_histogram
-from learners.codec import release_from_dict, release_to_dict
 from learners.interpolated_field import SHARES
 from learners.noisy_histogram import (
     COUNT_SHARE,
@@ -38,8 +35,6 @@ from learners.noisy_histogram import (
     plan_histogram,
 )
 from learners.randomness import SeededRandom
-from learners.releases import TilesRelease
-from learners.selection import Cancelled, SelectionProgress
 
 
 def grid_points(d: int) -> NDArray[np.int64]:
@@ -80,14 +75,6 @@ def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
         plan = plan_histogram(short, 1e-6, "add-remove", True, counted=True)
         assert plan.count_scale is not None
         assert 1 / plan.count_scale + 1 / plan.cell_scale <= Fraction(short)
-
-
-def test_replacement_runs_on_half_and_states_the_whole() -> None:
-    plan = plan_histogram(1.0, 1e-6, "replace-one", False, True)
-    half = plan_histogram(0.5, 1e-6, "add-remove", False, True)
-    assert (plan.count_scale, plan.cell_scale) == (half.count_scale, half.cell_scale)
-    assert (plan.spent.epsilon, plan.spent.neighbours) == (1.0, "replace-one")
-    assert plan.spent.charges == half.spent.charges
 
 
 def test_the_number_of_cells_is_a_public_function_of_the_noisy_count() -> None:
@@ -249,90 +236,6 @@ def test_the_count_has_noise_of_its_share() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"smooth": False}, {"cells": 2}, {"cells": 7}, {"cells": 13}]
-)
-@pytest.mark.parametrize("seed", range(3))
-def test_shape_and_prediction_agree_on_the_whole_grid(options: dict[str, Any], seed: int) -> None:
-    model = NoisyHistogramLearner(grid=12, seed=seed, **options).fit(*sample(300, 12, seed))
-    shape = model.polygons_
-    assert shape.is_valid
-    points = grid_points(12)
-    contained = shapely.intersects_xy(shape, points.astype(float))
-    np.testing.assert_array_equal(model.predict(points), contained.astype(int))
-
-
-def test_a_release_survives_json_and_publishes_public_numbers_only() -> None:
-    points, labels = sample(777, 12, 4)
-    model = NoisyHistogramLearner(grid=12, seed=987654321, epsilon=2.0).fit(points, labels)
-    release = model.release_
-    assert isinstance(release, TilesRelease)
-    text = json.dumps(release_to_dict(release))
-    again = release_from_dict(json.loads(text))
-    assert again == release
-    np.testing.assert_array_equal(again.predict(points), release.predict(points))
-    assert {name for name, _ in release.parameters} == {"cells", "smooth", "noisy_count"}
-    assert "987654321" not in text
-    assert "777" not in text
-    assert all(step.piece == () for step in release.tiles)
-    TileIndex.of([step.tile for step in release.tiles])
-    fixed = NoisyHistogramLearner(grid=12, cells=3, smooth=False).fit(points, labels)
-    assert fixed.release_.parameters == (("cells", 3), ("smooth", False))
-    assert fixed.privacy_ is not None
-    assert fixed.privacy_.private
-
-
-def test_records_keep_the_curators_books() -> None:
-    points, labels = sample(400, 12, 6)
-    model = NoisyHistogramLearner(grid=12, seed=3)
-    records = list(model.steps(points, labels))
-    assert [r.step for r in records] == list(range(1, len(records) + 1))
-    assert {r.steps for r in records} == {len(records)}
-    stages = model.staged_predict(points)
-    for record, predicted in zip(records, stages, strict=True):
-        books = record.diagnostics
-        false_positives = np.mean((predicted == 1) & (labels == 0))
-        false_negatives = np.mean((predicted == 0) & (labels == 1))
-        assert books.false_positive_rate == pytest.approx(false_positives)
-        assert books.false_negative_rate == pytest.approx(false_negatives)
-        assert books.empirical_error == pytest.approx(false_positives + false_negatives)
-        held = record.release.tile.holds(points)  # type: ignore[union-attr]
-        assert books.positives_alive == (labels[held] == 1).sum()
-        assert books.negatives_alive == (labels[held] == 0).sum()
-        assert books.score == -np.sum(labels[held] != model.predict(points[held]))
-    assert records[-1].diagnostics.empirical_error == pytest.approx(1 - model.score(points, labels))
-
-
-def test_a_seed_repeats_a_run_and_is_not_private() -> None:
-    data = sample(300, 16, 2)
-    first, again = (NoisyHistogramLearner(grid=16, seed=5).fit(*data) for _ in range(2))
-    assert first.release_ == again.release_
-    assert first.privacy_ is not None
-    assert not first.privacy_.private
-    assert NoisyHistogramLearner(grid=16, seed=6).fit(*data).release_ != first.release_
-
-
-@pytest.mark.parametrize("labels", [[], [1, 1, 1], [0, 0, 0]])
-def test_samples_of_one_label_or_none_are_learned(labels: list[int]) -> None:
-    points = np.array([[3, 4]] * len(labels), dtype=int).reshape(-1, 2)
-    model = NoisyHistogramLearner(grid=8, seed=1, epsilon=8.0).fit(points, labels)
-    assert len(model.predict(grid_points(8))) == 81
-
-
-def test_a_cancelled_run_leaves_nothing_behind() -> None:
-    def stop(progress: SelectionProgress) -> None:
-        raise Cancelled
-
-    data = sample(50, 8, 1)
-    model = NoisyHistogramLearner(grid=8, seed=1).fit(*data)
-    with pytest.raises(Cancelled):
-        model.fit(*data, watch=stop)
-    assert not hasattr(model, "release_")
-    stream = model.steps(*data)
-    next(stream)
-    assert not hasattr(model, "release_")
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"epsilon": 0.0}, "epsilon must be a positive number"),
@@ -349,16 +252,6 @@ def test_impossible_parameters_are_refused(options: dict[str, Any], message: str
     model = NoisyHistogramLearner(**{"grid": 16} | options)
     with pytest.raises(ValueError, match=message):
         model.steps(np.zeros((2, 2), dtype=int), [0, 1])
-
-
-def test_wrong_examples_are_refused() -> None:
-    model = NoisyHistogramLearner(grid=16)
-    with pytest.raises(ValueError, match=r"row 1: \(17, 3\) is off the grid 0..16"):
-        model.fit([[0, 0], [17, 3]], [0, 1])
-    with pytest.raises(ValueError, match=r"row 0: label .*2.* is neither 0 nor 1"):
-        model.fit([[0, 0]], [2])
-    with pytest.raises(ValueError, match="has not been fitted yet"):
-        model.predict([[0, 0]])
 
 
 # -- accuracy ------------------------------------------------------------------------------

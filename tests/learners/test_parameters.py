@@ -11,51 +11,17 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from every_learner import PLANE, SHORT, made, sample
 
 import geodp
 from learners.declaration import Learner
 from learners.finite.amplification import AmplifiedLearner
 from learners.finite.experts import MultiplicativeWeights, PrivateExperts
-from learners.finite.finite_class import ThresholdClass
 from learners.parameters import kinds, read
 from learners.registry import BY_ID, LEARNERS
-from learners.stability.base_learners import GradientDescentClassifier, MajorityCells
+from learners.stability.base_learners import GradientDescentClassifier
 from learners.stability.classifiers import StableQueryClassifier, StableSoftClassifier
 from learners.stability.label_private import LabelPrivateLearner
-
-PLANE = np.array([[x, y] for x in range(9) for y in range(9)] * 4)
-SPACE = np.indices((3, 3, 3)).reshape(3, -1).T.repeat(4, axis=0)
-#: What makes runs short, and what has no default.
-SHORT: dict[str, Any] = {
-    "grid": 8, "k": 1, "n_steps": 1, "levels": 4, "reach": 1, "centres": 3, "seed": 1,
-    "max_boxes": 64, "chunks": 100, "queries": 9, "base": MajorityCells(grid=8, cells=2),
-    "concepts": ThresholdClass(8), "points": 9,
-    "losses": lambda X, y: np.stack([y == 0, y == 1], axis=1),
-}  # fmt: skip
-
-
-def made(declared: Learner, **changes: Any) -> Any:
-    known = inspect.signature(declared.load()).parameters
-    given = {name: value for name, value in SHORT.items() if name in known}
-    given |= {"grid": 2} if declared.piece in ("halfspace", "simplex", "ball") else {}
-    if declared.id == "stability":
-        given["points"] = None
-    if declared.id in ("tiles", "convex"):
-        del given["k"], given["n_steps"]
-    if declared.id == "empirical-risk":
-        given["levels"] = None
-    given |= {name: value for name, value in changes.items() if name in known}
-    return declared.build(**given)
-
-
-def sample(model: Any, declared: Learner) -> tuple[Any, Any]:
-    if declared.piece in ("halfspace", "simplex", "ball"):
-        return SPACE, SPACE.sum(axis=1) <= 3
-    if declared.piece == "literal" or "parity" in declared.id or "consistent" in declared.id:
-        return PLANE % 2, PLANE[:, 0] % 2
-    if declared.piece == "concept":
-        return PLANE[:, 0], (PLANE[:, 0] >= 4).astype(np.int64)
-    return PLANE, PLANE.sum(axis=1) <= 7
 
 
 def numbers(model: Any) -> dict[str, Any]:
@@ -75,7 +41,7 @@ every = pytest.mark.parametrize("declared", LEARNERS, ids=lambda one: one.id)
 @every
 def test_numbers_of_numpy_give_the_release_of_pythons_own(declared: Learner) -> None:
     model = made(declared)
-    X, y = sample(model, declared)
+    X, y = sample(declared)
     theirs = {
         name: np.int64(value) if isinstance(value, int) else np.float64(value)
         for name, value in numbers(model).items()
@@ -95,7 +61,7 @@ def test_numbers_of_numpy_give_the_release_of_pythons_own(declared: Learner) -> 
 )  # fmt: skip
 def test_what_is_no_number_is_named_in_one_line(declared: Learner, value: Any) -> None:
     model = made(declared)
-    X, y = sample(model, declared)
+    X, y = sample(declared)
     for name in numbers(model):
         wrong = made(declared, **{name: value})
         with pytest.raises(ValueError, match=rf"^{name} must be .*got ") as caught:
@@ -115,7 +81,7 @@ def test_any_number_is_an_epsilon_that_can_be_stated(value: Any, own: float) -> 
     # a bisection that asked 1e-13 of a float32 did not end
     for declared in (BY_ID["cover"], BY_ID["tiles"], BY_ID["quadtree"], BY_ID["conjunction"]):
         model = made(declared, epsilon=value, seed=None)
-        X, y = sample(model, declared)
+        X, y = sample(declared)
         spent = model.fit(X, y).privacy_
         assert (type(spent.epsilon), spent.epsilon) == (float, own)
     examples = geodp.sample("L", 200, grid=16, seed=1)
@@ -184,7 +150,7 @@ def test_other_learners_read_numbers_too() -> None:
 )
 def test_every_learner_of_two_labels_gives_them_back(declared: Learner) -> None:
     model = made(declared)
-    X, y = sample(model, declared)
+    X, y = sample(declared)
     ones = np.asarray(y) == 1
     plain = model.fit(X, ones).release_
     words = made(declared, positive="low").fit(X, np.where(ones, "low", "high"))
@@ -199,7 +165,7 @@ def test_every_learner_of_two_labels_gives_them_back(declared: Learner) -> None:
 @pytest.mark.parametrize("which", ["points", "labels"])
 def test_rows_that_are_masked_are_refused_and_not_counted(declared: Learner, which: str) -> None:
     model = made(declared)
-    X, y = (np.asarray(one) for one in sample(model, declared))
+    X, y = (np.asarray(one) for one in sample(declared))
     mask = np.zeros(X.shape if which == "points" else y.shape, dtype=bool)
     mask[5] = True
     given = [np.ma.array(X, mask=mask), y] if which == "points" else [X, np.ma.array(y, mask=mask)]

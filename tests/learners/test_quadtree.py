@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
-import shapely
 from counted import counted
 from numpy.typing import NDArray
 
@@ -22,11 +19,9 @@ from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import Tile, TileIndex
 from learners import QuadtreeLearner, quadtree
-from learners.codec import release_from_dict, release_to_dict
 from learners.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
 from learners.randomness import RandomSource, SeededRandom
 from learners.releases import TilesRelease
-from learners.selection import Cancelled, SelectionProgress
 
 #: A labelled point (x, y, label).
 Example = tuple[int, int, int]
@@ -37,10 +32,6 @@ Box = tuple[int, int, int, int]
 
 def plan(epsilon: float) -> QuadtreeBudget:
     return plan_quadtree(epsilon, 1e-6, "add-remove", True)
-
-
-def grid_points(d: int) -> NDArray[np.int64]:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 def sample(n: int, d: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -78,14 +69,6 @@ def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
         tree = Fraction(7, 3) / budget.tree_scale
         assert tree <= Fraction(budget.epsilon_tree)
         assert tree + 1 / budget.leaf_scale <= Fraction(short)
-
-
-def test_replacement_runs_on_half_and_states_the_whole() -> None:
-    whole, half = plan_quadtree(1.0, 1e-6, "replace-one", False), plan(0.5)
-    for name in ("tree_scale", "decay", "leaf_scale", "epsilon_tree"):
-        assert getattr(whole, name) == getattr(half, name)
-    assert whole.spent.charges == half.spent.charges
-    assert (whole.spent.epsilon, whole.spent.neighbours) == (1.0, "replace-one")
 
 
 # -- the law of a tree ---------------------------------------------------------------------
@@ -349,93 +332,6 @@ def test_a_tile_of_one_point_is_never_split(monkeypatch: pytest.MonkeyPatch) -> 
     assert (leaves.boxes[:, :2] == leaves.boxes[:, 2:]).all()
     assert len(np.unique(leaves.boxes, axis=0)) == 49
     np.testing.assert_array_equal(leaves.boxes[leaves.owner][:, :2], counts.points)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_shape_and_prediction_agree_on_the_whole_grid(seed: int) -> None:
-    model = QuadtreeLearner(grid=12, epsilon=4.0, seed=seed).fit(*sample(500, 12, seed))
-    shape = model.polygons_
-    assert shape.is_valid
-    points = grid_points(12)
-    contained = shapely.intersects_xy(shape, points.astype(float))
-    np.testing.assert_array_equal(model.predict(points), contained.astype(int))
-
-
-def test_a_release_survives_json_and_publishes_public_numbers_only() -> None:
-    points, labels = sample(777, 40, 4)
-    model = QuadtreeLearner(grid=40, seed=987654321, epsilon=2.0).fit(points, labels)
-    text = json.dumps(release_to_dict(model.release_))
-    again = release_from_dict(json.loads(text))
-    assert again == model.release_
-    np.testing.assert_array_equal(again.predict(points), model.predict(points))
-    assert model.release_.parameters == ()
-    assert "987654321" not in text
-    assert "777" not in text
-
-
-def test_records_keep_the_curators_books() -> None:
-    points, labels = sample(2000, 20, 6)
-    model = QuadtreeLearner(grid=20, epsilon=3.0, seed=3)
-    records = list(model.steps(points, labels))
-    assert [r.step for r in records] == list(range(1, len(records) + 1))
-    assert len(records) > 4
-    assert model.privacy_ is not None
-    assert {r.steps for r in records} == {len(records)} == {len(model.release_.tiles)}
-    for record, predicted in zip(records, model.staged_predict(points), strict=True):
-        assert record.diagnostics.empirical_error == pytest.approx(np.mean(predicted != labels))
-        held = record.release.tile.holds(points)  # type: ignore[union-attr]
-        assert record.diagnostics.positives_alive == (labels[held] == 1).sum()
-
-
-def test_a_seed_repeats_a_run_and_is_not_private() -> None:
-    data = sample(3000, 32, 2)
-    first, again = (QuadtreeLearner(grid=32, seed=5).fit(*data) for _ in range(2))
-    assert first.release_ == again.release_
-    assert first.privacy_ is not None
-    assert not first.privacy_.private
-    assert QuadtreeLearner(grid=32, seed=6).fit(*data).release_ != first.release_
-    unseeded = QuadtreeLearner(grid=32).fit(*data).privacy_
-    assert unseeded is not None
-    assert unseeded.private
-
-
-@pytest.mark.parametrize("labels", [[], [1, 1, 1], [0, 0, 0]])
-def test_samples_of_one_label_or_none_are_learned(labels: list[int]) -> None:
-    points = np.array([[3, 4]] * len(labels), dtype=int).reshape(-1, 2)
-    model = QuadtreeLearner(grid=8, seed=1, epsilon=8.0).fit(points, labels)
-    assert len(model.predict(grid_points(8))) == 81
-
-
-def test_a_cancelled_run_leaves_nothing_behind() -> None:
-    def stop(progress: SelectionProgress) -> None:
-        raise Cancelled
-
-    data = sample(50, 8, 1)
-    model = QuadtreeLearner(grid=8, seed=1).fit(*data)
-    with pytest.raises(Cancelled):
-        model.fit(*data, watch=stop)
-    assert not hasattr(model, "release_")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"epsilon": -1.0}, "epsilon must be a positive number"),
-        ({"epsilon": 1e-10}, "too small"),
-        ({"delta": 0.0}, "delta must lie strictly between 0 and 1"),
-        ({"neighbours": "all"}, "neighbours must be"),
-        ({"grid": 0}, "grid"),
-    ],
-)
-def test_impossible_parameters_are_refused(options: dict[str, Any], message: str) -> None:
-    model = QuadtreeLearner(**{"grid": 16} | options)
-    with pytest.raises(ValueError, match=message):
-        model.steps(np.zeros((2, 2), dtype=int), [0, 1])
-
-
-def test_wrong_examples_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"row 1: \(17, 3\) is off the grid 0..16"):
-        QuadtreeLearner(grid=16).fit([[0, 0], [17, 3]], [0, 1])
 
 
 @pytest.mark.parametrize(("n", "most"), [(10_000, 0.046), (100_000, 0.0155)])

@@ -17,7 +17,6 @@ from geometry.halfplane import HalfplaneLattice
 from learners.accounting import Charge, spent_after
 from learners.codec import release_from_dict, release_to_dict
 from learners.releases import CoverRelease
-from learners.selection import Cancelled, SelectionProgress
 from learners.threshold_learner import (
     Direction,
     ThresholdLearner,
@@ -175,36 +174,6 @@ def test_one_shape_is_empty_and_one_the_square(direction: Direction, d: int) -> 
         assert release_from_dict(json.loads(json.dumps(release_to_dict(release)))) == release
     assert (areas.count(0.0), areas.count(d * d)) == (1, 1)
     assert len(areas) == threshold_class_size(d, direction) == threshold_class_size(d) // 4
-
-
-def test_replacement_halves_the_rate() -> None:
-    model = ThresholdLearner(grid=4, neighbours="replace-one", epsilon=2.0).fit([[1, 2]], [1])
-    spent = model.privacy_
-    assert spent is not None
-    assert (spent.epsilon, spent.neighbours) == (2.0, "replace-one")
-    assert spent.charges == (Charge("selections", 1.0),)
-    assert spent.private
-
-
-def test_negatives_alone_are_labelled_0() -> None:
-    points = grid_points(16)
-    model = ThresholdLearner(grid=16, direction="left", epsilon=9.0, seed=1)
-    (record,) = model.steps(points, np.zeros(len(points)))
-    assert len(record.release.piece) == 3
-    assert model.polygons_.is_empty
-    assert (record.diagnostics.empirical_error, record.diagnostics.score) == (0.0, 0.0)
-
-
-def test_a_cancelled_run_leaves_nothing_behind_and_empty_samples_are_learned() -> None:
-    def stop(progress: SelectionProgress) -> None:
-        raise Cancelled
-
-    model = ThresholdLearner(grid=8, seed=1)
-    empty = np.zeros((0, 2), dtype=int), np.zeros(0, dtype=int)
-    assert len(model.fit(*empty).predict(grid_points(8))) == 81
-    with pytest.raises(Cancelled):
-        model.fit(*empty, watch=stop)
-    assert not hasattr(model, "release_")
 
 
 @pytest.mark.parametrize(

@@ -118,13 +118,6 @@ def test_no_other_run_counts_them() -> None:
         assert '"count"' not in json.dumps(release_to_dict(release))
 
 
-def test_a_release_survives_a_file_and_names_no_true_number() -> None:
-    release = fitted()
-    data = json.loads(json.dumps(release_to_dict(release)))
-    assert release_from_dict(data) == release
-    assert [tile["count"] for tile in data["tiles"]] == [step.count for step in release.tiles]
-
-
 def test_counts_that_cost_nothing_or_are_missing_are_refused() -> None:
     data = release_to_dict(fitted())
     charges = [each for each in data["privacy"]["charges"] if each["name"] != "tile counts"]

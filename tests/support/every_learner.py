@@ -1,18 +1,57 @@
-"""Learners of polygons, one of each kind; and what each learner of all releases."""
+"""Learners of polygons, one of each kind; what each learner of all learns from, and releases."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import learners
+from learners.declaration import Learner
 from learners.estimator import Estimator
 from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import ThresholdClass
 from learners.registry import LEARNERS
+from learners.stability.base_learners import MajorityCells
+
+PLANE = np.array([[x, y] for x in range(9) for y in range(9)] * 4)
+SPACE = np.indices((3, 3, 3)).reshape(3, -1).T.repeat(4, axis=0)
+#: What makes runs short, and what has no default.
+SHORT: dict[str, Any] = {
+    "grid": 8, "k": 1, "n_steps": 1, "levels": 4, "reach": 1, "centres": 3, "seed": 1,
+    "max_boxes": 64, "chunks": 100, "queries": 9, "base": MajorityCells(grid=8, cells=2),
+    "concepts": ThresholdClass(8), "points": 9,
+    "losses": lambda X, y: np.stack([y == 0, y == 1], axis=1),
+}  # fmt: skip
+
+
+def made(declared: Learner, **changes: Any) -> Any:
+    """A learner whose runs are short; changes are made where it has such parameters."""
+    known = inspect.signature(declared.load()).parameters
+    given = {name: value for name, value in SHORT.items() if name in known}
+    given |= {"grid": 2} if declared.piece in ("halfspace", "simplex", "ball") else {}
+    if declared.id == "stability":
+        given["points"] = None
+    if declared.id in ("tiles", "convex"):
+        del given["k"], given["n_steps"]
+    if declared.id == "empirical-risk":
+        given["levels"] = None
+    given |= {name: value for name, value in changes.items() if name in known}
+    return declared.build(**given)
+
+
+def sample(declared: Learner) -> tuple[Any, Any]:
+    """Examples for it."""
+    if declared.piece in ("halfspace", "simplex", "ball"):
+        return SPACE, SPACE.sum(axis=1) <= 3
+    if declared.piece == "literal" or "parity" in declared.id or "consistent" in declared.id:
+        return PLANE % 2, PLANE[:, 0] % 2
+    if declared.piece == "concept":
+        return PLANE[:, 0], (PLANE[:, 0] >= 4).astype(np.int64)
+    return PLANE, PLANE.sum(axis=1) <= 7
 
 
 def every_learner() -> list[Estimator]:

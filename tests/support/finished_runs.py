@@ -22,17 +22,25 @@ def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
     return Examples(points, labels.astype(np.int64), Frame(GRID))
 
 
-@cache
-def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
-    """A finished run with a test sample; a greedy search for triangles ends early."""
-    sample = examples(n, seed=1)
-    settings = RunSettings(learner, epsilon=2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
-    model = make_learner(settings, GRID)
-    if learner == "greedy-cover":
-        model.set_params(max_boxes=4096)
-    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
+def logged(
+    settings: RunSettings, sample: Examples, test: Examples | None = None, **given: int
+) -> RunLog:
+    """The log of a run to its end, on a test sample if there is one."""
+    model = make_learner(settings, sample.frame.d)
+    model.set_params(**given)
+    log = RunLog(sample.points, sample.labels != 0, sample.frame.d, settings, test)
     log.plan = model.plan()
     for record in model.steps(sample.points, sample.labels):
         log.add(record)
     log.finish(model.release_)
-    return log, model.release_
+    return log
+
+
+@cache
+def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
+    """A finished run with a test sample; a greedy search for triangles ends early."""
+    settings = RunSettings(learner, epsilon=2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
+    given = {"max_boxes": 4096} if learner == "greedy-cover" else {}
+    log = logged(settings, examples(n, seed=1), examples(500, seed=7), **given)
+    assert log.release is not None
+    return log, log.release

@@ -1,7 +1,8 @@
-"""The command line on a pseudo-terminal, as a person sits before it."""
+"""The command line: in this process, and on a pseudo-terminal, as a person sits before it."""
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -10,8 +11,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from geodp_app.cli import main
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,3 +64,27 @@ def interrupted(
         process.kill()
         os.close(ours)
     return status, shown
+
+
+def geodp(*words: object) -> int:
+    """The command in this process; its exit code."""
+    return main([str(word) for word in words])
+
+
+def fails(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """A command that must end with exit code 2; its one line on standard error."""
+    capsys.readouterr()
+    assert geodp(*words) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("geodp: ")
+    assert told.err.endswith("\n")
+    assert told.err.count("\n") == 1, told.err
+    return told.err
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
+    """What a command prints as JSON."""
+    capsys.readouterr()
+    assert geodp(*words, "--json") == 0
+    return json.loads(capsys.readouterr().out)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 from PySide6.QtCore import QPoint, QPointF, QStandardPaths, Qt
+from PySide6.QtGui import QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox
+from PySide6.QtWidgets import QApplication, QComboBox, QGraphicsPathItem
 from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import Work
@@ -26,6 +28,7 @@ from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.workers import run_controller
+from geometry.halfplane import HalfplaneLattice
 
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
@@ -267,3 +270,45 @@ def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
     spot: QPoint = sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*place.tolist())))
     qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(6, 4))
     qtbot.mouseMove(sheet.plot.viewport(), spot)
+
+
+def layer(window: MainWindow, name: str) -> QGraphicsPathItem:
+    """A part of the learned shape on the plane: region, earlier, newest, tiling, pointed, again."""
+    item: QGraphicsPathItem = getattr(window.plane.learned, f"_{name}")
+    return item
+
+
+def painted(window: MainWindow, name: str) -> QPainterPath:
+    """The path of such a part."""
+    return layer(window, name).path()
+
+
+def said(window: MainWindow, name: str) -> str:
+    """What the panel says below its fields: promise, practice, or warning if it is shown."""
+    label = getattr(window.settings, f"_{name}")
+    return str(label.text()) if name != "warning" or label.isVisible() else ""
+
+
+def shape_of(path: QPainterPath) -> shapely.Geometry:
+    """What a path fills, by its even-odd rule."""
+    shape: shapely.Geometry = shapely.Polygon()
+    for ring in path.toSubpathPolygons():
+        shape = shape.symmetric_difference(shapely.Polygon([(p.x(), p.y()) for p in ring]))
+    return shape
+
+
+def dual_lattice(window: MainWindow) -> HalfplaneLattice | None:
+    """Of the halfplanes that the dual plane shows."""
+    lattice: HalfplaneLattice | None = window.dual._lattice
+    return lattice
+
+
+def dual_marks(window: MainWindow) -> tuple[Any, ...]:
+    """The chosen points that the dual plane shows."""
+    return tuple(window.dual._marks)
+
+
+def charted(window: MainWindow) -> Sequence[Any]:
+    """The figures that the chart of errors shows, one a step."""
+    points: Sequence[Any] = window.chart._points
+    return points

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import shapely
 from conftest import square_geojson
+from terminal import geodp
 
 from geodp_app.cli import main
 from geodp_app.commands import compare as command
@@ -126,7 +127,7 @@ def test_shapes_are_written_and_are_what_was_tested(points, write, tmp_path, cap
 def test_shapes_of_examples_in_degrees_lie_in_degrees(write, tmp_path, capsys):
     target, points = write("t.geojson", square_geojson(10, 20)), tmp_path / "p.csv"
     sample = ["sample", "--target", target, "--n", 3_000, "--grid", D, "-o", points, "--quiet"]
-    assert main([str(a) for a in sample]) == 0
+    assert geodp(*sample) == 0
     run(capsys, points, "--learners", "tiles", "-o", tmp_path / "s")
     shape = read_learned(tmp_path / "s" / "tiles.geojson").target.geometry
     assert shape.symmetric_difference(shapely.box(10, 10, 20, 20)).area < 0.2 * 100
@@ -185,17 +186,6 @@ def test_wrong_options_are_named(points, tmp_path, capsys, argv, reason):
     assert os.listdir(tmp_path) == ["p.csv"]
 
 
-def test_wrong_examples_are_named(points, write, tmp_path, capsys):
-    bad = write("bad.csv", "x,y,label\n1,2,1\n1,2,7\n")
-    assert "row 2 (line 3), column label" in fails(capsys, bad)
-    assert "row 2 (line 3), column label" in fails(capsys, points, "--test", bad)
-    few = write("few.csv", "x,y,label\n1,2,1\n")
-    line = fails(capsys, few)
-    assert "1 examples are too few to hold some out; give --test FILE" in line
-    other = write("other.csv", '# geodp {"grid": 32}\nx,y,label\n1,2,1\n')
-    assert "lies on another grid or in another box" in fails(capsys, points, "--test", other)
-
-
 def test_one_class_brings_a_warning_on_a_terminal_alone(write, capsys, monkeypatch):
     rows = "".join(f"{x},{y},1\n" for x in range(30) for y in range(30))
     path = write("p.csv", f'# geodp {{"grid": {D}}}\nx,y,label\n{rows}')
@@ -246,20 +236,9 @@ def test_ctrl_c_leaves_nothing(points, tmp_path, capsys, monkeypatch):
     for home, name in ((os, "replace"), (command, "compare")):
         with monkeypatch.context() as patch:
             patch.setattr(home, name, interrupted)
-            assert main([str(a) for a in argv]) == 130
+            assert geodp(*argv) == 130
         assert capsys.readouterr().err == "geodp: cancelled; nothing was written\n"
         assert os.listdir(tmp_path) == ["p.csv"]
-
-
-def test_a_full_disk_leaves_nothing(points, tmp_path, capsys, monkeypatch):
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    argv = ["compare", points, "--learners", "tiles", "-o", tmp_path / "s"]
-    assert main([str(a) for a in argv]) == 2
-    assert "No space left on device" in capsys.readouterr().err
-    assert os.listdir(tmp_path) == ["p.csv"]
 
 
 # -- the engine --------------------------------------------------------------------------------
@@ -281,29 +260,6 @@ def test_every_kind_learns_a_triangle():
         assert row.bytes == len(row.geojson)
         assert row.seconds > 0
     assert total_spent(rows)[0] == sum(kind.private for kind in kinds.values())
-
-
-def test_discs_and_ellipses_are_compared_too():
-    samples = []
-    for n, seed in ((4_000, 0), (2_000, 1)):
-        points = np.random.default_rng(seed).integers(0, 65, (n, 2))
-        labels = (((points - [30, 36]) ** 2).sum(axis=1) <= 18**2).astype(np.int64)
-        samples.append(Examples(points, labels, Frame(64)))
-    contenders = [make_contender(name, k=1, seed=1) for name in ("discs", "ellipses")]
-    rows = list(compare(*samples, contenders))
-    assert [row.name for row in rows] == ["discs", "ellipses"]
-    for row in rows:
-        assert row.error < 0.05
-        assert row.shape.is_valid
-        assert abs(row.shape.area / (np.pi * 18**2) - 1) < 0.15
-        assert row.privacy.epsilon == 1.0
-
-
-def test_triangles_by_votes_are_compared_too():
-    contender = make_contender("stability", k=1, epsilon=8.0, seed=1)
-    (row,) = compare(triangle(3_000), triangle(2_000, seed=1), [contender])
-    assert row.error < 0.25
-    assert row.privacy.epsilon == 8.0
 
 
 def test_all_learners_see_the_same_examples_and_rows_come_one_by_one():

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from run_charges import run_charge
-from terminal import interrupted
+from terminal import fails, interrupted
 
 import geodp
 from geodp_app.cli import main
@@ -50,15 +50,6 @@ def ledger(tmp_path: Path, capsys) -> Ledger:
 def said(capsys, *argv: object) -> str:
     assert main(["ledger", *map(str, argv)]) == 0
     return capsys.readouterr().out
-
-
-def fails(capsys, *argv: object) -> str:
-    """A command that must end with exit code 2 and one line."""
-    assert main([*map(str, argv)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1, captured.err
-    return captured.err
 
 
 def learn(points: Path, *argv: object) -> list[object]:

@@ -11,18 +11,14 @@ import numpy as np
 import pytest
 import shapely
 from pyproj import Geod, Transformer
+from terminal import geodp
 
-import geodp
-from geodp_app.cli import main
+from geodp import read_points
 from geometry.geojson import read_geojson
 
 GRID = 64
 BOX = "15,45,16,46"
 SEED = ("--seed", "3", "--quiet")
-
-
-def run(*argv: object) -> int:
-    return main([str(each) for each in argv])
 
 
 def rows(folder: Path, name: str, lonlat: np.ndarray, labels: np.ndarray) -> Path:
@@ -53,7 +49,7 @@ def test_a_file_in_metres_and_one_in_degrees_are_the_same_reports(folder: Path) 
     learned = []
     for name in ("degrees.csv", "metres.gpkg"):
         out = folder / f"{name}.geojson"
-        assert run("learn", folder / name, "--bounds", BOX, "--grid", GRID, "-o", out, *SEED) == 0
+        assert geodp("learn", folder / name, "--bounds", BOX, "--grid", GRID, "-o", out, *SEED) == 0
         learned.append(out.read_bytes())
     assert learned[0] == learned[1]
 
@@ -65,7 +61,7 @@ def test_a_grid_in_metres_is_written_in_degrees(
     out = folder / "utm.geojson"
     box = ("--bounds", "500000,4990000,580000,5090000", "--crs", "epsg:32633")
     where = (*box, "--grid", GRID, "--out-of-bounds", "drop")
-    assert run("learn", folder / "metres.gpkg", *where, "-o", out, *SEED) == 0
+    assert geodp("learn", folder / "metres.gpkg", *where, "-o", out, *SEED) == 0
     told = subprocess.run(["ogrinfo", "-al", out], check=True, capture_output=True, text=True)
     assert "Feature Count: 1" in told.stdout
     shape = read_geojson(out).geometry
@@ -75,7 +71,7 @@ def test_a_grid_in_metres_is_written_in_degrees(
     capsys.readouterr()
     for name in ("metres.gpkg", "degrees.csv"):  # the file's own bounds are in metres
         argv = ("evaluate", out, folder / name, "--out-of-bounds", "drop", "--json")
-        assert run(*argv) == 0
+        assert geodp(*argv) == 0
         assert json.loads(capsys.readouterr().out)["error"] < 0.05
 
 
@@ -85,7 +81,7 @@ def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
     """Bounds are the learned shape's own, and in another system than the points."""
     out, metres = tmp_path / "l.geojson", tmp_path / "metres.csv"
     argv = ("--bounds", BOX, "--grid", GRID, "-o", out, *SEED)
-    assert run("learn", folder / "degrees.csv", *argv) == 0
+    assert geodp("learn", folder / "degrees.csv", *argv) == 0
     lon, lat, wet = np.loadtxt(folder / "degrees.csv", delimiter=",", skiprows=1).T
     x, y = Transformer.from_crs(4326, 32633, always_xy=True).transform(lon, lat)
     metric = zip(x.tolist(), y.tolist(), wet.astype(int).tolist(), strict=True)
@@ -93,10 +89,10 @@ def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
     metres.write_text("\n".join(["x,y,label", *lines, ""]))
     told = []
     for argv in (("degrees.csv",), (metres, "--crs", "EPSG:32633")):
-        assert run("evaluate", out, folder / argv[0], *argv[1:], "--json") == 0
+        assert geodp("evaluate", out, folder / argv[0], *argv[1:], "--json") == 0
         told.append(json.loads(capsys.readouterr().out))
     assert told[0] == told[1]
-    assert run("evaluate", out, metres, "--crs", "EPSG:1") == 2
+    assert geodp("evaluate", out, metres, "--crs", "EPSG:1") == 2
     assert "argument --crs: EPSG:1: no such" in capsys.readouterr().err
 
 
@@ -113,7 +109,7 @@ def test_points_are_clipped_to_the_nearest_place_across_the_antimeridian(
 ) -> None:
     path = tmp_path / "p.csv"
     path.write_text("lon,lat,label\n169,-15,1\n-169,-15,0\n180,-15,1\n")
-    read = geodp.read_points(path, grid=100, bounds=bounds, out_of_bounds="clip")
+    read = read_points(path, grid=100, bounds=bounds, out_of_bounds="clip")
     assert read.points.tolist() == expected
 
 
@@ -124,13 +120,15 @@ def test_a_shape_across_the_antimeridian_is_cut_there(tmp_path: Path) -> None:
     lon = np.where(lon > 180, lon - 360, lon)
     path = rows(tmp_path, "fiji.csv", np.column_stack([lon, lat]), inside)
     out = tmp_path / "l.geojson"
-    assert run("learn", path, "--bounds", "170,-20,-170,-10", "--grid", GRID, "-o", out, *SEED) == 0
+    assert (
+        geodp("learn", path, "--bounds", "170,-20,-170,-10", "--grid", GRID, "-o", out, *SEED) == 0
+    )
     shape = read_geojson(out).geometry
     assert -180 <= shape.bounds[0] <= shape.bounds[2] <= 180
     for side in ((175, 180), (-180, -175)):
         there = shapely.box(side[0], -18, side[1], -12)
         assert shapely.intersection(shape, there).area == pytest.approx(30, rel=0.15)
-    assert run("evaluate", out, path) == 0
+    assert geodp("evaluate", out, path) == 0
 
 
 @pytest.mark.parametrize(
@@ -152,7 +150,7 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
     reason: str,
 ) -> None:
     out = tmp_path / "l.geojson"
-    assert run("learn", folder / "degrees.csv", "-o", out, *options) == 2
+    assert geodp("learn", folder / "degrees.csv", "-o", out, *options) == 2
     told = capsys.readouterr().err
     assert reason in told
     assert told.count("\n") == 1
@@ -166,7 +164,7 @@ def test_a_target_is_sampled_on_a_grid_in_metres(
     target = write("t.geojson", {"type": "Polygon", "coordinates": [ring]})
     points = tmp_path / "p.csv"
     argv = ["--bounds", "500000,4980000,590000,5090000", "--crs", "EPSG:32633", "--seed", 1]
-    assert run("sample", "--target", target, "--n", 500, "--grid", GRID, *argv, "-o", points) == 0
+    assert geodp("sample", "--target", target, "--n", 500, "--grid", GRID, *argv, "-o", points) == 0
     x, y, label = np.loadtxt(points, delimiter=",", skiprows=2).T
     own = np.column_stack([500_000 + x * 90_000 / GRID, 4_980_000 + y * 110_000 / GRID])
     lon, lat = Transformer.from_crs(32633, 4326, always_xy=True).transform(*own.T)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import shapely
 import shapely.geometry
+from terminal import geodp
 
-from geodp_app.cli import main
 from geodp_app.document.mask import read_mask
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import support_caption
@@ -24,10 +24,6 @@ from learners.releases import TilesRelease
 from learners.support import Support
 
 BOX = Bounds(10, 40, 20, 50)
-
-
-def run(*argv: object) -> int:
-    return main([str(one) for one in argv])
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +40,7 @@ def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def learn(points: Path, out: Path, *more: object) -> int:
     bounds = ["--bounds", "10,40,20,50"]
-    return run("learn", points, "--grid", 128, *bounds, "--seed", 5, "-o", out, *more)
+    return geodp("learn", points, "--grid", 128, *bounds, "--seed", 5, "-o", out, *more)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +84,7 @@ def test_readers_take_the_shape_alone(learned: Path, points: Path, capsys, tmp_p
         assert target.on_grid(128).symmetric_difference(whole).area < 1e-6
     assert read_geojson(learned).name == "learned"
     capsys.readouterr()
-    assert run("evaluate", learned, points, "--grid", 128, "--bounds", "10,40,20,50") == 0
+    assert geodp("evaluate", learned, points, "--grid", 128, "--bounds", "10,40,20,50") == 0
     assert "error" in capsys.readouterr().out
     # a file that another program has made may call its features as it likes
     foreign = json.loads(learned.read_text())
@@ -104,7 +100,7 @@ def test_an_empty_shape_keeps_its_support(tmp_path: Path) -> None:
     rows = "".join(f"{x},{y},0\n" for x, y in rng.integers(0, 65, (5_000, 2)))
     (tmp_path / "p.csv").write_text(f"x,y,label\n{rows}")
     out = tmp_path / "h.geojson"
-    assert run("learn", tmp_path / "p.csv", "--grid", 64, "--tiles", 1, "--support", 0.5,
+    assert geodp("learn", tmp_path / "p.csv", "--grid", 64, "--tiles", 1, "--support", 0.5,
                "--seed", 5, "-o", out, "--quiet") == 0  # fmt: skip
     (feature,) = json.loads(out.read_text())["features"]
     assert feature["properties"]["layer"] == "support"
@@ -150,33 +146,6 @@ def test_a_mask_clips_the_shape_and_not_the_support(points, learned, tmp_path) -
     assert files[0]["features"][1] == files[1]["features"][1]
     assert files[0]["features"][0] != files[1]["features"][0]
     assert files[0]["geodp"]["release"] == files[1]["geodp"]["release"]
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (["--support", 0], "argument --support: must lie strictly between 0 and 1, not 0"),
-        (["--support", 1], "must lie strictly between 0 and 1, not 1"),
-        (["--support", 1.5], "must lie strictly between 0 and 1, not 1.5"),
-        (["--support", "-0.1"], "must lie strictly between 0 and 1, not -0.1"),
-        (["--support", "nan"], "'nan' is not a finite number"),
-        (["--support", "much"], "'much' is not a finite number"),
-        (["--support", 0.1, "--k", 3], "--k means nothing to tiles"),
-        (
-            ["--support", 0.1, "--learner", "cover"],
-            "--support means nothing to cover: leave it out",
-        ),
-        (["--support", 0.1, "--learner", "histogram"], "--support means nothing to histogram"),
-    ],
-)
-def test_bad_values_are_refused_in_one_line(points, tmp_path, capsys, options, why) -> None:
-    out = tmp_path / "h.geojson"
-    assert learn(points, out, *options) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("geodp: ")
-    assert why in told
-    assert told.count("\n") == 1
-    assert not out.exists()
 
 
 def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch) -> None:

@@ -7,9 +7,9 @@ import json
 import sys
 
 import pytest
+from terminal import geodp
 
 from geodp_app import cli
-from geodp_app.cli import main
 from learners.theory.theorems import THEOREMS
 
 VERBS = [verb.__name__.rpartition(".")[2] for verb in cli._VERBS]
@@ -20,7 +20,7 @@ def said(monkeypatch: pytest.MonkeyPatch, encoding: str, *argv: object) -> tuple
     streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         monkeypatch.setattr(sys, name, stream)
-    code = main([str(one) for one in argv])
+    code = geodp(*argv)
     for stream in streams:
         stream.flush()
     written = b"".join(stream.buffer.getvalue() for stream in streams)  # type: ignore[attr-defined]
@@ -70,7 +70,7 @@ EXTREMES = [
 
 def check(capsys: pytest.CaptureFixture[str], argv: list[object]) -> None:
     """An answer in finite numbers, or one line that says why there is none."""
-    code = main([str(one) for one in argv])
+    code = geodp(*argv)
     out, err = capsys.readouterr()
     told = [line for line in err.splitlines() if not line.startswith("geodp: warning")]
     assert code in (0, 2), argv

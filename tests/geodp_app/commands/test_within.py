@@ -11,8 +11,8 @@ import pytest
 import shapely
 import shapely.geometry
 from conftest import square_geojson
+from terminal import geodp
 
-from geodp_app.cli import main
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
 from geometry.geojson import read_geojson
@@ -25,23 +25,20 @@ MAP = shapely.box(0, 42.001, 16.001, 47.001).difference(shapely.box(13.001, 44.0
 LEARNERS = ("tiles", "convex", "cover", "discs", "histogram", "quadtree")
 
 
-def run(*argv: object) -> int:
-    return main([str(one) for one in argv])
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A map and 5,000 examples of a square at 12..18 E, 41..46 N."""
     folder = tmp_path_factory.mktemp("within")
     (folder / "map.geojson").write_text(shapely.to_geojson(MAP))
     (folder / "t.geojson").write_text(shapely.to_geojson(shapely.box(12, 41, 18, 46)))
-    assert run("sample", "--target", folder / "t.geojson", "--n", 5_000, "--grid", 128, "--seed", 3,
-               "--bounds", "10,40,20,50", "-o", folder / "p.csv", "--quiet") == 0  # fmt: skip
+    sample = ["sample", "--target", folder / "t.geojson", "--n", 5_000, "--grid", 128]
+    where = ["--bounds", "10,40,20,50", "-o", folder / "p.csv"]
+    assert geodp(*sample, "--seed", 3, *where, "--quiet") == 0
     return folder
 
 
 def learn(folder: Path, out: Path, *more: object) -> int:
-    return run("learn", folder / "p.csv", "--seed", 5, "-o", out, *more)
+    return geodp("learn", folder / "p.csv", "--seed", 5, "-o", out, *more)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -84,7 +81,7 @@ def test_examples_on_a_grid_that_lies_nowhere_take_a_map_in_grid_units(tmp_path,
     mask = write("m.geojson", square_geojson(8, 24, frame="grid", grid=32))
     out = tmp_path / "l.geojson"
     argv = ["learn", points, "--grid", 64, "-o", out, "--within"]
-    assert run(*argv, mask) == 0
+    assert geodp(*argv, mask) == 0
     learned = read_learned(out)
     expected = learned.release.shape().intersection(shapely.box(16, 16, 48, 48))
     placed = learned.target.on_grid(64)
@@ -92,7 +89,7 @@ def test_examples_on_a_grid_that_lies_nowhere_take_a_map_in_grid_units(tmp_path,
     # nobody knows where on the globe the square is
     out.unlink()
     capsys.readouterr()
-    assert run(*argv, write("d.geojson", square_geojson(8, 24))) == 2
+    assert geodp(*argv, write("d.geojson", square_geojson(8, 24))) == 2
     told = capsys.readouterr().err
     assert told.startswith("geodp: d.geojson: is in degrees, and where the grid lies is not known")
     assert "give --bounds" in told
@@ -113,7 +110,7 @@ def test_a_table_is_clipped_as_a_file_is(folder, tmp_path):
     within = ["--within", folder / "map.geojson", "--quiet"]
     assert learn(folder, outs[0], *within) == 0
     table = ["--table", f"csv:{folder / 'p.csv'}", "--seed", 5]
-    assert run("learn", *table, "-o", outs[1], *within) == 0
+    assert geodp("learn", *table, "-o", outs[1], *within) == 0
     assert outs[0].read_text() == outs[1].read_text()
 
 
@@ -149,7 +146,7 @@ def clipped(folder: Path) -> Path:
 
 def test_evaluate_labels_0_what_lies_outside(folder, clipped, capsys):
     within = ["--within", folder / "map.geojson", "--json"]
-    assert run("evaluate", clipped, folder / "p.csv", *within) == 0
+    assert geodp("evaluate", clipped, folder / "p.csv", *within) == 0
     said = capsys.readouterr()
     figures = json.loads(said.out)
     assert said.err == ""
@@ -167,7 +164,7 @@ def test_evaluate_labels_0_what_lies_outside(folder, clipped, capsys):
 
 
 def test_evaluate_says_when_its_figures_are_not_of_the_polygons(folder, clipped, capsys):
-    assert run("evaluate", clipped, folder / "p.csv", "--json") == 0
+    assert geodp("evaluate", clipped, folder / "p.csv", "--json") == 0
     said = capsys.readouterr()
     assert said.err == (
         f"geodp: warning: {clipped}: its polygons are clipped to 'map.geojson', and these figures "
@@ -207,7 +204,7 @@ def test_a_map_that_cannot_be_used_is_refused_before_anything_is_learned(
     monkeypatch.setattr("geodp_app.commands.running.fit_learner", refuse)
     points = folder / "p.csv"
     argv = [points, "-o", out] if verb == "learn" else [clipped, points]
-    assert run(verb, *argv, "--within", mask) == 2
+    assert geodp(verb, *argv, "--within", mask) == 2
     said = capsys.readouterr()
     assert message in said.err
     assert said.err.startswith("geodp: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -112,19 +113,25 @@ def test_a_place_is_in_the_shape_that_shapely_says(at: tuple[float, float]) -> N
     assert (hit.shape if hit and hit.kind == "shape" else None) == (max(inside, default=None))
 
 
-def test_ten_thousand_vertices_take_less_than_five_milliseconds() -> None:
+def test_ten_thousand_vertices_are_hit_sooner_than_python_looks_at_each() -> None:
     angles = np.linspace(0, 2 * math.pi, 10_000, endpoint=False)
     xy = np.rint(2048 + 2000 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
     ring = tuple((int(x), int(y)) for x, y in xy)
     outlines = Outlines.of(Drawing(4096, (Shape(ring),)))
+
+    def took(look: Callable[[], object]) -> float:
+        """The least of several, of this thread's own time."""
+        times = []
+        for _ in range(7):
+            begun = time.thread_time()
+            look()
+            times.append(time.thread_time() - begun)
+        return min(times)
+
+    one_by_one = took(lambda: [math.dist(vertex, (1000, 1000)) for vertex in ring for _ in "abcde"])
     for hit in (
         lambda: nearest_vertex(outlines, (1000, 1000), 5),
         lambda: nearest_edge(outlines, (1000, 1000), 5),
         lambda: shape_at(outlines, (1000, 1000)),
     ):
-        times = []
-        for _ in range(7):
-            begun = time.perf_counter()
-            hit()
-            times.append(time.perf_counter() - begun)
-        assert min(times) < 0.005
+        assert took(hit) < one_by_one

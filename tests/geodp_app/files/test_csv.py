@@ -244,13 +244,6 @@ def test_two_frames_at_odds_are_refused(write):
         read_examples(path, bounds=Bounds(0, 0, 1, 1))
 
 
-def test_no_file_and_a_folder(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
-        read_examples(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
-        read_examples(tmp_path)
-
-
 @pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_rows_fit_in_little_memory(write, rows):
     examples = random_examples(rows, Frame(1024))

@@ -23,8 +23,6 @@ from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geodp_app.files import exporting, importing
-from geodp_app.files.examples_csv import read_examples
-from geodp_app.files.learned_file import read_learned
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.session import save_session
 from geometry.geojson import read_geojson
@@ -198,36 +196,6 @@ def test_files_are_known_by_content_then_by_suffix(write, name, content, kind):
     assert importing.open_any(write(name, content), document()).kind == kind
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "a.md",
-            "x,y,label\n",
-            "is not a session (.geodp), a target",
-        ),
-        ("a", b"\x00\x01", "is not a session (.geodp), a target"),
-        ("a.geodp", "text", "is not a zip archive"),
-        ("a.geodp", b"PK", "is not a zip archive"),
-        ("a.geojson", "[]", "must be a JSON object"),
-        ("a.geojson", "{", "not JSON"),
-        ("a.geojson", {"type": "FeatureCollection", "features": []}, "no polygons in it"),
-        ("a.json", "", "not JSON"),
-        ("a.csv", "", "the file is empty"),
-        ("a.csv", "a,b\n1,2\n", "missing column"),
-    ],
-)
-def test_other_files_are_refused_in_one_line(write, name, content, message):
-    d, path = document(), write(name, content)
-    before = d.work
-    with pytest.raises(InputError) as caught:
-        importing.open_any(path, d)
-    assert message in str(caught.value)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert d.work is before
-
-
 def test_missing_files_and_folders_are_named(tmp_path):
     for suffix in (".geodp", ".geojson", ".csv", ""):
         with pytest.raises(InputError, match=r"gone.*: cannot be read: No such file or directory"):
@@ -292,29 +260,6 @@ def test_nothing_drawn_is_not_exported(tmp_path):
     with pytest.raises(InputError, match="nothing is drawn: draw a shape first"):
         exporting.export_target(tmp_path / "t.geojson", Work())
     assert not (tmp_path / "t.geojson").exists()
-
-
-def test_exported_examples_and_steps_are_what_the_command_line_writes(tmp_path):
-    d = document(bounds=BOX)
-    d.sample()
-    exporting.export_examples(tmp_path / "p.csv", d.work.examples)
-    back = read_examples(tmp_path / "p.csv")
-    assert (back.points == d.work.examples.points).all()
-    assert (back.labels == d.work.examples.labels).all()
-    assert back.frame == d.work.frame
-    exporting.export_steps(tmp_path / "s.jsonl", stored().records)
-    lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
-    assert [line.get("step") for line in lines] == [None, 1, 2]
-    assert "Private" in lines[0]["warning"]
-
-
-def test_an_exported_release_is_the_release_and_nothing_private(tmp_path):
-    release = stored().release
-    assert release is not None
-    exporting.export_release(tmp_path / "l.geojson", release, Frame(100, BOX))
-    assert read_learned(tmp_path / "l.geojson").release == release
-    text = (tmp_path / "l.geojson").read_text()
-    assert not any(word in text for word in ("alive", "error", "seconds", "trials", "log_mass"))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 from assets import example_path, land_path
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.import_columns import Columns, guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import (
@@ -116,31 +115,6 @@ def test_what_makes_no_difference_between_labels() -> None:
 # -- files --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_rows_are_read_whatever_stands_between_columns(write: Write, delimiter: str) -> None:
-    text = 'name,longitude,latitude,wet\n"a ""b"" c",12.5,45,yes\nd,15,40,no\n'
-    path = write("p.csv", text.replace(",", delimiter))
-    file = open_import(path)
-    assert file.columns == ("name", "longitude", "latitude", "wet")
-    assert file.preview[0] == ('a "b" c', "12.5", "45", "yes")
-    checked = check(path, Meaning("degrees", Frame(100, BOX), "yes", "no"))
-    assert checked.examples.points.tolist() == [[25, 50], [50, 0]]
-    assert checked.examples.labels.tolist() == [1, 0]
-    assert checked.left_out == 0
-
-
-def test_the_strict_form_is_read_as_the_command_line_reads_it(write: Write) -> None:
-    rng = np.random.default_rng(3)
-    degrees = rng.uniform((10, 40), (20, 50), (300, 2))
-    rows = [f"{lon!r},{lat!r},{i % 2}\n" for i, (lon, lat) in enumerate(degrees.tolist())]
-    path = write("p.csv", "lon,lat,label\n" + "".join(rows))
-    ours = check(path, Meaning("degrees", Frame(1000, BOX), "1", "0")).examples
-    theirs = read_examples(path, grid=1000, bounds=BOX)
-    assert np.array_equal(ours.points, theirs.points)
-    assert np.array_equal(ours.labels, theirs.labels)
-    assert ours.frame == theirs.frame
-
-
 def test_points_of_a_map_are_rows_with_their_properties_as_columns(write: Write) -> None:
     def feature(geometry: object, **properties: object) -> object:
         return {"type": "Feature", "properties": properties, "geometry": geometry}
@@ -170,29 +144,6 @@ def test_points_of_a_map_are_rows_with_their_properties_as_columns(write: Write)
         (5, None, "longitude", "'x' is not a number"),
         (6, None, "wet", "is empty"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("p.csv", "", "the file is empty"),
-        ("p.csv", "1,2,0\n3,4,1\n", "line 1 holds numbers; put a line above it that names"),
-        ("p.csv", "# a comment\n\n", "has no header"),
-        ("p.geojson", "{", "not JSON"),
-        ("p.geojson", {"type": "FeatureCollection", "features": [3]}, "must be a Feature"),
-        ("p.geojson", '{"type":' + "[" * 100_000, "nested too deeply"),
-        ("gone.csv", None, "cannot be read: No such file"),
-    ],
-)
-def test_files_without_rows_to_read_are_refused_in_one_line(
-    write: Write, tmp_path: Path, name: str, content: object, message: str
-) -> None:
-    path = tmp_path / name if content is None else write(name, content)
-    with pytest.raises(InputError) as caught:
-        open_import(path)
-    assert message in str(caught.value)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 # -- rows that do not fit -----------------------------------------------------------------------
@@ -233,15 +184,6 @@ def test_rows_that_do_not_fit_are_told_by_row_line_column_and_reason(write: Writ
         (12, 15, "label", "is empty"),
     ]
     assert checked.left_out == 10
-
-
-@pytest.mark.parametrize("odd", ["1_0", "٣", "0x1", "1e", "--1"])
-def test_numbers_are_what_the_command_line_takes_for_numbers(write: Write, odd: str) -> None:
-    path = write("p.csv", f"x,y,label\n1,2,1\n{odd},5,0\n")
-    checked = check(path, Meaning("grid", Frame(16), "1", "0"))
-    assert told(checked) == [(2, 3, "x", f"{odd!r} is not a number")]
-    with pytest.raises(InputError, match=r"row 2 \(line 3\), column x: .* is not a number"):
-        read_examples(path, grid=16)
 
 
 def test_a_row_more_is_one_example_more_or_none(write: Write) -> None:

@@ -14,7 +14,7 @@ from run_charges import run_charge, stated
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, beside, ledger_of, past_run
 from geodp_app.files.ledger_state import budget_words, share_spent
-from geodp_app.files.recording import Recording, recording_of
+from geodp_app.files.recording import Recording
 from learners.accounting import Charge, PrivacySpent
 from learners.privacy_filter import Budget
 from learners.selection import Cancelled
@@ -250,47 +250,6 @@ def test_a_ledger_beside_the_data_is_theirs(tmp_path: Path) -> None:
         ledger_of(ledgers[1].path, [a])
     with pytest.raises(InputError, match="beside two ledgers"):
         ledger_of(None, [a, b])
-
-
-def test_a_link_hides_no_ledger(tmp_path: Path) -> None:
-    """A file is beside the ledgers of each folder on the way to it."""
-    for name in ("data", "way", "other"):
-        (tmp_path / name).mkdir()
-    data, way, other = (tmp_path / name for name in ("data", "way", "other"))
-    (data / "p.csv").write_text("x,y,label\n")
-    (way / "p.csv").symlink_to("../data/p.csv")
-    (other / "q.csv").symlink_to(way / "p.csv")
-    (other / "folder").symlink_to(data, target_is_directory=True)
-    (other / "loop.csv").symlink_to("loop.csv")
-    linked = [data / "p.csv", way / "p.csv", other / "q.csv", other / "folder" / "p.csv"]
-    assert {beside(path) for path in [*linked, other / "loop.csv"]} == {None}
-    ledger = Ledger.create(data / "geodp.ledger")
-    assert {beside(path) for path in linked} == {str(ledger.path)}
-    assert beside(other / "folder" / ".." / "data" / "p.csv") == str(ledger.path)
-    between = Ledger.create(way / "geodp.ledger")
-    for path in (way / "p.csv", other / "q.csv"):
-        with pytest.raises(InputError, match="the data lie beside two ledgers"):
-            beside(path)
-    ledger.path.unlink()
-    assert beside(other / "q.csv") == str(between.path)
-
-
-# -- a head that is known ----------------------------------------------------------------------
-
-
-def test_an_older_ledger_that_was_put_back_has_not_the_head(ledger: Ledger) -> None:
-    old = ledger.path.read_bytes()
-    ledger.begin([run()], ROWS)
-    head = ledger.state().head
-    ledger.begin([run()], ROWS, head)
-    ledger.path.write_bytes(old)
-    with pytest.raises(InputError, match=r"was never its head: .* nothing was drawn"):
-        ledger.begin([run()], ROWS, head)
-    assert ledger.path.read_bytes() == old
-    with pytest.raises(InputError, match=r"an old one put back$"):
-        recording_of(ledger.path, [], head=head)
-    with pytest.raises(InputError, match="--head is of a ledger, and there is none"):
-        recording_of(None, [], head=head)
 
 
 # -- names of runs -----------------------------------------------------------------------------

@@ -171,6 +171,12 @@ READ: dict[str, tuple[str, str, str | bytes]] = {
         "p.csv",
         rows(X, Y, [' "a, b"', ' "c, ""d"""'], ["t", "F"], header="lon,lat,note,label"),
     ),
+    "bars": ("text", "p.csv", rows(X, Y, ["inside", "outside"], header="lon|lat|label", sep="|")),
+    "WKT with its system, called the_geom": (
+        "file",
+        "p.csv",
+        rows([wkt(at, 4326) for at in AT], LABELS, header="the_geom,wet"),
+    ),
     "true and false": ("text", "p.csv", rows(X, Y, ["true", "FALSE"], header="lon,lat,label")),
     "one and minus one": ("text", "p.csv", rows(X, Y, ["+1", "-1.0"], header="lon,lat,label")),
     "other names": ("text", "p.csv", rows(X, Y, LABELS, header="Longitude,Latitude,wet")),

@@ -35,29 +35,6 @@ CELLS_UTM = np.rint((THERE - (480_000, 4_980_000)) / 120).astype(int).tolist()
 Write = Callable[[str, str | bytes | dict], Path]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "longitude,latitude,wet\n15.1,45.2,1\n15.3,45.6,0\n",
-        "lng,lat,wet\n15.1,45.2,True\n15.3,45.6,False\n",
-        "Lon;Lat;Wet\n15,1;45,2;yes\n15,3;45,6;no\n",
-        "lon|lat|label\n15.1|45.2|inside\n15.3|45.6|outside\n",
-        "lon\tlat\tlabel\n15.1\t45.2\t1\n15.3\t45.6\t-1\n",
-        "\ufefflat,lon,label\r\n45.2,15.1,T\r\n45.6,15.3,f\r\n",
-        "wkt,wet\nPOINT (15.1 45.2),1\nPOINT(15.3 45.6),0\n",
-        'the_geom,id,wet\n"SRID=4326;POINT Z (15.1 45.2 3)",7,1\npoint(15.3   45.6),8,0\n',
-        "wet,id,time,lon,lat\n1,7,noon,15.1,45.2\n0,8,night,15.3,45.6\n",
-        # words of several kinds mean what each of them says
-        "lon,lat,label\n15.1,45.2,yes\n15.3,45.6,0\n",
-    ],
-)
-def test_every_dialect_of_the_same_two_points(write: Write, text: str) -> None:
-    found = read_points(write("p.csv", text), DEGREES)
-    assert found.examples.points.tolist() == CELLS
-    assert found.examples.labels.tolist() == [1, 0]
-    assert found.examples.frame == Frame(1000, BOX)
-
-
 def test_what_was_guessed_is_told_and_what_was_named_is_not(write: Write) -> None:
     path = write("p.csv", "a,longitude,latitude,b\n1,15.1,45.2,0\n")
     with pytest.raises(InputError, match=r"missing column label: it has .*--columns label="):
@@ -120,27 +97,6 @@ def test_how_many_rows_lay_outside_is_counted(write: Write) -> None:
         read_points(path, Told(bounds=BOX))
 
 
-BAD = {
-    "a word": ("lng,lat,label\n15.1,45.2,maybe\n", "row 1 (line 2), column label: 'maybe' means"),
-    "no point": ("wkt,label\nLINESTRING (0 0),1\n", "column longitude: 'LINESTRING (0 0)' is not"),
-    "short": ("lng,lat,label\n15.1,45.2\n", "row 1 (line 2): has 2 fields, the header has 3"),
-    "metres": ("easting,northing,label\n5.5,6.5,1\n", "need --crs and --bounds"),
-    "no bounds": ("lng,lat,label\n15.1,45.2,1\n", "need public bounds"),
-    "nobody": ("lon,lat,label,id\n15.1,45.2,1,\n", "column id: is empty"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_is_named(write: Write, case: str) -> None:
-    text, reason = BAD[case]
-    told = Told(
-        bounds=None if case == "no bounds" else BOX, person="id" if case == "nobody" else None
-    )
-    with pytest.raises(InputError) as caught:
-        read_points(write("p.csv", text), told)
-    assert reason in str(caught.value)
-
-
 @pytest.fixture(scope="module")
 def layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The two points in every format, written by GDAL, in degrees and in metres."""
@@ -200,12 +156,6 @@ def test_geoparquet(tmp_path: Path, encoding: str) -> None:
     assert (found.points.tolist(), found.labels.tolist()) == (CELLS, [1, 0])
 
 
-def test_a_parquet_file_without_places_has_columns(tmp_path: Path) -> None:
-    path = tmp_path / "p.parquet"
-    parquet.write_table(pa.table({"x": [3, 5], "y": [4, 6], "label": [1, 0]}), path)
-    assert read_points(path, Told(grid=8)).examples.points.tolist() == [[3, 4], [5, 6]]
-
-
 def test_layers_are_chosen(layers: Path, tmp_path: Path) -> None:
     path = tmp_path / "two.gpkg"
     for layer in ("a", "b"):
@@ -219,16 +169,6 @@ def test_layers_are_chosen(layers: Path, tmp_path: Path) -> None:
         read_points(path, Told(bounds=BOX, layer="c"))
     with pytest.raises(InputError, match="has no layers"):
         read_points(layers / "p.csv", Told(bounds=BOX, layer="c"))
-
-
-@pytest.mark.parametrize("name", ["p.gpkg", "p.shp", "p.parquet", "p.zip"])
-def test_damaged_files_are_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes((b"PAR1" if name.endswith("parquet") else b"SQLite format 3\0") + b"x" * 99)
-    with pytest.raises(InputError) as caught:
-        read_points(path, DEGREES)
-    assert "cannot be read" in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_without_the_libraries_it_is_said_what_to_install(

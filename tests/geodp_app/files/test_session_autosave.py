@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from stored_runs import stored
@@ -53,7 +51,7 @@ def child(folder: Path, how_often: str) -> subprocess.Popen[str]:
 
 def kill(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
 
 
 def document(name: str = "mine") -> Document:
@@ -176,47 +174,9 @@ def test_other_things_in_the_folder_are_left_alone(tmp_path):
     assert recoverable(tmp_path / "missing") == []
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_full_disk_keeps_the_last_recovery_file(tmp_path, monkeypatch, call):
-    autosave, d = Autosave(tmp_path), document("first")
-    path = autosave.save(d)
-    d.set_name("second")
-
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, call, full)
-    with pytest.raises(InputError, match=r"recovery.geodp: cannot be written: No space left on"):
-        autosave.save(d)
-    monkeypatch.undo()
-    assert sorted(os.listdir(path.parent)) == ["owner", "recovery.geodp"]
-    die(autosave)
-    (found,) = recoverable(tmp_path)
-    assert found.load().work.name == "first"
-
-
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
     autosave = Autosave(tmp_path / "file" / "recovery")
     with pytest.raises(InputError, match="file/recovery: cannot be written: Not a directory"):
         autosave.save(document())
     autosave.discard()
-
-
-def test_a_read_only_folder_is_named(tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        (tmp_path / "probe").touch()
-    except PermissionError:
-        with pytest.raises(InputError, match=f"{tmp_path}: cannot be written: Permission denied"):
-            Autosave(tmp_path).save(document())
-    else:
-        pytest.skip("this user may write everywhere")
-    finally:
-        tmp_path.chmod(0o700)
-
-
-def test_recovery_files_are_for_their_user_alone(tmp_path):
-    path = Autosave(tmp_path).save(document())
-    assert path.parent.stat().st_mode & 0o077 == 0
-    assert path.stat().st_mode & 0o777 == 0o600

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -189,12 +188,11 @@ def test_a_run_that_is_cancelled_ends_as_by_ctrl_c(program: Any, tmp_path: Path)
         "signal.signal(signal.SIGINT, lambda *_: (at.touch(), sys.exit(130)))\n"
         "print('progress 0 waiting', file=sys.stderr, flush=True); time.sleep(60)"
     )
-    shown, begun = Shown(), time.monotonic()
+    shown = Shown()
     shown.progress = Ending(shown)
     with pytest.raises(Cancelled):
         shown.run(path)
     assert (tmp_path / "heard").exists()
-    assert time.monotonic() - begun < 30
 
 
 class Ending(list):

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from terminal import geodp
 
-from geodp_app.cli import main
 from geodp_app.commands.plugin import plugin_zip
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.ledger import Ledger
@@ -193,7 +193,7 @@ def test_a_layer_in_memory_is_learned_as_the_command_learns_it(
     assert job["error"] == ""
     where = ["--crs", "EPSG:32633", "--bounds", "500000,4990000,580000,5090000", "--grid", GRID]
     argv = ["learn", folder / "p.csv", *where, "--epsilon", 2, "--seed", 3, "--support", 0.3]
-    assert main([str(each) for each in [*argv, "-o", own, "--quiet"]]) == 0
+    assert geodp(*argv, "-o", own, "--quiet") == 0
     assert read_learned(folder / "l.gpkg").release == read_learned(own).release
     assert json.loads((folder / "r.json").read_text())["statement"].startswith("Not private")
     assert any("not private" in line for line in job["told"])
@@ -214,7 +214,7 @@ def test_figures_are_those_of_the_command(
     found: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv = ["evaluate", folder / "l.gpkg", folder / "p.csv", "--crs", "EPSG:32633", "--json"]
-    assert main([str(each) for each in argv]) == 0
+    assert geodp(*argv) == 0
     figures = json.loads(capsys.readouterr().out)
     results = found["evaluate"]["results"]
     assert {name.lower(): value for name, value in results.items()} == {

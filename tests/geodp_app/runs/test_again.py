@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import action, open_window, wait
+from window_driver import action, layer, open_window, wait
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings
@@ -102,7 +102,7 @@ def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(
     assert [charge.privacy.epsilon for charge in spent] == [2.0] * 3
     assert all(charge.finished for charge in spent)
     assert "3 runs: together ε\u00a0=\u00a06" in window.spent.words.text()
-    outline = window.plane.learned._again
+    outline = layer(window, "again")
     assert outline.path().elementCount() > 3
     assert outline.isVisible()
     action(window, "release_view")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from terminal import geodp
 
-from geodp_app.cli import main
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.runs.practice import budget_warning, warn_of_budget
@@ -28,7 +28,7 @@ def points(write) -> Path:
 
 def warnings(capsys, *argv: object) -> list[str]:
     """The warnings of a command that must work."""
-    assert main([str(a) for a in argv]) == 0
+    assert geodp(*argv) == 0
     return re.findall(r"^geodp: warning: (.*)$", capsys.readouterr().err, re.MULTILINE)
 
 
@@ -93,42 +93,16 @@ def test_learn_warns_once_and_not_when_quiet(points: Path, tmp_path: Path, capsy
     assert "one report in 100 outright" in told
     (told,) = warnings(capsys, *learn, "--delta", 0.01)
     assert "needs none" in told
-    assert (
-        warnings(
-            capsys,
-            *learn,
-            "--learner",
-            "cover",
-            "--k",
-            1,
-            "--delta",
-            0.01,
-            "--epsilon",
-            50,
-            "--quiet",
-        )
-        == []
-    )
+    cover = ["--learner", "cover", "--k", 1, "--delta", 0.01]
+    assert warnings(capsys, *learn, *cover, "--epsilon", 50, "--quiet") == []
 
 
 def test_learn_compares_delta_with_the_released_count_alone(
     points: Path, tmp_path: Path, capsys
 ) -> None:
     """Half of 3,000 are to be gained: the noisy count tells 1/2,000 from 1/1,000, not from n."""
-    learn = [
-        "learn",
-        points,
-        "-o",
-        tmp_path / "h.geojson",
-        "--seed",
-        1,
-        "--learner",
-        "cover",
-        "--k",
-        1,
-        "--finish",
-        "none",
-    ]
+    learn = ["learn", points, "-o", tmp_path / "h.geojson", "--seed", 1]
+    learn += ["--learner", "cover", "--k", 1, "--finish", "none"]
     assert warnings(capsys, *learn, "--delta", 4e-4) == []  # 1/2,500 is more than 1/n
     (told,) = warnings(capsys, *learn, "--delta", 9e-4)
     assert "one report in 1,111 outright" in told

@@ -7,12 +7,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from finished_runs import logged
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.strict import DamagedFileError
-from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import why
 from learners.records import TileStep
@@ -33,14 +33,7 @@ def examples(n: int, seed: int) -> Examples:
 
 @cache
 def finished(learner: str) -> RunLog:
-    sample, settings = examples(6_000, seed=1), SETTINGS[learner]
-    model = make_learner(settings, GRID)
-    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(3_000, seed=7))
-    log.plan = model.plan()
-    for record in model.steps(sample.points, sample.labels):
-        log.add(record)
-    log.finish(model.release_)
-    return log
+    return logged(SETTINGS[learner], examples(6_000, seed=1), examples(3_000, seed=7))
 
 
 @both

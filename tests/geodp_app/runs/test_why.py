@@ -8,9 +8,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from finished_runs import logged
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings
-from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
@@ -33,13 +34,8 @@ def finished(learner: str) -> RunLog:
     """A run to its end; a greedy search ends early, on few examples."""
     points, labels = sample(40 if learner == "greedy-cover" else N)
     settings = RunSettings(learner, epsilon=2.0, k=K, n_steps=6, seed=2, tiles=3, finish="none")
-    log = RunLog(points, labels, GRID, settings)
-    model = make_learner(settings, GRID)
-    if learner == "greedy-cover":
-        model.set_params(max_boxes=4096)
-    for record in model.steps(points, labels):
-        log.add(record)
-    return log
+    given = {"max_boxes": 4096} if learner == "greedy-cover" else {}
+    return logged(settings, Examples(points, labels.astype(np.int64), Frame(GRID)), **given)
 
 
 def said(log: RunLog, record: StepRecord) -> Why:

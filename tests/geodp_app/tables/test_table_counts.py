@@ -198,19 +198,6 @@ def test_all_kinds_of_numbers_are_coordinates(tmp_path, kind):
 # -- the same counts as the CSV reader's --------------------------------------------------------
 
 
-def test_a_sample_is_counted_as_the_csv_reader_counts_it(tmp_path):
-    rng = np.random.default_rng(5)
-    points, labels = rng.integers(0, 33, (5000, 2)), rng.integers(0, 2, 5000)
-    columns = {"x": points[:, 0], "y": points[:, 1], "label": labels}
-    parquet(tmp_path / "r.parquet", columns)
-    pa.csv.write_csv(pa.table(columns), tmp_path / "r.csv")
-    expected = counts_of_csv(tmp_path / "r.csv", grid=32)
-    for where in ("parquet:{}/r.parquet", "csv:{}/r.csv"):
-        found = count(where.format(tmp_path), grid=32)
-        assert same(found.counts, expected)
-        assert found.counts.n == 5000
-
-
 @st.composite
 def near_borders(draw: st.DrawFn) -> tuple[GridMap, np.ndarray]:
     """A frame, and degrees a few steps of a double beside borders of cells and bounds."""
@@ -365,12 +352,6 @@ def test_without_ibis_one_line_says_what_to_install(tmp_path, monkeypatch):
     where = f"parquet:{parquet(tmp_path / 'r.parquet', ROWS)}"
     monkeypatch.setitem(sys.modules, "ibis", None)
     assert "pip install 'geodp[tables]'" in refusal(where)
-
-
-def test_the_program_starts_without_any_engine():
-    code = "import sys, geodp_app.cli; print({'ibis', 'duckdb', 'pyarrow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
 
 
 # -- DuckDB files ------------------------------------------------------------------------------
@@ -570,28 +551,6 @@ def test_what_is_no_single_value_does_not_name_a_person(tmp_path, value):
     rows = f"SELECT 1 x, 2 y, 1 AS label, {value} AS who"
     file = database(tmp_path / "r.db", f"CREATE TABLE r AS {rows}")
     assert "which does not name a person" in refusal(f"duckdb:{file}::r", person="who")
-
-
-def test_blank_fields_of_csv_name_nobody(write):
-    for field in ("", '""', '"  "', " ", "\t"):
-        path = write("r.csv", f"x,y,label,who\n1,2,1,a\n1,2,1,{field}\n")
-        assert "column who: is empty, blank or NaN" in refusal(f"csv:{path}", person="who")
-
-
-def test_a_table_without_rows_is_a_sample_of_no_examples(tmp_path):
-    columns = {"x": pa.array([], "i8"), "y": pa.array([], "f8"), "label": pa.array([], "i4")}
-    parquet(tmp_path / "a.parquet", {**columns, "who": pa.array([], "str")})
-    parquet(tmp_path / "b.parquet", {**columns, "who": pa.array([], "str")})
-    database(tmp_path / "r.db", f"CREATE TABLE r AS FROM '{tmp_path}/a.parquet'")
-    (tmp_path / "r.csv").write_text('# geodp {"grid": 8}\nx,y,label,who\n')
-    (tmp_path / "s.csv").write_text("x,y,label,who\n")
-    for where in ("parquet:{}/a.parquet", "parquet:{}/*.parquet", "duckdb:{}/r.db::r",
-                  "csv:{}/r.csv", "csv:{}/s.csv"):  # fmt: skip
-        for person in (None, "who"):
-            if person and "r.csv" in where:
-                continue  # its comment line does not go with --id
-            found = count(where.format(tmp_path), grid=8, person=person)
-            assert (found.counts.n, len(found.counts), found.frame.d) == (0, 0, 8)
 
 
 def test_persons_do_not_go_with_comment_lines(write):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import pickle
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -31,7 +29,6 @@ from learners.boolean.consistent_conjunction import (
     literals_of,
     mistakes_of_all,
 )
-from learners.boolean.formulas import FormulaRelease, LiteralRelease, LiteralStep
 from learners.boolean.literals import (
     Literal,
     candidate_literal,
@@ -39,9 +36,7 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.codec import release_from_dict, release_to_dict
 from learners.scores import Role
-from learners.sklearn_support import NotFittedError
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 PRIVATE = {"conjunction": ConjunctionLearner, "disjunction": DisjunctionLearner}
@@ -323,27 +318,6 @@ def test_steps_do_not_depend_on_the_examples() -> None:
     assert len(list(ConjunctionLearner(k=2, alpha=0.1, seed=1).steps([[0]], [0]))) == 12
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"k": 0}, "k must"),
-        ({"k": 1.5}, "k must"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"delta": 0.0}, "delta"),
-        ({"beta": 1.0}, "beta"),
-        ({"alpha": 2.0}, "alpha"),
-        ({"n_steps": 0}, "steps"),
-        ({"neighbours": "friends"}, "add-remove"),
-        ({"account": "cheap"}, "account must be .*, got 'cheap'"),
-    ],
-)
-def test_parameters_are_checked_before_anything_is_drawn(
-    parameters: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        ConjunctionLearner(**parameters).steps([[0], [1]], [0, 1])
-
-
 # -- all conjunctions ----------------------------------------------------------------------
 
 
@@ -400,33 +374,6 @@ def test_the_private_consistency_learner_finds_a_clear_target(role: Role) -> Non
         PRIVATE_CONSISTENT[role](monotone=True).fit(X, y)
 
 
-#: The two samples of the lecture notes' first section.
-FIRST = [[0, 0, 1, 0, 1, 1], [0] * 6, [0, 0, 0, 0, 1, 0]], [1, 0, 1]
-SECOND = [
-    [0, 0, 1, 0, 1, 1], [0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 1, 0], [1, 1, 0, 1, 0, 0],
-    [0, 0, 0, 1, 0, 0],
-], [0] * 5  # fmt: skip
-
-
-def test_the_examples_of_the_notes() -> None:
-    """r5 is the only AND that agrees with the first; of the second the AND of all is right on at
-    least 3/4 of all vectors, whichever agreeing AND is the target."""
-    consistent = ConsistentConjunctionLearner(monotone=True)
-    assert str(consistent.fit(*FIRST).release_) == "x4"
-    assert len(ConsistentConjunctionLearner().fit(*FIRST).release_.literals) == 4
-    table = mistakes_of_all(read_columns(FIRST[0]), np.array(FIRST[1]) == 1, only=1)
-    assert [literals_of(i, 6, only=1) for i in np.flatnonzero(table == 0)] == [[Literal(4)]]
-    assert len(consistent.fit(*SECOND).release_.literals) == 6
-    cube = np.array(list(product((0, 1), repeat=6)))
-    mine = consistent.predict(cube)
-    table = mistakes_of_all(read_columns(SECOND[0]), np.zeros(5, dtype=bool), only=1)
-    rights = [
-        np.mean(evaluate("conjunction", literals_of(i, 6, only=1), read_columns(cube)) == mine)
-        for i in np.flatnonzero(table == 0)
-    ]
-    assert 0.75 <= min(rights) < 0.8
-
-
 @pytest.mark.parametrize("role", ROLES)
 def test_a_monotone_formula_has_the_literals_that_are_not_negated(role: Role) -> None:
     X, y, _ = random_sample(role, 3, n=40, d=6)
@@ -449,67 +396,6 @@ def test_what_the_private_consistency_learner_states(neighbours: Any) -> None:
 
 
 # -- releases ------------------------------------------------------------------------------
-
-
-def test_a_release_publishes_these_members_and_no_others() -> None:
-    X, y, _ = random_sample("conjunction", 0)
-    model = ConjunctionLearner(k=2, seed=3).fit(X, y)
-    release = model.release_
-    assert FormulaRelease.__slots__ == (
-        "learner",
-        "role",
-        "d",
-        "literals",
-        "thresholds",
-        "parameters",
-        "privacy",
-    )
-    assert LiteralRelease.__slots__ == ("literal", "threshold")
-    assert LiteralStep.__slots__ == ("step", "steps", "release", "diagnostics")
-    assert release.parameters == (("k", 2), ("steps", 6), ("beta", 0.1))
-    assert not release.privacy.private
-    assert ConjunctionLearner(k=2).fit(X, y).privacy_.private
-
-
-@pytest.mark.parametrize("learner", EVERY)
-def test_a_release_survives_its_dictionary(learner: Any) -> None:
-    X, y, _ = random_sample("conjunction", 2)
-    release = learner().fit(X, y).release_
-    again = release_from_dict(json.loads(json.dumps(release_to_dict(release))))
-    assert again == release
-    assert again.predict(X).tolist() == release.predict(X).tolist()
-    assert pickle.loads(pickle.dumps(release)) == release
-
-
-def test_broken_dictionaries_are_refused() -> None:
-    X, y, _ = random_sample("conjunction", 2)
-    data = release_to_dict(ConjunctionLearner(seed=0).fit(X, y).release_)
-    for change, message in (
-        ({"role": "both"}, "role: 'both' is not known"),
-        ({"variables": 0}, "literals: .* is no literal of 0 variables"),
-        ({"thresholds": [1]}, "differ in number"),
-        ({"literals": [3]}, "not a learned hypothesis"),
-        ({"privacy": {"epsilon": 1}}, "privacy"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            release_from_dict(data | change)
-    del data["literals"]
-    with pytest.raises(ValueError, match="not a learned hypothesis"):
-        release_from_dict(data)
-
-
-def test_only_a_run_that_came_to_its_end_releases() -> None:
-    X, y, _ = random_sample("conjunction", 2)
-    model = ConjunctionLearner(seed=0).fit(X, y)
-    stream = model.steps(X, y)
-    next(stream)
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    for _ in stream:
-        pass
-    assert model.n_features_in_ == 8
-    with pytest.raises(ValueError, match="5 columns"):
-        model.predict(np.zeros((2, 5)))
 
 
 def test_scikit_learn_takes_the_learners() -> None:

@@ -241,21 +241,6 @@ def test_runs_follow_the_enumerated_law(test_share: float) -> None:
 # -- what is promised ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("constants", ["tight", "source"])
-def test_enough_examples_find_the_parity(constants: str) -> None:
-    d, alpha, beta, runs = 12, 0.2, 0.2, 60
-    plan = plan_parity(1.0, beta=beta, constants=constants)  # type: ignore[arg-type]
-    n = plan.examples_needed(d, alpha, beta)
-    failures = 0
-    for seed in range(runs):
-        X, y, secret = random_examples(n, d, seed)
-        model = PrivateParityLearner(beta=beta, constants=constants, seed=seed)  # type: ignore[arg-type]
-        parity = model.fit(X, y).release_.parity
-        # on uniform vectors every other parity has error 1/2
-        failures += parity != tuple(secret.astype(int))
-    assert failures <= beta * runs + 3 * math.sqrt(beta * runs)
-
-
 def test_fewer_blocks_are_enough_with_the_tight_constants() -> None:
     needed = [
         plan_parity(1.0, beta=0.1, constants=c).examples_needed(64, 0.1, 0.1)
@@ -271,26 +256,6 @@ def test_bottom_is_a_release_and_predicts_nothing() -> None:
     assert release_to_dict(model.release_)["parity"] is None
     with pytest.raises(ValueError, match="⊥"):
         model.predict(X)
-
-
-def test_what_is_published() -> None:
-    X, y, _ = random_examples(3777, 8, 3)
-    model = PrivateParityLearner(epsilon=2.0, seed=123456).fit(X, y)
-    assert set(release_to_dict(model.release_)) == {
-        "kind", "version", "learner", "d", "parity", "parameters", "privacy",
-    }  # fmt: skip
-    assert "3777" not in str(model.release_)
-    assert "123456" not in str(model.release_)
-    spent = model.privacy_
-    assert spent is not None
-    assert (spent.epsilon, spent.delta, spent.account, spent.private) == (
-        2.0,
-        0.0,
-        "basic",
-        False,
-    )
-    assert PrivateParityLearner(seed=123456, epsilon=2.0).fit(X, y).release_ == model.release_
-    assert PrivateParityLearner().fit(X[:5], y[:5]).privacy_.private  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

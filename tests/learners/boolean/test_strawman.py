@@ -124,9 +124,3 @@ def test_examples_grow_with_the_number_of_variables() -> None:
     assert cover is not None
     assert many > 20 * cover
     assert strawman_examples(50, 3, 1e-9, 0.1, epsilon=1e-6).examples is None
-
-
-@pytest.mark.parametrize("given", [{"k": 0}, {"n_steps": 0}, {"beta": 1.0}, {"epsilon": -1.0}])
-def test_parameters_out_of_range_are_refused(given: dict) -> None:
-    with pytest.raises(ValueError, match="must"):
-        StrawmanConjunctionLearner(**given).fit([[0, 1]], [1])

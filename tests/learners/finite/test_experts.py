@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 from learners.accounting import Neighbours, zcdp_epsilon
-from learners.codec import release_to_dict
 from learners.finite.experts import (
     MultiplicativeWeights,
     PrivateExperts,
@@ -201,38 +200,10 @@ def test_draws_follow_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 2 + 5 * 2
 
 
-def test_a_private_game_keeps_its_expected_regret() -> None:
-    rounds, experts = 400, 4
-    rng = np.random.default_rng(5)
-    losses = (rng.random((rounds, experts)) < [0.2, 0.5, 0.5, 0.6]).astype(int)
-    regrets = []
-    for seed in range(15):
-        game = PrivateExperts(experts=experts, rounds=rounds, epsilon=2.0, seed=seed)
-        game.run(losses)
-        regrets.append(game.diagnostics_.loss - game.diagnostics_.best_loss)
-    expected = expected_regret(losses, game.plan.rate)
-    assert expected <= game.plan.regret
-    # the draws are independent: standard deviation of a sum of at most rounds / 4
-    assert abs(np.mean(regrets) - expected) < 4 * math.sqrt(rounds / 4 / 15)
-    assert game.diagnostics_.best_loss == losses.sum(axis=0).min()
-
-
 def test_with_enough_budget_the_rate_is_hedges() -> None:
     plan = plan_experts(5, 100, 1000.0, 1e-6)
     assert plan.rate == hedge_rate(5, 100)
     assert plan.regret == pytest.approx(math.sqrt(100 * math.log(5) / 2))
-
-
-def test_what_is_published() -> None:
-    game = PrivateExperts(experts=2, rounds=3, seed=987987)
-    release = game.run([[0, 1]] * 3)
-    assert set(release_to_dict(release)) == {
-        "kind", "version", "learner", "chosen", "parameters", "privacy",
-    }  # fmt: skip
-    assert "987987" not in str(release)
-    assert not release.privacy.private
-    assert len(release.chosen) == 3
-    assert PrivateExperts(experts=2, rounds=3).run([[0, 1]] * 3).privacy.private
 
 
 def test_rounds_are_played_in_order_and_no_more_than_paid_for() -> None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from silent_noise import silent_noise
 
 from learners.accounting import Charge
-from learners.codec import release_to_dict
 from learners.finite import empirical_risk
 from learners.finite.empirical_risk import EmpiricalRiskMinimizer, PrivateERM, choose_least
 from learners.finite.finite_class import (
@@ -81,17 +80,6 @@ def test_a_consistent_concept_is_found_where_there_is_one() -> None:
     X = np.arange(50)
     model = FiniteClassLearner(concepts=ThresholdClass(49)).fit(X, X >= 17)
     assert (model.release_.index, model.diagnostics_.fewest_mistakes) == (17, 0)
-
-
-@pytest.mark.parametrize("target", [0, 1, 5, 7])
-def test_the_sources_learners_of_points_and_thresholds(target: int) -> None:
-    """Nissim: the positive point, or the last one; h = 0 without positives."""
-    for shown in itertools.product([False, True], repeat=7):
-        X = np.flatnonzero(shown)
-        point = FiniteClassLearner(concepts=PointClass(7)).fit(X, target - 1 == X)
-        assert point.release_.index == (target if target - 1 in X else 0)
-        line = FiniteClassLearner(concepts=ThresholdClass(6, "x < t")).fit(X, target > X)
-        assert line.release_.index == max([0, *(X[target > X] + 1)])
 
 
 @pytest.mark.parametrize("all_zero", [True, False])
@@ -193,26 +181,6 @@ def test_an_example_moves_the_noisy_vector_by_a_factor_of_epsilon_at_most(epsilo
     # attained where all concepts err alike
     both = FiniteClass(np.array([[1], [1], [1], [1]]))
     assert sum(brute_mistakes(both, [(0, 0)])) / scale == pytest.approx(epsilon)
-
-
-def test_what_is_published() -> None:
-    X = np.arange(777) % 7
-    model = PrivateFiniteClassLearner(concepts=PointClass(7), seed=998877).fit(X, X == 3)
-    assert set(release_to_dict(model.release_)) == {
-        "kind", "version", "learner", "index", "noisy_sums", "parameters", "privacy",
-    }  # fmt: skip
-    assert dict(model.release_.parameters) == {
-        "concepts": 8, "domain": 7, "mechanism": "exponential",
-    }  # fmt: skip
-    assert "777" not in str(model.release_)
-    assert "998877" not in str(model.release_)
-    assert model.privacy_ is not None
-    assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 0.0)
-    assert not model.privacy_.private
-    open_model = PrivateFiniteClassLearner(concepts=PointClass(7)).fit([], [])
-    assert open_model.privacy_ is not None
-    assert open_model.privacy_.private
-    assert 0 <= open_model.release_.index < 8
 
 
 def test_a_million_thresholds() -> None:
@@ -321,9 +289,3 @@ def test_wrong_classes_and_examples_are_refused() -> None:
         ThresholdClass(5, "x <= t")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="same examples"):
         PrivateERM(losses=lambda X, y: [[0]]).fit([], [1])
-
-
-def test_whether_there_are_examples_is_private_too() -> None:
-    model = PrivateERM(losses=lambda X, y: np.zeros((len(X), 3), dtype=int)).fit([], [])
-    assert 0 <= model.release_.index < 3
-    assert model.diagnostics_.loss == 0.0

@@ -95,24 +95,6 @@ def test_what_is_too_large_is_refused() -> None:
 # -- growth --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("union", [True, False])
-@pytest.mark.parametrize("k", [2, 3])
-def test_combined_classes_stay_within_the_bounds(union: bool, k: int) -> None:
-    # intervals, of VC dimension 2: k of them unite to VC dimension 2k
-    n = 11
-    cells = np.arange(n)
-    intervals = np.array([(cells >= a) & (cells < b) for a in range(n + 1) for b in range(n + 1)])
-    base = dichotomies(intervals)
-    combined = base
-    for _ in range(k - 1):
-        pairs = combined[:, None] | base[None] if union else combined[:, None] & base[None]
-        combined = dichotomies(pairs.reshape(-1, n))
-    assert len(combined) <= sauer_bound(n, 2) ** k
-    assert vc_dimension(combined) <= combined_vc_bound(2, k)
-    if union:
-        assert vc_dimension(combined) == 2 * k
-
-
 @pytest.mark.parametrize("vc", [1, 2, 3, 7])
 @pytest.mark.parametrize("k", [1, 2, 3, 10, 50])
 def test_the_exact_bound_is_below_the_textbooks_and_fails_one_further(vc: int, k: int) -> None:

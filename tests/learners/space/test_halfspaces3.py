@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter
 from fractions import Fraction
 
@@ -15,9 +14,7 @@ from quick_draws import QuickBits
 from scipy import optimize
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
-from learners.codec import release_from_dict, release_to_dict
 from learners.records import inside_piece
-from learners.releases import SpaceRelease
 from learners.scores import Score, mistakes_score, set_cover_score
 from learners.selection import Cancelled, SelectionProgress
 from learners.space import selection as space_selection
@@ -184,51 +181,6 @@ def test_one_example_moves_no_probability_by_more_than_eta() -> None:
 
 
 # -- learners ----------------------------------------------------------------------------------
-
-
-def corner(X: np.ndarray) -> np.ndarray:
-    """A tetrahedron of the class with 8 levels on a grid of size 15."""
-    return (X[:, 0] >= 2) & (X[:, 1] >= 2) & (X[:, 2] >= 2) & (X.sum(axis=1) <= 22)
-
-
-def body(X: np.ndarray) -> np.ndarray:
-    return (X[:, 0] >= 3) & (X[:, 2] <= 12) & (X.sum(axis=1) <= 28)
-
-
-def test_a_simplex_is_recovered() -> None:
-    X, test = examples(15, 20_000, seed=1)[0], cube(15)
-    for seed in (1, 2):
-        model = SimplexUnionLearner(grid=15, levels=8, seed=seed).fit(X, corner(X))
-        assert model.score(test, corner(test)) > 0.97
-
-
-def test_a_polytope_is_recovered() -> None:
-    X, test = examples(16, 30_000, seed=1)[0], cube(16)
-    for seed in (1, 2):
-        model = ConvexPolytopeLearner(k=3, seed=seed).fit(X, body(X))
-        assert model.score(test, body(test)) > 0.97
-
-
-def test_the_release_comes_back_from_its_json() -> None:
-    X = examples(8, 2_000, seed=1)[0]
-    for model in (ConvexPolytopeLearner(k=2, grid=8, seed=1),
-                  SimplexUnionLearner(grid=8, levels=3, seed=1)):  # fmt: skip
-        model.fit(X, X.sum(axis=1) <= 12)
-        release = model.release_
-        assert isinstance(release, SpaceRelease)
-        assert release_from_dict(json.loads(json.dumps(release_to_dict(release)))) == release
-        stages = list(model.staged_predict(X))
-        assert len(stages) == len(release.pieces)
-        assert (stages[-1] == model.predict(X)).all()
-        assert model.n_features_in_ == 3
-        assert release.privacy is not None
-        assert not release.privacy.private
-        with pytest.raises(ValueError, match="no shape in the plane"):
-            _ = model.polygons_
-        wrong = release_to_dict(release)
-        wrong["halfspaces"][0][0][3] = 10**6
-        with pytest.raises(ValueError, match="not of the stated class"):
-            release_from_dict(wrong)
 
 
 def test_classes_too_large_are_refused_with_their_size() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
 
@@ -15,9 +14,7 @@ from quick_draws import QuickBits
 
 from geometry.polygons import contains_points
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
-from learners.codec import release_from_dict, release_to_dict
 from learners.polynomial_union import PolynomialUnionLearner
-from learners.releases import LiftedRelease
 from learners.scores import mistakes_score, set_cover_score
 from learners.space import selection as space_selection
 from learners.space.cover import BallUnionLearner
@@ -173,14 +170,6 @@ def test_one_example_moves_no_probability_by_more_than_eta(lattice: BallLattice)
 # -- learners ----------------------------------------------------------------------------------
 
 
-def test_a_parabola_and_a_cubic_are_learned() -> None:
-    X = np.random.default_rng(7).integers(0, 17, (20_000, 2))
-    u = (X - 8) / 8
-    for degree, y in ((2, u[:, 1] >= u[:, 0] ** 2 - 0.3), (3, u[:, 1] >= u[:, 0] ** 3)):
-        model = PolynomialUnionLearner(grid=16, degree=degree, reach=1, levels=32, seed=1)
-        assert model.fit(X, y).score(X, y) > 0.95
-
-
 def test_two_balls_are_learned_from_counts_as_from_rows() -> None:
     X = np.random.default_rng(8).integers(0, 9, (20_000, 3))
     y = (((X - 2) ** 2).sum(axis=1) <= 6) | (((X - 7) ** 2).sum(axis=1) <= 3)
@@ -188,36 +177,6 @@ def test_two_balls_are_learned_from_counts_as_from_rows() -> None:
     release = model.fit(X, y).release_
     assert model.score(X, y) > 0.96
     assert model.fit_counts(counted(X, y, 8)).release_ == release
-
-
-@pytest.mark.parametrize("make", [PolynomialUnionLearner, BallUnionLearner])
-def test_a_release_comes_back_from_its_json(make: type) -> None:
-    model = make(grid=4, levels=4, seed=1)
-    X = np.random.default_rng(9).integers(0, 5, (300, model.dimensions))
-    release = model.fit(X, X.sum(axis=1) <= 5).release_
-    assert isinstance(release, LiftedRelease)
-    written = json.loads(json.dumps(release_to_dict(release)))
-    assert release_from_dict(written) == release
-    for path, value, reason in (
-        (("family",), "cubes", "family"),
-        (("lattice", "d"), 10**6, "coarser grid"),
-        (("lattice", "colour"), 3, "missing or unknown"),
-        (("regions", 0, 0, -1), 10**9, "not of the stated class"),
-        (("regions", 0), [], "each piece has one"),
-    ):
-        wrong = json.loads(json.dumps(written))
-        at = wrong
-        for name in path[:-1]:
-            at = at[name]
-        at[path[-1]] = value
-        with pytest.raises(ValueError, match=reason):
-            release_from_dict(wrong)
-    if model.dimensions == 3:
-        with pytest.raises(ValueError, match="no shape in the plane"):
-            _ = model.polygons_
-    else:
-        grid = whole(4, 2)
-        assert np.array_equal(contains_points(model.polygons_, grid), model.predict(grid) == 1)
 
 
 def test_what_cannot_be_listed_is_refused_by_public_numbers() -> None:

@@ -217,14 +217,6 @@ def test_labels_alone_need_examples_to_ask_about_and_no_other_points() -> None:
         learner(neighbours="replace-label", queries=5, points="random").steps(X, y)
 
 
-def test_without_a_seed_a_run_is_private_and_differs() -> None:
-    X, y = sample(3000)
-    runs = [learner(seed=None, queries=30).fit(X, y) for _ in range(2)]
-    assert runs[0].privacy_ is not None
-    assert runs[0].privacy_.private
-    assert runs[0].answers_ != runs[1].answers_
-
-
 def test_the_default_base_learns_a_triangle() -> None:
     X, y = sample(3000)
     model = StabilityLearner(k=1, grid=D, chunks=40, epsilon=8.0, seed=1).fit(X, y)

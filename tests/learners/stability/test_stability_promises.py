@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from majority import Majority, sample
 
-from learners.finite.finite_class import FiniteClassLearner, ThresholdClass
 from learners.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import (
@@ -58,31 +57,6 @@ def test_random_rows_are_a_uniform_subset() -> None:
     seen = Counter(tuple(random_rows(4, 2, source)) for _ in range(3000))
     assert len(seen) == 12
     assert sum((c - 250) ** 2 / 250 for c in seen.values()) < 31.3
-
-
-def test_theorem_4_6_holds_at_its_numbers() -> None:
-    """Private thresholds through public points, at epsilon = 20 and the tight constants."""
-    size, m, beta = 60, 150, 0.2
-    concepts = ThresholdClass(size)
-    settings = plan_queries(20.0, 1e-6, queries=m, alpha=0.02, beta=beta / 2)
-    spread = math.sqrt(math.log(4 * concepts.size / beta) / (2 * m))
-    bound = 2 * settings.halts / m + spread
-    assert bound < 1
-    rng = np.random.default_rng(5)
-    errors = []
-    for seed in range(4):
-        n = 100 * settings.chunks
-        X = rng.integers(0, size, n)
-        learner = LabelPrivateLearner(
-            base=FiniteClassLearner(concepts=concepts), epsilon=20.0, queries=m,
-            halts=settings.halts, chunks=settings.chunks, seed=seed,
-        ).fit(X, X >= 23, public=rng.integers(0, size, m))  # fmt: skip
-        domain = np.arange(size)
-        errors.append(float(np.mean(learner.predict(domain) != (domain >= 23))))
-        assert learner.release_.privacy.neighbours == "replace-one"
-    assert max(errors) <= bound
-    # the promise is loose
-    assert np.median(errors) < 0.1
 
 
 def test_a_split_protects_labels_and_says_so() -> None:

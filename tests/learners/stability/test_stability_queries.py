@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 import warnings
 from collections import Counter
@@ -30,7 +29,6 @@ from learners.stability.sample_and_aggregate import (
     winners,
 )
 from learners.stability.sparse_vector import plan_sparse_vector
-from learners.theory.pac import clopper_pearson
 
 CLASSES = np.array([0, 1])
 
@@ -194,39 +192,6 @@ def test_the_classifier_follows_that_law() -> None:
     chi = sum((seen[t] - runs * p) ** 2 / (runs * p) for t, p in law.items())
     assert set(seen) <= set(law)
     assert chi < 24.3
-
-
-def test_an_audit_finds_no_more_than_epsilon() -> None:
-    """A lower confidence bound on epsilon, from runs on neighbours that decide the winner.
-
-    The same audit of a run without noise finds far more.
-    """
-    epsilon, delta, runs, chunks = 1.0, 0.05, 150, 5
-
-    def count(labels: list[int], quiet: bool) -> Counter[tuple[Any, ...]]:
-        seen = Counter[tuple[Any, ...]]()
-        for seed in range(runs):
-            model = StableQueryClassifier(
-                base=Majority(), epsilon=1000.0 if quiet else epsilon, delta=delta,
-                queries=3, halts=2, chunks=chunks, seed=10**6 * len(labels) + seed,
-            ).fit(np.zeros((len(labels), 1)), np.array(labels, dtype=int))  # fmt: skip
-            seen[tuple(r.release.value for r in model.steps(np.zeros((3, 1))))] += 1
-        return seen
-
-    def bound(one: Counter[tuple[Any, ...]], two: Counter[tuple[Any, ...]]) -> float:
-        best = 0.0
-        for event in set(one) | set(two):
-            for a, b in ((one, two), (two, one)):
-                low = clopper_pearson(a[event], runs, 0.9999)[0] - delta
-                high = clopper_pearson(b[event], runs, 0.9999)[1]
-                if low > 0:
-                    best = max(best, math.log(low / high))
-        return best
-
-    # the default label 0 wins by one vote, or 1 does
-    few, more = [1] * 4, [1] * 5
-    assert bound(count(few, False), count(more, False)) <= epsilon
-    assert bound(count([1], True), count([1] * 30, True)) > epsilon
 
 
 # -- the classifier ------------------------------------------------------------------------------

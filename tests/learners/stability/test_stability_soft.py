@@ -15,7 +15,6 @@ from stability_laws import exact_delta, pass_law
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom
 from learners.stability.base_learners import (
-    LARGEST_STEP,
     GradientDescentClassifier,
     lift,
     prediction_stability,
@@ -26,8 +25,6 @@ from learners.stability.quality import (
     agreement,
     check_randomization,
     estimate_stability,
-    most_outliers,
-    outlier_share,
     quality,
     stable_histograms,
 )
@@ -40,7 +37,6 @@ from learners.stability.soft_labels import (
     soft_predictions,
 )
 from learners.stability.sparse_vector import SparseVectorBudget
-from learners.theory.pac import clopper_pearson
 
 BINS: tuple[Bins, Bins] = ("plain", "shifted")
 
@@ -255,24 +251,6 @@ def test_the_estimator_finds_a_stability_that_is_known() -> None:
     assert n * found.squared / 2 == pytest.approx(found.variance, rel=0.15)
 
 
-def test_lemma_5_8_bounds_outliers() -> None:
-    rng, p, n, width, chunks, runs = np.random.default_rng(4), 0.3, 200, 0.4, 60, 300
-    share = outlier_share(n, 2 * p * (1 - p) / n**2, width)
-    assert 0 < share < 0.2
-    most, exceeded, outside = most_outliers(chunks, share, 0.1), 0, 0.0
-    for _ in range(runs):
-        means = (rng.random((chunks, n)) < p).mean(axis=1)
-        off = int((np.abs(means - p) > width / 4).sum())
-        outside += off / chunks / runs
-        exceeded += off > most
-    assert outside <= share
-    assert clopper_pearson(exceeded, runs, 0.999)[0] <= 0.1
-    assert most_outliers(10, 1.0, 0.1) == 10
-    for bad in (0.0, 1.0):
-        with pytest.raises(ValueError, match="beta"):
-            most_outliers(10, 0.1, bad)
-
-
 # -- gradient descent ----------------------------------------------------------------------------
 
 
@@ -296,59 +274,12 @@ def test_a_step_is_the_gradient_of_the_logistic_loss() -> None:
     np.testing.assert_allclose(one.weights_, -0.5 * np.array(slope), atol=1e-9)
 
 
-@pytest.mark.parametrize("rate", [0.5, LARGEST_STEP])
-def test_the_distance_of_neighbouring_runs_stays_within_hardt_recht_singer(rate: float) -> None:
-    n, steps, runs = 40, 80, 120
-    rng = np.random.default_rng(6)
-    apart, moved = [], []
-    for run in range(runs):
-        X, y = draw_disc(n + 1, rng)
-        place = int(rng.integers(n))
-        other = np.arange(n)
-        other[place] = n
-        pair = [
-            GradientDescentClassifier(grid=64, steps=steps, rate=rate, coins=run).fit(X[r], y[r])
-            for r in (np.arange(n), other)
-        ]
-        gap = float(np.linalg.norm(pair[0].weights_ - pair[1].weights_))
-        hits = int((below_array(SeededRandom(run), n, steps) == place).sum())
-        # for every choice of coins: 2 L eta for each time that the example is met
-        assert gap <= 2 * rate * hits + 1e-9
-        apart.append(gap)
-        points = rng.integers(0, 65, (30, 2))
-        first, second = (m.predict_proba(points)[:, 1] for m in pair)
-        assert np.abs(first - second).max() <= gap / 4 + 1e-12
-        moved.append(float(((first - second) ** 2).max()))
-    assert np.mean(apart) <= uniform_stability(n, steps, rate)
-    assert np.mean(moved) <= prediction_stability(n, steps, rate)
-    if rate < 1:
-        assert np.mean(apart) > 0.1 * uniform_stability(n, steps, rate)
-
-
 def test_the_second_moment_is_that_of_a_binomial_count() -> None:
     n, steps, rate = 7, 11, 0.3
     hits = [Fraction(math.comb(steps, h) * (n - 1) ** (steps - h), n**steps) for h in range(12)]
     second = sum(p * h * h for h, p in enumerate(hits))
     assert prediction_stability(n, steps, rate) == pytest.approx(4 * rate**2 * float(second) / 16)
     assert uniform_stability(n, steps, rate) == pytest.approx(2 * steps * rate / n)
-
-
-def test_the_reduction_from_sgd_to_a_stable_histogram() -> None:
-    """Measured: gamma below its bound, variance below Efron and Stein's, outliers as in 5.8."""
-    n, steps, rate, width = 300, 60, 0.2, 0.2
-    rng = np.random.default_rng(8)
-    base = GradientDescentClassifier(grid=64, steps=steps, rate=rate)
-    points = rng.integers(0, 65, (12, 2))
-    found = estimate_stability(base, lambda c: draw_disc(c, rng), points, n=n, runs=300)
-    assert found.squared <= prediction_stability(n, steps, rate)
-    assert found.variance <= n * prediction_stability(n, steps, rate) / 2
-    share = outlier_share(n, prediction_stability(n, steps, rate), width)
-    predictions = np.array(
-        [base.fit(*draw_disc(n, rng)).predict_proba(points)[:, 1].copy() for _ in range(100)]
-    )
-    off = np.abs(predictions - predictions.mean(axis=0)) > width / 4
-    assert off.mean(axis=0).max() <= share
-    assert stable_histograms(predictions, width, 25).any(axis=1).all()
 
 
 def test_descent_says_what_is_wrong() -> None:

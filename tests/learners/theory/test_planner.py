@@ -9,13 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners import ConvexPolygonLearner, PolygonUnionLearner
+from geometry.halfplane import HalfplaneLattice
+from learners import PolygonUnionLearner
 from learners.accounting import noise_scale
 from learners.set_cover import NOISE_SHARE
-from learners.theory.pac import clopper_pearson
 from learners.theory.planner import (
-    LearnerName,
     Setting,
     drawn_alone,
     error_guaranteed,
@@ -168,36 +166,3 @@ def test_halfplanes_label_n_points_in_at_most_so_many_ways():
 
 #: Of runs at the promised number of examples.
 D, ALPHA, BETA, RUNS = 16, 0.3, 0.2, 30
-
-GRID = np.stack(np.meshgrid(np.arange(D + 1), np.arange(D + 1)), axis=-1).reshape(-1, 2)
-
-
-def random_halfplane(lattice: HalfplaneLattice, rng: np.random.Generator) -> Halfplane:
-    while True:
-        u, v = rng.integers(lattice.low, lattice.high + 1, 2)
-        if lattice.admits(int(u), int(v)):
-            return lattice.halfplane(rng.choice(lattice.sheets), int(u), int(v))
-
-
-@pytest.mark.parametrize(("learner", "k"), [("convex-cover", 2), ("cover", 1)])
-def test_the_promised_examples_suffice(learner: LearnerName, k: int) -> None:
-    """Random targets of the class, random distributions; errors are exact."""
-    lattice = HalfplaneLattice(D)
-    plan = examples_needed(Setting(k, BETA, 1.0, 1e-6, lattice, learner), ALPHA)
-    assert plan.examples is not None
-    assert 10_000 < plan.examples < 100_000
-    rng = np.random.default_rng(5)
-    make = ConvexPolygonLearner if learner == "convex-cover" else PolygonUnionLearner
-    failed = 0
-    for run in range(RUNS):
-        edges = [
-            random_halfplane(lattice, rng) for _ in range(2 if learner == "convex-cover" else 3)
-        ]
-        truth = np.logical_and.reduce([edge.contains(GRID) for edge in edges])
-        weights = rng.dirichlet(np.full(len(GRID), 0.3))
-        drawn = rng.choice(len(GRID), plan.examples, p=weights)
-        model = make(k=k, grid=D, n_steps=plan.steps, beta=plan.learner_beta, epsilon=1.0, seed=run)
-        model.fit(GRID[drawn], truth[drawn])
-        error = float(weights[model.predict(GRID) != truth].sum())
-        failed += error > ALPHA
-    assert clopper_pearson(failed, RUNS, 0.95)[1] <= BETA

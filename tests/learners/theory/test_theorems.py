@@ -5,14 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-import numpy as np
 import pytest
 
 from geodp_app.cli import main
-from geometry.lift import ConicLattice
-from learners.boolean.conjunction_bounds import set_cover_examples
-from learners.conic.union import DiscUnionLearner
-from learners.theory.pac import clopper_pearson
 from learners.theory.theorems import (
     PARAMETERS,
     THEOREMS,
@@ -158,22 +153,3 @@ def test_plan_says_what_is_wrong(
 def test_what_is_not_exact_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--theorem", "cover-printed", "--k", "4"]) == 0
     assert "O(.)" in capsys.readouterr().out
-
-
-def test_the_promised_examples_suffice_for_a_disc() -> None:
-    """Random discs and distributions on a small grid, with the theorem's own steps and beta."""
-    d, alpha, beta, runs = 8, 0.3, 0.2, 30
-    lattice = ConicLattice(d, "disc")
-    plan = set_cover_examples(math.log(lattice.members), 1, alpha, beta, softened=True)
-    assert plan.examples is not None
-    grid = np.stack(np.meshgrid(np.arange(d + 1), np.arange(d + 1)), axis=-1).reshape(-1, 2)
-    rng, failed = np.random.default_rng(3), 0
-    for run in range(runs):
-        disc = lattice.conic(*map(int, rng.integers(lattice.low, np.add(lattice.high, 1))))
-        truth = disc.contains(grid)
-        weights = rng.dirichlet(np.full(len(grid), 0.3))
-        drawn = rng.choice(len(grid), plan.examples, p=weights)
-        model = DiscUnionLearner(k=1, grid=d, n_steps=plan.steps, beta=plan.beta, seed=run)
-        model.fit(grid[drawn], truth[drawn])
-        failed += float(weights[model.predict(grid) != truth].sum()) > alpha
-    assert clopper_pearson(failed, runs, 0.95)[1] <= beta

@@ -13,7 +13,18 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, PATIENCE, action, finish_run, key, open_window, wait
+from window_driver import (
+    LEFT,
+    NONE,
+    PATIENCE,
+    action,
+    dual_lattice,
+    finish_run,
+    key,
+    open_window,
+    painted,
+    wait,
+)
 
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -155,7 +166,7 @@ def judged(window: MainWindow, halfplane: Halfplane) -> Candidate:
 
 def ghost(window: MainWindow) -> tuple[float, ...]:
     """West, south, east, north of the ghost on the plane; nothing if there is none."""
-    path = window.plane.learned._pointed.path()
+    path = painted(window, "pointed")
     box = path.boundingRect()
     return () if path.isEmpty() else (box.left(), box.top(), box.right(), box.bottom())
 
@@ -324,7 +335,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     for spot in [*near, *itertools.starmap(QPoint, far)]:
         place = sheet.plot._dual_at(sheet.plot.mapToScene(spot))
         inside = place is not None and nearest_halfplane(
-            window.dual._lattice,  # type: ignore[arg-type]
+            dual_lattice(window),  # type: ignore[arg-type]
             sheet.sheet,
             *place,
         )
@@ -378,8 +389,8 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
     """Drag the chosen point a little towards the middle, in three moves of the mouse."""
     sheet = large(window)
     viewport, place = sheet.plot.viewport(), dual_position(chosen(window))
-    assert window.dual._lattice is not None
-    d = window.dual._lattice.d  # of a zone, that of its own frame
+    assert dual_lattice(window) is not None
+    d = dual_lattice(window).d  # of a zone, that of its own frame
     goal = (d / 2, d / 2)
     if np.hypot(place[0] - goal[0], place[1] - goal[1]) < d / 6:
         goal = (d / 4, d / 4)
@@ -448,7 +459,7 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, asked: MainWindow) -> None
     window = asked
     sheet, shift = large(window), Qt.KeyboardModifier.ShiftModifier
     u, v = dual_position(chosen(window))
-    inside = nearest_halfplane(window.dual._lattice, sheet.sheet, u + 30, v)  # type: ignore[arg-type]
+    inside = nearest_halfplane(dual_lattice(window), sheet.sheet, u + 30, v)  # type: ignore[arg-type]
     across = Qt.Key.Key_Right if inside is not None else Qt.Key.Key_Left
     sheet.plot.setFocus()
     QTest.keyClick(sheet.plot, across, shift)

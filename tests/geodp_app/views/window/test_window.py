@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
+    PATIENCE,
     Lasting,
     action,
     at,
@@ -32,6 +33,7 @@ from window_driver import (
     drag,
     finish_run,
     key,
+    layer,
     open_window,
     wait,
 )
@@ -288,7 +290,7 @@ def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: 
     window.runs.progressed.connect(seen.append)
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: bool(seen))  # in the middle of a selection
-    with qtbot.waitSignal(window.runs.controller.stopped, timeout=2_000):
+    with qtbot.waitSignal(window.runs.controller.stopped, timeout=PATIENCE):
         key(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     assert not window.runs.busy
     log = window.runs.current
@@ -458,8 +460,7 @@ def test_the_release_view_hides_what_is_private(qtbot: QtBot, fresh: MainWindow)
         for item in window.plane.getPlotItem().items
         if item.isVisible() and item.boundingRect().width() > 0
     ]
-    learned = window.plane.learned
-    allowed = {id(learned._region), id(window.plane._border)}
+    allowed = {id(layer(window, "region")), id(window.plane._border)}
     assert {id(item) for item in visible} <= allowed
     action(window, "release_view")
     assert window.plane_pane.mark.isVisible()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -185,30 +184,6 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
     assert not work.simulated
     assert window.document.path is None
     assert window.document.dirty == (way is by_import)
-
-
-def test_a_geopackage_in_metres_is_read_in_degrees(
-    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answering: Answering
-) -> None:
-    source, path = write(tmp_path / "p.csv", REPORTS.replace(" ", "")), tmp_path / "p.gpkg"
-    subprocess.run(
-        ["ogr2ogr", "-f", "GPKG", path, source, "-oo", "X_POSSIBLE_NAMES=longitude",
-         "-oo", "Y_POSSIBLE_NAMES=latitude", "-s_srs", "EPSG:4326", "-t_srs", "EPSG:32633"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    choose_file(monkeypatch, path)
-
-    def take(dialog: ImportDialog) -> None:
-        assert dialog.choices.label.currentText() == "flooded"
-        fill(dialog, "12", "42", "20", "47")
-        QTest.mouseClick(dialog.take, LEFT)
-
-    assert len(answering(take)) == 0
-    by_open(window, path)
-    examples = window.document.work.examples
-    assert examples is not None
-    assert examples.points.tolist() == [[48, 64], [224, 205]]
-    assert examples.labels.tolist() == [1, 0]
 
 
 def test_bad_rows_are_listed_and_left_out_only_on_demand(
@@ -437,32 +412,6 @@ def test_cancel_leaves_everything_as_it_was(
     assert not window.document.dirty
     assert window.document.path == tmp_path / "mine.geodp"
     assert complaints == []
-
-
-def test_points_of_a_map_file_are_examples(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
-    features = [
-        {
-            "type": "Feature",
-            "properties": {"wet": wet},
-            "geometry": {"type": "Point", "coordinates": at},
-        }
-        for wet, at in ((True, [13.5, 43.25]), (False, [19, 46]))
-    ]
-    path = write(tmp_path / "p.geojson", {"type": "FeatureCollection", "features": features})
-
-    def take(dialog: ImportDialog) -> None:
-        fill(dialog, "12", "42", "20", "47")
-        QTest.mouseClick(dialog.take, LEFT)
-
-    seen = answering(take)
-    assert window.files.open(path)
-    assert len(seen) == 1
-    examples = window.document.work.examples
-    assert examples is not None
-    assert examples.points.tolist() == [[48, 64], [224, 205]]
-    assert examples.labels.tolist() == [1, 0]
 
 
 def test_the_bounds_of_the_target_are_the_first_offer(

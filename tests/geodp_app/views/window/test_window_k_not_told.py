@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, Lasting, action, run
+from window_driver import LEFT, NONE, Lasting, action, run, said
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session
@@ -48,7 +48,7 @@ def test_imported_examples_begin_with_a_k_that_the_run_finds(imported: MainWindo
     field = imported.settings.k
     assert (imported.document.work.run["k"], imported.document.work.k_drawn) == ("auto", True)
     assert field.text() == "by itself"
-    assert "finds k by itself" in imported.settings._promise.text()
+    assert "finds k by itself" in said(imported, "promise")
     assert imported.document.undo()
     assert imported.document.work.run["k"] == 4
     assert field.text() == "4"
@@ -64,7 +64,7 @@ def test_the_lowest_k_of_triangles_is_one_that_the_run_finds(imported: MainWindo
         QTest.keyClick(panel.k, Qt.Key.Key_Down, NONE)
     # such a cover is always sharpened
     assert (document.work.run["k"], document.work.run["finish"]) == ("auto", "sharpen")
-    assert not panel._more_learner.isRowVisible(panel.fields["finish"])
+    assert panel.fields["finish"].isHidden()
     assert document.undo()
     assert (document.work.run["k"], document.work.run["finish"]) == (1, "none")
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 from step_figures import visible_curves
-from window_driver import LEFT, NONE, action, at, drag, finish_run, key, open_window, wait
+from window_driver import (
+    LEFT,
+    NONE,
+    Lasting,
+    action,
+    at,
+    drag,
+    finish_run,
+    key,
+    layer,
+    painted,
+    wait,
+)
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import load_palette
@@ -25,11 +34,11 @@ SETTINGS_CHANGED = "Out of date: the settings changed"
 
 
 @pytest.fixture
-def window(tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=3_000)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=3_000)
+    return made
 
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
@@ -76,11 +85,11 @@ def rest(qtbot: QtBot) -> None:
 
 def is_grey(window: MainWindow) -> bool:
     """Whether all views show something, and all of them in grey."""
-    learned, grey = window.plane.learned, window.palette_now.soft_ink
-    assert not learned._region.path().isEmpty()
+    grey = window.palette_now.soft_ink
+    assert not painted(window, "region").isEmpty()
     assert visible_curves(window.chart)
     looks = {
-        learned._region.pen().color().name().lower() == grey.lower(),
+        layer(window, "region").pen().color().name().lower() == grey.lower(),
         window.chart._empirical.opts["symbolPen"].color().name().lower() == grey.lower(),
         window.figures.errors.property("past"),
         window.figures.budget.property("past"),
@@ -118,7 +127,7 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
     assert sample is not None
     assert words(window) == ""
     assert not is_grey(window)
-    shown = window.plane.learned._region.path()
+    shown = painted(window, "region")
     key(window, Qt.Key.Key_D)
     drag(window, (200, 150), (220, 200), (235, 235))
     assert window.document.drawing == MOVED
@@ -130,13 +139,13 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
     # what was learned before is still there, and grey
     assert words(window) == DRAWING_CHANGED
     assert is_grey(window)
-    assert window.plane.learned._region.path() == shown
+    assert painted(window, "region") == shown
     again = followed(qtbot, window, first)
     assert again.settings == first.settings
     assert len(again.records) == 3
     assert words(window) == ""
     assert not is_grey(window)
-    assert window.plane.learned._region.path() != shown
+    assert painted(window, "region") != shown
     assert again.figures(3).known.empirical_error == pytest.approx(
         np.count_nonzero(again.wrong) / len(inside)
     )
@@ -202,7 +211,7 @@ def test_what_a_run_that_followed_spends_is_noted_with_its_own_labels(
 ) -> None:
     first = run(qtbot, window, seed=None)
     assert len(window.document.work.spent) == 1
-    window.runs.set_speed(0)
+    window.commands.speed.setCurrentIndex(0)
     states: list[str] = []
     window.runs.controller.state_changed.connect(states.append)
     key(window, Qt.Key.Key_D)
@@ -320,7 +329,7 @@ def test_a_run_that_nobody_waits_for_does_not_follow(
     window.sample()
     window.document.set_run(learner="cover", k=2, n_steps=3, seed=5)
     if end != "never begun":
-        window.runs.set_speed(0)
+        window.commands.speed.setCurrentIndex(0)
         key(window, Qt.Key.Key_F5)
         wait(qtbot, lambda: window.runs.current is not None and log_of(window).cursor == 1)
         window.runs.cancel() if end == "stop" else window.runs.run_or_pause()
@@ -336,10 +345,10 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
     cover(qtbot, window)
     action(window, "live")
     action(window, "release_view")
-    assert not window.plane.learned._region.path().isEmpty()
+    assert not painted(window, "region").isEmpty()
     window.document.edit("move", MOVED)
     assert words(window) == ""
-    assert window.plane.learned._region.path().isEmpty()
+    assert painted(window, "region").isEmpty()
     assert visible_curves(window.chart) == 0
 
 

@@ -12,7 +12,20 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from window_driver import action, at, choose, key, open_window, point_at, run, settle, wait
+from window_driver import (
+    action,
+    at,
+    choose,
+    dual_lattice,
+    key,
+    layer,
+    open_window,
+    painted,
+    point_at,
+    run,
+    settle,
+    wait,
+)
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.run_log import RunLog
@@ -128,20 +141,19 @@ def test_what_comes_at_the_end_is_chosen_in_the_panel_and_made_by_the_run(
 
 def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: MainWindow) -> None:
     log = run(qtbot, window)
-    layer = window.plane.learned
     window.runs.move_cursor(STEPS)
-    assert layer._tiling.path().isEmpty()
-    assert not layer._earlier.path().isEmpty()
+    assert painted(window, "tiling").isEmpty()
+    assert not painted(window, "earlier").isEmpty()
     step = drawn(log)
     window.runs.move_cursor(step)
     zone = zone_of(log, step)
-    assert boundary(layer._newest.path()) == boundary(shape_path(zone.polygon()))
-    assert layer._earlier.path().isEmpty()
-    assert not layer._tiling.path().isEmpty()
-    faint = layer._tiling.pen()
+    assert boundary(painted(window, "newest")) == boundary(shape_path(zone.polygon()))
+    assert painted(window, "earlier").isEmpty()
+    assert not painted(window, "tiling").isEmpty()
+    faint = layer(window, "tiling").pen()
     window.document.set_run(learner="tiles", tiles=2)
     run(qtbot, window)
-    plain = layer._tiling.pen()
+    plain = layer(window, "tiling").pen()
     assert faint.color().alphaF() < 0.6 * plain.color().alphaF()
     assert faint.widthF() < plain.widthF()
 
@@ -153,7 +165,7 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
     window.runs.move_cursor(STEPS)
     settle(qtbot, window)
     assert window.dual_pane.heading.text().startswith("Dual plane: ")
-    assert window.dual._lattice == HalfplaneLattice(256)
+    assert dual_lattice(window) == HalfplaneLattice(256)
     examples = window.document.work.examples
     assert examples is not None
     for step in (STEPS + 1, drawn(log), len(log.records)):
@@ -166,7 +178,7 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
         assert window.dual_pane.heading.text().startswith("Dual plane of this zone")
         place = f"x {zone.x0}–{zone.x1}, y {zone.y0}–{zone.y1}"
         assert window.dual_pane.note.words == f"{name}: {place}"
-        assert window.dual._lattice == zone.lattice
+        assert dual_lattice(window) == zone.lattice
         held = zone.holds(examples.points)
         labels = examples.labels[held].tolist()
         kinds = set(zip(map(tuple, examples.points[held].tolist()), labels, strict=True))
@@ -226,7 +238,7 @@ def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
     window.runs.move_cursor(step)
     settle(qtbot, window)
     sheet = window.dual.sheets[window.dual.sheet]
-    zone, layer = zone_of(log, step), window.plane.learned
+    zone = zone_of(log, step)
     middle = zone.lattice.d / 2
     spots = [(middle, middle), (0.3 * middle, 0.9 * middle), (1.5 * middle, 1.2 * middle)]
     spots += [(0.8 * middle, 1.3 * middle), (1.2 * middle, 0.5 * middle)]
@@ -238,9 +250,9 @@ def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
         if candidate is None:
             continue  # no halfplane there
         expected = zone.piece_polygon(candidate.piece)  # type: ignore[arg-type]
-        assert layer._pointed.path().isEmpty() == expected.is_empty
+        assert painted(window, "pointed").isEmpty() == expected.is_empty
         if not expected.is_empty:
-            assert boundary(layer._pointed.path()) == boundary(shape_path(expected))
+            assert boundary(painted(window, "pointed")) == boundary(shape_path(expected))
         assert expected.difference(zone.polygon().buffer(1e-6)).is_empty
         shown += not expected.is_empty
     assert shown > 1
@@ -272,11 +284,10 @@ def test_the_release_view_shows_the_region_and_no_triangle(
     assert isinstance(release, SharpenedRelease)
     action(window, "release_view")
     settle(qtbot, window)
-    layer = window.plane.learned
-    assert boundary(layer._region.path()) == boundary(shape_path(release.shape()))
+    assert boundary(painted(window, "region")) == boundary(shape_path(release.shape()))
     assert shapely.area(release.shape()) > 1_000
-    for item in (layer._earlier, layer._newest, layer._tiling, layer._pointed):
-        assert item.path().isEmpty()
+    for name in ("earlier", "newest", "tiling", "pointed"):
+        assert painted(window, name).isEmpty()
     # the region is not that of the triangles
     points = np.stack(np.meshgrid(range(257), range(257)), axis=-1).reshape(-1, 2)
     cover = predict_pieces("disjunction", release.pieces, points)
@@ -294,7 +305,7 @@ def test_a_look_back_goes_from_zones_to_triangles_and_forth(
         back.setValue(step)
         settle(qtbot, window)
         assert log.cursor == step
-        newest = window.plane.learned._newest.path()
+        newest = painted(window, "newest")
         empty = step > STEPS and zone_of(log, step).polygon().is_empty
         assert newest.isEmpty() == (step == 0 or empty)
         if step > STEPS:

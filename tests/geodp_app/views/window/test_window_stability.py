@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
+from terminal import geodp
 from window_driver import Lasting, finish_run, key, wait
 
-from geodp_app.cli import main
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import load_palette
@@ -99,7 +98,7 @@ def test_a_margin_is_tinted_by_its_sign_and_strength() -> None:
 
 
 def run_geodp(*words: object) -> int:
-    return main([str(word) for word in words])
+    return geodp(*words)
 
 
 @pytest.fixture
@@ -108,21 +107,6 @@ def points(tmp_path: Path) -> Path:
     path = tmp_path / "points.csv"
     path.write_text("x,y,label\n" + "\n".join(rows) + "\n")
     return path
-
-
-def test_the_command_learns_by_votes(
-    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    learned = tmp_path / "learned.geojson"
-    ask = ["learn", points, "--learner", "stability", "--k", 1, "--grid", 32, "--epsilon", 8]
-    report = tmp_path / "report.json"
-    assert run_geodp(*ask, "--seed", 3, "--quiet", "-o", learned, "--report", report) == 0
-    told = json.loads(report.read_text())["account"]
-    assert told.startswith("votes of ")
-    assert told.endswith(" chunks: epsilon 8 for up to 1000 queries, 1 of them unanswered")
-    assert run_geodp("evaluate", learned, points, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["error"] < 0.15
-    assert "asked" not in learned.read_text()
 
 
 def test_the_command_protects_labels_alone_if_asked(
@@ -139,12 +123,3 @@ def test_the_command_protects_labels_alone_if_asked(
         "--neighbours replace-label means nothing to tiles: it is for --learner stability"
         in capsys.readouterr().err
     )
-
-
-@pytest.mark.parametrize("option", ["--tiles", "--steps"])
-def test_options_of_other_learners_are_refused(
-    option: str, points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ask = ["learn", points, "--learner", "stability", "--grid", 32, "-o", tmp_path / "o.geojson"]
-    assert run_geodp(*ask, option, 3) == 2
-    assert f"{option} means nothing to stability" in capsys.readouterr().err

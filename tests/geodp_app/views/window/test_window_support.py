@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import shapely
 from contrast import contrast
-from PySide6.QtGui import QImage, QPainterPath
+from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
-from window_driver import action, at, open_window, run as run_to_end, settle
+from window_driver import Lasting, action, at, open_window, run as run_to_end, settle, shape_of
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.exporting import export_release
-from geodp_app.files.session import load_session, save_session
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
@@ -38,20 +34,12 @@ def reported(window: MainWindow) -> None:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        reported(made)
-        made.document.set_run(learner="tiles", seed=5, support=0.2)
-        yield made
-
-
-def shape_of(path: QPainterPath) -> shapely.Geometry:
-    """What a path fills, by its even-odd rule."""
-    shape: shapely.Geometry = shapely.Polygon()
-    for ring in path.toSubpathPolygons():
-        shape = shape.symmetric_difference(shapely.Polygon([(p.x(), p.y()) for p in ring]))
-    return shape
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    reported(made)
+    made.document.set_run(learner="tiles", seed=5, support=0.2)
+    return made
 
 
 def hatched(window: MainWindow) -> shapely.Geometry:
@@ -89,9 +77,9 @@ def test_what_is_not_supported_is_hatched_and_told(qtbot: QtBot, window: MainWin
 
 
 def test_its_field_stands_beside_that_of_tiles(window: MainWindow) -> None:
-    field, form = window.settings.fields["support"], window.settings._more_learner
+    field = window.settings.fields["support"]
     assert field.value() == 20
-    assert form.isRowVisible(field)
+    assert not field.isHidden()
     field.setValue(0)
     assert window.document.work.run["support"] is None
     assert field.text() == "not released"
@@ -101,26 +89,8 @@ def test_its_field_stands_beside_that_of_tiles(window: MainWindow) -> None:
     assert field.value() == 20
     for learner in ("cover", "convex", "histogram"):
         window.document.set_run(learner=learner)
-        assert not form.isRowVisible(field)
+        assert field.isHidden()
         assert "support" not in window.document.work.run.parameters()
-
-
-def test_it_is_exported_and_kept_in_a_session(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path
-) -> None:
-    log = run_to_end(qtbot, window)
-    assert log.release is not None
-    export_release(tmp_path / "h.geojson", log.release, window.document.work.frame)
-    layers = [
-        feature["properties"].get("layer")
-        for feature in json.loads((tmp_path / "h.geojson").read_text())["features"]
-    ]
-    assert layers == [None, "support"]
-    save_session(tmp_path / "a.geodp", window.document.work, log.stored())
-    work, run = load_session(tmp_path / "a.geodp")
-    assert work.run["support"] == 0.2
-    assert run is not None
-    assert run.release == log.release
 
 
 def runs_of(marks: list[bool]) -> list[int]:

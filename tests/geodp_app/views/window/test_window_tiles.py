@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import shapely
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
     Lasting,
     action,
     at,
-    choose,
+    charted,
+    dual_lattice,
+    dual_marks,
     finish_run,
     key,
+    layer,
+    painted,
     point_at,
     run as run_to_end,
+    said,
     settle,
     wait,
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -65,30 +66,6 @@ def edges_of(log: RunLog, step: int) -> tuple[float, ...]:
 # -- the panel ---------------------------------------------------------------------------------
 
 
-def test_the_panel_offers_learners_and_asks_only_for_what_they_use(window: MainWindow) -> None:
-    panel = window.settings
-    for fold in (panel.learner_fold, panel.privacy_fold):
-        fold.button.click()
-    assert panel.learner.currentText() == "Tiles"
-    assert panel.fields["tiles"].text() == "automatic"
-    rows = (panel.fields["tiles"], panel.k, panel.fields["n_steps"], panel.delta)
-    seen = {
-        "Tiles": (True, False, False, False),
-        "Set cover (the paper's)": (False, True, True, True),
-        "Convex polygon": (True, False, False, False),
-        "Convex polygon of k edges (the paper's)": (False, True, True, True),
-        "Triangles by votes": (False, True, False, True),
-        "Noisy quadtree": (False, False, False, False),
-        "Greedy cover (not private)": (False, True, True, False),
-    }
-    for text, shown in (*seen.items(), *list(seen.items())[:1]):
-        choose(panel.learner, text)
-        assert panel.learner.currentText() == text
-        assert panel.sentence.text() == window.document.work.run.declared.sentence
-        assert tuple(row.isVisible() for row in rows) == shown
-    assert window.document.work.run.learner == "tiles"
-
-
 def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
     window.settings.learner_fold.button.click()
     field = window.settings.fields["tiles"]
@@ -103,32 +80,23 @@ def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
     assert field.text() == "automatic"
 
 
-def test_what_to_expect_of_tiles_is_said_beside_them(window: MainWindow) -> None:
-    practice = window.settings._practice.text()
-    assert practice.startswith("In practice, with 4,000 examples at ε = 1 and right labels")
-    assert "for shapes of few edges" in practice
-    assert "for outlines with many bends, such as coasts" in practice
-    assert "privacy holds in any case" in window.settings._promise.text()
-
-
 def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> None:
     panel = window.settings
-    assert not panel._warning.isVisible()
+    assert not said(window, "warning")
     panel.epsilon.setFocus()
     panel.epsilon.selectAll()
     QTest.keyClicks(panel.epsilon, "50")
     QTest.keyClick(panel.epsilon, Qt.Key.Key_Return)
     assert window.document.work.run["epsilon"] == 50
-    panel.ensureWidgetVisible(panel._warning)
-    assert panel._warning.isVisible()
-    assert panel._warning.text().startswith("Warning: ε = 50 protects hardly anybody")
-    assert panel._practice.text().startswith("No estimate is made: ε was measured from 0.1 to 10")
+    assert said(window, "warning")
+    assert said(window, "warning").startswith("Warning: ε = 50 protects hardly anybody")
+    assert said(window, "practice").startswith("No estimate is made: ε was measured from 0.1 to 10")
     # delta is compared with the number of examples: the curator's view alone shows that
     action(window, "release_view")
-    assert not panel._warning.isVisible()
+    assert not said(window, "warning")
     action(window, "release_view")
     action(window, "undo")
-    assert not panel._warning.isVisible()
+    assert not said(window, "warning")
 
 
 # -- the plane ---------------------------------------------------------------------------------
@@ -138,7 +106,6 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     window.document.set_run(tiles=3, seed=5)
-    learned = window.plane.learned
     for step in (1, 2):
         key(window, Qt.Key.Key_F10)
         wait(
@@ -150,10 +117,10 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
         wait(qtbot, lambda: not window.runs.busy)
         log = window.runs.current
         assert log is not None
-        assert box_of(learned._newest) == edges_of(log, step)
+        assert box_of(layer(window, "newest")) == edges_of(log, step)
         # the grid of all nine is there from the first
-        assert box_of(learned._tiling) == (0, 0, 256, 256)
-        assert learned._tiling.path().elementCount() == 9 * 5
+        assert box_of(layer(window, "tiling")) == (0, 0, 256, 256)
+        assert painted(window, "tiling").elementCount() == 9 * 5
     assert window.timeline.words.text() == "Step 2 of 9"
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
@@ -165,25 +132,25 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
     assert log.cursor == log.last_gain
     # at rest all that is released is painted
     assert shapely.equals(log.region(), log.release.shape())
-    whole = learned._region.path().boundingRect()
+    whole = painted(window, "region").boundingRect()
     assert whole.isEmpty() == log.release.shape().is_empty
     window.runs.move_cursor(9)
     for step in (8, 7):
         action(window, "back")
         assert log.cursor == step
-        assert box_of(learned._newest) == edges_of(log, step)
+        assert box_of(layer(window, "newest")) == edges_of(log, step)
     # tiles to come are not painted: of the first three the one in the middle alone holds anything
     window.runs.move_cursor(3)
-    painted, middle = box_of(learned._region), edges_of(log, 3)
+    drawn, middle = box_of(layer(window, "region")), edges_of(log, 3)
     assert middle == (84.5, 84.5, 170.5, 170.5)
-    assert middle[0] <= painted[0] < painted[2] <= middle[2]
-    assert middle[1] <= painted[1] < painted[3] <= middle[3]
+    assert middle[0] <= drawn[0] < drawn[2] <= middle[2]
+    assert middle[1] <= drawn[1] < drawn[3] <= middle[3]
     action(window, "forward")
-    assert box_of(learned._newest) == edges_of(log, 4)
+    assert box_of(layer(window, "newest")) == edges_of(log, 4)
     window.runs.move_cursor(0)
-    assert learned._newest.path().isEmpty()
-    assert learned._region.path().isEmpty()
-    assert not learned._tiling.path().isEmpty()
+    assert painted(window, "newest").isEmpty()
+    assert painted(window, "region").isEmpty()
+    assert not painted(window, "tiling").isEmpty()
 
 
 def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: MainWindow) -> None:
@@ -216,25 +183,16 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     assert f.known.empirical_error < 0.06
     share = 100 * f.positives_covered / log.positives
     assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
-    assert len(window.chart._points) == 16
-    assert window.chart._points[-1].known.empirical_error == f.known.empirical_error
-    assert window.chart._points[0].known.empirical_error > 0.2
-
-
-def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: MainWindow) -> None:
-    run(qtbot, window)
-    assert not window.plane.learned._tiling.path().isEmpty()
-    run(qtbot, window, learner="cover", k=1, n_steps=1)
-    assert window.plane.learned._tiling.path().isEmpty()
-    assert window.dual_pane.heading.text().startswith("Dual plane: ")
-    assert window.dual._lattice == HalfplaneLattice(256)
+    assert len(charted(window)) == 16
+    assert charted(window)[-1].known.empirical_error == f.known.empirical_error
+    assert charted(window)[0].known.empirical_error > 0.2
 
 
 # -- the dual plane ----------------------------------------------------------------------------
 
 
 def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWindow) -> None:
-    assert window.dual._lattice == HalfplaneLattice(256)  # before a run, that of the whole square
+    assert dual_lattice(window) == HalfplaneLattice(256)  # before a run, that of the whole square
     log = run(qtbot, window)
     for step in (16, 7, 3):
         window.runs.move_cursor(step)
@@ -244,7 +202,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         tile = log.tile_steps[-1].tile
         place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
         assert window.dual_pane.note.words == place
-        assert window.dual._lattice == log.tile_lattice(step) == HalfplaneLattice(64)
+        assert dual_lattice(window) == log.tile_lattice(step) == HalfplaneLattice(64)
         points, labels = log.seen_by(step)
         assert points.min() >= 0
         assert points.max() <= 64
@@ -255,7 +213,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
             lines = [len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative)]
             assert sum(lines) == len(kinds)
         piece = log.records[step - 1].release.piece
-        marks = window.dual._marks
+        marks = dual_marks(window)
         assert [(mark.step, mark.edge) for mark in marks] == [(step, e) for e in range(len(piece))]
         assert [mark.sheet for mark in marks] == [halfplane.sheet for halfplane in piece]
 
@@ -289,8 +247,8 @@ def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(
     settle(qtbot, window)
     sheet = window.dual.sheets[Sheet.FLAT_BELOW]
     point_at(qtbot, sheet, 30, 40)
-    pointed = window.plane.learned._pointed
-    qtbot.waitUntil(lambda: not pointed.path().isEmpty(), timeout=5_000)
+    pointed = layer(window, "pointed")
+    wait(qtbot, lambda: not pointed.path().isEmpty())
     left, bottom, right, top = edges_of(log, 6)
     found = box_of(pointed)
     assert found[:3] == pytest.approx((left, bottom, right))
@@ -366,76 +324,14 @@ def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
         for item in window.plane.getPlotItem().items
         if item.isVisible() and item.boundingRect().width() > 0
     ]
-    learned = window.plane.learned
-    assert {id(item) for item in shown} <= {id(learned._region), id(window.plane._border)}
+    assert {id(item) for item in shown} <= {id(layer(window, "region")), id(window.plane._border)}
     # all of it, wherever the cursor is
-    bounds = learned._region.path().boundingRect()
+    bounds = painted(window, "region").boundingRect()
     assert log.release is not None
     assert (bounds.left(), bounds.top()) == pytest.approx(log.release.shape().bounds[:2])
-    assert {mark.step for mark in window.dual._marks} == {step}
+    assert {mark.step for mark in dual_marks(window)} == {step}
     for sheet in window.dual.sheets.values():
         assert not sheet.positive.isVisible()
         assert not sheet.boxes.isVisible()
     window.runs.move_cursor(0)
-    assert window.dual._marks == ()
-
-
-def test_an_unfinished_run_by_tiles_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
-    window.document.set_run(tiles=3, seed=5)
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
-    wait(qtbot, lambda: not window.runs.busy)
-    action(window, "release_view")
-    assert window.plane.learned._region.path().isEmpty()
-    assert window.dual._marks == ()
-    assert window.dual_pane.heading.text() == "Dual plane: Above"  # of no tile
-    assert window.dual_pane.note.words == ""
-    assert not window.commands.by_id["export_learned"].isEnabled()
-
-
-def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
-
-
-def test_a_run_by_tiles_is_saved_opened_and_exported(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = run(qtbot, window, seed=None, tiles=None)
-    session, learned, steps = (tmp_path / name for name in ("w.geodp", "l.geojson", "s.jsonl"))
-    choose_file(monkeypatch, learned)
-    action(window, "export_learned")
-    found = read_learned(learned)
-    assert found.release == log.release
-    assert log.release is not None
-    assert found.target.geometry.area == pytest.approx(log.release.shape().area / 256**2, rel=1e-6)
-    choose_file(monkeypatch, steps)
-    action(window, "export_steps")
-    assert len(steps.read_text().splitlines()) == len(log.records) + 1
-    choose_file(monkeypatch, session)
-    action(window, "save")
-    window.files.start_anew()
-    assert window.plane.learned._tiling.path().isEmpty()
-    action(window, "open")
-    again = window.runs.current
-    assert again is not None
-    assert again is not log
-    assert (again.records, again.release) == (log.records, log.release)
-    # an opened run rests at its last step that gained, which need not be its last
-    assert again.cursor == log.last_gain
-    assert box_of(window.plane.learned._newest) == edges_of(log, log.last_gain)
-    again.cursor = 2
-    log.cursor = 2
-    assert again.region().equals(log.region())
-
-
-def test_a_run_by_tiles_follows_an_undo(qtbot: QtBot, window: MainWindow) -> None:
-    log = run(qtbot, window)
-    window.document.edit(
-        "draw more", Drawing(256, (*TARGET.shapes, Shape(((1, 1), (9, 1), (9, 9)))))
-    )
-    assert window.runs.current is not log
-    action(window, "undo")
-    assert window.runs.current is log
-    assert shapely.equals(log.region(), log.release.shape())  # type: ignore[union-attr]
-    assert not window.plane.learned._tiling.path().isEmpty()
+    assert dual_marks(window) == ()

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, key, open_window, wait
+from window_driver import LEFT, action, key, open_window, painted, wait
 
 from geodp_app.document.examples import Examples
 from geodp_app.drawing.shapes import Drawing
@@ -95,7 +95,7 @@ def check_scene(window: MainWindow, at: int) -> None:
         # one of thirty private runs draws a triangle that holds nothing: there is nothing to see
         drawn = log.records[0].diagnostics
         holds = drawn.positives_taken + drawn.negatives_taken > 0
-        assert not holds or not window.plane.learned._pointed.path().isEmpty()
+        assert not holds or not painted(window, "pointed").isEmpty()
     assert window.commands.by_id["show_boxes"].isChecked() == (at == 2)
     assert (dual.controls.mode == "probability") == (at == 3)
     assert window.commands.by_id["release_view"].isChecked() == (at == 5)

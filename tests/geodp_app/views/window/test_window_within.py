@@ -12,7 +12,7 @@ from contrast import contrast
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
@@ -23,8 +23,10 @@ from window_driver import (
     finish_run,
     key,
     open_window,
+    painted,
     run as run_to_end,
     settle,
+    shape_of,
     wait,
 )
 
@@ -34,12 +36,11 @@ from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run import again
 from geodp_app.views.window.main_window import MainWindow
-from geometry.grid import Bounds
 
 #: A square of the grid, and a map that leaves out its right half and a hole.
 TARGET = Drawing(256, (Shape(((40, 40), (216, 40), (216, 216), (40, 216))),))
 MAP = shapely.box(0, 20, 128, 240).difference(shapely.box(80, 80, 100, 100))
-LEARNERS = ("cover", "tiles", "convex", "discs", "histogram", "greedy-convex")
+LEARNERS = ("cover", "tiles", "discs")
 
 
 @pytest.fixture
@@ -78,17 +79,8 @@ def clip(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> Non
     click_menu(window, "File", "clip")
 
 
-def shape_of(path: QPainterPath) -> shapely.Geometry:
-    """What a path fills, by its even-odd rule."""
-    rings = [[(p.x(), p.y()) for p in ring] for ring in path.toSubpathPolygons()]
-    shape: shapely.Geometry = shapely.Polygon()
-    for ring in rings:
-        shape = shape.symmetric_difference(shapely.Polygon(ring))
-    return shape
-
-
 def drawn(window: MainWindow) -> shapely.Geometry:
-    return shape_of(window.plane.learned._region.path())
+    return shape_of(painted(window, "region"))
 
 
 def veiled(window: MainWindow) -> shapely.Geometry:
@@ -182,39 +174,6 @@ def test_a_dialog_that_is_closed_changes_nothing(
     assert window.document.work is before
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ({"type": "Point", "coordinates": [1, 2]}, "map.geojson: no polygons in it"),
-        ("lon,lat\n", "map.geojson: not JSON"),
-        (
-            {"type": "Polygon", "coordinates": [[[1, 1], [2, 1], [2, 2], [1, 1]]]},
-            "map.geojson: is in degrees, and where the grid lies is not known",
-        ),
-        (
-            {
-                "type": "Polygon",
-                "coordinates": [[[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]],
-                "geodp": {"frame": "grid", "grid": 9},
-            },
-            "the outline crosses or touches itself at (1, 1)",
-        ),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_complained_about_and_changes_nothing(
-    window: MainWindow, write, monkeypatch: pytest.MonkeyPatch, content: object, why: str
-) -> None:
-    complaints: list[tuple[str, str]] = []
-    monkeypatch.setattr(window, "complain", lambda *said: complaints.append(said))
-    before = window.document.work
-    clip(window, monkeypatch, write("map.geojson", content))
-    ((what, reason),) = complaints
-    assert what == "Could not clip the result to map.geojson"
-    assert why in reason
-    assert window.document.work is before
-    assert window.plane.mask.veil.path().isEmpty()
-
-
 def test_a_session_keeps_the_map_and_the_run_that_it_clips(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,50 +218,6 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
     assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
 
 
-def test_a_map_of_the_globe_follows_bounds_that_change_and_blocks_those_without_it(
-    window: MainWindow, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    window.document.set_bounds(Bounds(0, 0, 8, 8))
-    land = shapely.box(2, 2, 4, 4)
-    clip(window, monkeypatch, written(tmp_path / "land.geojson", land, frame="lonlat"))
-    square = shapely.box(0, 0, 256, 256)
-    assert alike(veiled(window), square.difference(shapely.box(64, 64, 128, 128)))
-    # examples of a wider place come in, with bounds of their own
-    head = '# geodp {"grid": 256, "bounds": [0, 0, 16, 16]}\n'
-    choose_file(monkeypatch, write("wide.csv", f"{head}x,y,label\n1,2,1\n3,4,0\n"))
-    action(window, "import_examples")
-    assert window.document.work.bounds == Bounds(0, 0, 16, 16)
-    assert alike(veiled(window), square.difference(shapely.box(32, 32, 64, 64)))
-    # and of a place that the map does not show
-    complaints: list[tuple[str, str]] = []
-    monkeypatch.setattr(window, "complain", lambda *said: complaints.append(said))
-    head = '# geodp {"grid": 256, "bounds": [60, 0, 70, 10]}\n'
-    choose_file(monkeypatch, write("far.csv", f"{head}x,y,label\n1,2,1\n3,4,0\n"))
-    before = window.document.work
-    action(window, "import_examples")
-    assert window.document.work is before
-    assert "land.geojson: nothing of it lies within" in complaints[0][1]
-    assert "remove the outline first" in complaints[0][1]
-
-
-def test_opening_something_else_begins_without_the_map(
-    window: MainWindow, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mask = written(tmp_path / "map.geojson")
-    monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.Discard)
-    for name in ("p.csv", "t.geojson"):
-        clip(window, monkeypatch, mask)
-        assert window.document.work.within is not None
-        other = write("p.csv", "x,y,label\n1,2,1\n3,4,0\n") if name == "p.csv" else written(
-            tmp_path / name, shapely.box(10, 10, 90, 90)
-        )  # fmt: skip
-        choose_file(monkeypatch, other)
-        monkeypatch.setattr(window.files, "may_discard", lambda: True)
-        action(window, "open")
-        assert window.document.work.within is None
-        assert window.plane.mask.veil.path().isEmpty()
-
-
 def test_the_outlines_of_twenty_runs_are_clipped_too(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,7 +227,7 @@ def test_the_outlines_of_twenty_runs_are_clipped_too(
     wait(qtbot, lambda: not window.again.busy and len(window.again.shapes) == 2)
 
     def outlines() -> QPainterPath:
-        return window.plane.learned._again.path()
+        return painted(window, "again")
 
     assert outlines().boundingRect().right() > 190
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
