@@ -245,7 +245,7 @@ class Bounds:
 
 
 def _short(data: Any) -> str:
-    text = repr(data)
+    text = " ".join(repr(data).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
 

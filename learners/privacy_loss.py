@@ -68,6 +68,11 @@ _KINDS: dict[ChargeName, Kind] = {
 #: removed, and a replacement is two such steps.
 _FOR_ITS_OWN: frozenset[ChargeName] = frozenset({"parities", "unanswered queries", "noisy votes"})
 
+#: Charges of runs in steps, which have accounts beside the sum.
+_IN_STEPS: frozenset[ChargeName] = frozenset(
+    {"noisy counts", "noisy literals", "selections", "sharpening", "noisy votes"}
+)
+
 #: Beyond, exp would overflow; no run has such a rate.
 _LARGEST_RATE = 700.0
 
@@ -315,10 +320,7 @@ def check_statement(privacy: PrivacySpent) -> None:
         if delta > privacy.delta:
             raise ValueError(f"its charges do not compose to {said}")
         return
-    drawn = [name for name in names if _KINDS[name] == "exponential mechanism"]
-    if privacy.account not in ("basic", "optimal") and (
-        len(drawn) != 1 or not set(names) <= {*drawn, "noisy counts"}
-    ):
+    if privacy.account not in ("basic", "optimal") and not set(names) <= _IN_STEPS:
         raise ValueError(f"no run with these charges has the account {privacy.account}")
     with np.errstate(all="ignore"):
         found = _composed(privacy)

@@ -31,6 +31,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.layers import library, plain_path, reading
 from geometry.crs import LONLAT, reproject, settled_crs, written_crs
 from geometry.files import interrupts_wait
+from geometry.geojson_points import RECORD, SEQUENCES
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
 DRIVERS = {
@@ -94,12 +95,12 @@ def layer_files(
         If a library is missing, the format does not hold this, a layer is there that is to be kept,
         or there is no room for a shapefile in the folder for temporary files.
     """
-    driver = DRIVERS[path.suffix.lower()]
+    driver = "GeoJSON" if path.suffix.lower() in SEQUENCES else DRIVERS[path.suffix.lower()]
     crs = None if crs is None else written_crs(crs)
     if driver == "Parquet":
         return {path: _parquet_bytes(path, table, geometry, kind, crs, member)}
     if driver == "GeoJSON":
-        return {path: _geojson_bytes(table, geometry, crs)}
+        return {path: _geojson_bytes(path, table, geometry, crs)}
     pyogrio = library("pyogrio", path.name)
     options: dict[str, Any] = {"encoding": "UTF-8"}
     # GDAL, as most formats, does not tell capitals from small letters here
@@ -249,7 +250,15 @@ def _parquet_bytes(
     return buffer.getvalue()
 
 
-def _geojson_bytes(table: Any, geometry: str, crs: str | None) -> bytes:
+def on_lines(features: Sequence[Mapping[str, Any]], path: Path) -> bytes:
+    """Features as a GeoJSON text sequence, each on a line of its own (RFC 8142), by the ending of
+    the name with marks between them or without."""
+    mark = RECORD if path.suffix.lower() == ".geojsons" else ""
+    texts = (json.dumps(each, ensure_ascii=False, default=_as_json) for each in features)
+    return "".join(f"{mark}{text}\n" for text in texts).encode()
+
+
+def _geojson_bytes(path: Path, table: Any, geometry: str, crs: str | None) -> bytes:
     """GeoJSON (RFC 7946): in degrees, and no system is stated."""
     own = LONLAT if crs is None else settled_crs(crs)
 
@@ -270,6 +279,8 @@ def _geojson_bytes(table: Any, geometry: str, crs: str | None) -> bytes:
             table.drop_columns([geometry]).to_pylist(), shapes.tolist(), strict=True
         )
     ]
+    if path.suffix.lower() in SEQUENCES:
+        return on_lines(features, path)
     collection = {"type": "FeatureCollection", "features": features}
     return (json.dumps(collection, ensure_ascii=False, default=_as_json) + "\n").encode()
 
