@@ -32,6 +32,7 @@ from geodp_app.files.layers import library, plain_path, reading
 from geometry.crs import LONLAT, reproject, settled_crs, written_crs
 from geometry.files import interrupts_wait
 from geometry.geojson_points import RECORD, SEQUENCES
+from geometry.grid import Bounds
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
 DRIVERS = {
@@ -64,6 +65,7 @@ def layer_files(
     *,
     member: str | None = None,
     fid: str | None = None,
+    box: Bounds | None = None,
     overwrite: bool = False,
 ) -> dict[Path, bytes]:
     """What a layer's files are to hold, the file of the path itself last.
@@ -85,6 +87,8 @@ def layer_files(
         JSON that goes into the layer's metadata, where the format has such.
     fid : str, optional
         The column that numbers the features, where the format has such.
+    box : Bounds, optional
+        Where the features lie: it chooses the way to degrees, where they are written in such.
     overwrite : bool
         Whether a layer of this name that geodp has not written may go.  Other layers of a
         GeoPackage stay.
@@ -100,7 +104,7 @@ def layer_files(
     if driver == "Parquet":
         return {path: _parquet_bytes(path, table, geometry, kind, crs, member)}
     if driver == "GeoJSON":
-        return {path: _geojson_bytes(path, table, geometry, crs)}
+        return {path: _geojson_bytes(path, table, geometry, crs, box)}
     pyogrio = library("pyogrio", path.name)
     options: dict[str, Any] = {"encoding": "UTF-8"}
     # GDAL, as most formats, does not tell capitals from small letters here
@@ -258,12 +262,15 @@ def on_lines(features: Sequence[Mapping[str, Any]], path: Path) -> bytes:
     return "".join(f"{mark}{text}\n" for text in texts).encode()
 
 
-def _geojson_bytes(path: Path, table: Any, geometry: str, crs: str | None) -> bytes:
+def _geojson_bytes(
+    path: Path, table: Any, geometry: str, crs: str | None, box: Bounds | None
+) -> bytes:
     """GeoJSON (RFC 7946): in degrees, and no system is stated."""
     own = LONLAT if crs is None else settled_crs(crs)
+    at = None if box is None else box.middle_in(own)
 
     def degrees(xyz: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.column_stack([reproject(xyz[:, :2], own, LONLAT), xyz[:, 2:]])
+        return np.column_stack([reproject(xyz[:, :2], own, LONLAT, at), xyz[:, 2:]])
 
     shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
     flat = ~shapely.has_z(shapes)

@@ -125,7 +125,8 @@ def points_files(
         column = pyarrow.array(shapely.to_wkb(shapely.points(own)), pyarrow.binary())
         table = table.append_column(geometry, column)
     table = _with(table, added, pyarrow)
-    files = layer_files(path, table, geometry, shape, crs, fid=fid, overwrite=overwrite)
+    box = read.examples.frame.bounds
+    files = layer_files(path, table, geometry, shape, crs, fid=fid, box=box, overwrite=overwrite)
     return [NewFile(each, data, private=True) for each, data in files.items()]
 
 
