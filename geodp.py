@@ -139,12 +139,39 @@ def _of_parameters() -> Iterator[None]:
     except InputError as error:
         told = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
         raise InputError(told) from None
+    except OSError as error:
+        where = "" if error.filename is None else f"{os.fspath(error.filename)}: "
+        raise InputError(f"{where}{error.strerror or error}") from None
     except ValueError as error:
         from learners.sklearn_support import NotFittedError
 
         if isinstance(error, BoundsError | GeoJSONError | NotFittedError):
             raise
         raise InputError(str(error)) from None
+
+
+def _checked(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -> Any:
+    """A parameter, if it is of its kind, or not given.
+
+    Raises
+    ------
+    InputError
+        If it is another.
+    """
+    from geodp_app.errors import InputError
+
+    if value is not None and not isinstance(value, kinds):
+        raise InputError(f"{name} must be {what}, not {type(value).__name__}")
+    return value
+
+
+def _path(name: str, value: Any) -> str:
+    """A path, if it is one."""
+    return os.fspath(_checked(name, "" if value is None else value, _PATHS, "a path"))
+
+
+#: What a path may be.
+_PATHS = (str, os.PathLike)
 
 
 @_of_parameters()
@@ -209,6 +236,9 @@ def read_points(
             f"points are read from a file or a data frame, not from {type(source).__name__}; "
             "arrays are for a learner's fit(X, y)"
         )
+    _checked("columns", columns, Mapping, "a mapping of names")
+    for name, text in (("id", id), ("layer", layer), ("crs", crs)):
+        _checked(name, text, str, "a text")
     grid = None if grid is None else whole("grid", grid, 1)
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
@@ -246,7 +276,7 @@ def sample(
 
     Raises
     ------
-    InputError, GeoJSONError, BoundsError, OSError
+    InputError, GeoJSONError, BoundsError
         If the target cannot be used or is not there, or a number is out of range.
     """
     import assets
@@ -260,13 +290,13 @@ def sample(
     seed = None if seed is None else whole("seed", seed, 0)
     if n < 0 or not 0 <= noise <= 1:
         raise InputError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
-    known = isinstance(target, str) and target in assets.examples()
-    if not known and not os.path.exists(target):
+    path = _path("target", target)
+    known = path in assets.examples()
+    if not known and not os.path.exists(path):
         raise InputError(
-            f"{os.fspath(target)}: there is no such file, and no such example: "
-            f"{', '.join(assets.examples())}"
+            f"{path}: there is no such file, and no such example: {', '.join(assets.examples())}"
         )
-    file = read_geojson(assets.example_path(str(target)) if known else target)
+    file = read_geojson(assets.example_path(path) if known else path)
     shape, frame = place_target(file, grid, None if bounds is None else checked_bounds(bounds))
     rng = open_generator(seed)
     return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)
@@ -332,6 +362,8 @@ def learn(
     from geodp_app.files.recording import recording_for
     from learners.registry import BY_ID, offered, settled, unknown_learner
 
+    _checked("ledger", ledger, _PATHS, "a path")
+    _checked("learner", learner, str, "a name, such as 'tiles'")
     known = [each.id for each in offered("learn")]
     if learner not in known:
         raise InputError(unknown_learner(learner, known))
@@ -409,10 +441,13 @@ def compare(
     from learners.registry import unknown_learner
 
     seed = None if seed is None else whole("seed", seed)
+    _checked("ledger", ledger, _PATHS, "a path")
+    _checked("names", names, (str, Sequence), "a sequence of names")
     names = DEFAULT if names is None else [names] if isinstance(names, str) else names
     if not names:
         raise InputError("there is no learner to compare: name one, such as tiles")
     for name in names:
+        _checked("a learner", name, str, "a name, such as 'tiles'")
         if name not in KINDS:
             raise InputError(unknown_learner(name, KINDS))
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
@@ -458,9 +493,8 @@ def save(
     Raises
     ------
     InputError
-        If it has another ending, a library is missing, or something is there that is to be kept.
-    OSError
-        If it cannot be written; a file that was there is then unchanged.
+        If it has another ending, a library is missing, something is there that is to be kept, or
+        it cannot be written; a file that was there is then unchanged.
     """
     from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.errors import InputError
@@ -471,6 +505,7 @@ def save(
         raise InputError(
             f"a learned shape or a fitted learner is saved, not {type(shape).__name__}"
         )
+    path = _path("path", path)
     check_ending(path, "a shape")
     learned = shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)
     write_files(shape_files(path, learned, overwrite=overwrite))
@@ -483,13 +518,14 @@ def load(path: str | os.PathLike[str]) -> LearnedShape:
     Raises
     ------
     InputError
-        If it is not there or damaged, or holds no hypothesis.
-    GeoJSONError, OSError
-        If it cannot be read.
+        If it is not there or damaged, cannot be read, or holds no hypothesis.
+    GeoJSONError
+        If it is no usable GeoJSON.
     """
     from geodp_app.errors import InputError
     from geodp_app.files.learned_file import load_shape
 
+    path = _path("path", path)
     if not os.path.exists(path):
-        raise InputError(f"{os.fspath(path)}: there is no such file")
+        raise InputError(f"{path}: there is no such file")
     return load_shape(path)

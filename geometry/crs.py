@@ -66,10 +66,10 @@ def reproject(
 ) -> NDArray[np.float64]:
     """Points of one system, shape (n, 2), in another, shape (n, 2).
 
-    NaN stays, and stands for what lies beyond the other system's reach.  Between degrees and a
-    system PROJ may know several operations, each for a part of the globe, which meet with steps of
-    up to hundreds of metres: `at`, a place of the system that is not degrees, chooses the one of
-    that place for all points, there and back.
+    NaN stays, and stands for what lies beyond the other system's reach.  From one system to another
+    PROJ may know several operations, each for a part of the globe, which meet with steps of up to
+    hundreds of metres: `at`, a place of the source, or of the target if the source is degrees,
+    chooses the one of that place for all points; between a system and degrees there and back.
 
     Raises
     ------
@@ -78,11 +78,10 @@ def reproject(
     """
     if source == target or not len(xy):
         return xy
-    if at is not None and LONLAT in (source, target):
-        there = target == LONLAT
-        way = "FORWARD" if there else "INVERSE"
-        operation = _operation(source if there else target, at)
-        x, y = operation.transform(xy[:, 0], xy[:, 1], direction=way)
+    if at is not None:
+        back = source == LONLAT
+        operation = _operation(target, source, at) if back else _operation(source, target, at)
+        x, y = operation.transform(xy[:, 0], xy[:, 1], direction="INVERSE" if back else "FORWARD")
     else:
         x, y = _transformer(source, target).transform(xy[:, 0], xy[:, 1])
     moved = np.column_stack([x, y])
@@ -185,12 +184,12 @@ def _transformer(source: str, target: str) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _operation(name: str, at: tuple[float, float]) -> Any:
-    """The operation from a system to degrees that PROJ uses at a place of the system."""
+def _operation(source: str, target: str, at: tuple[float, float]) -> Any:
+    """The operation from a system to another that PROJ uses at a place of the first."""
     from pyproj import Transformer
     from pyproj.exceptions import ProjError
 
-    way = _transformer(name, LONLAT)
+    way = _transformer(source, target)
     way.transform(*at)
     try:
         # by its text, as the object belongs to this thread

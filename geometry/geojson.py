@@ -37,6 +37,8 @@ from geometry.geojson_rings import (
     ShapeReader,
     check_lonlat,
     checked_grid_size,
+    not_utf8,
+    own_member,
     short,
 )
 from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
@@ -304,10 +306,13 @@ def load_object(
         document = json.loads(data.decode("utf-8-sig"), parse_float=number, parse_constant=number)
     except UnicodeDecodeError as error:
         raise GeoJSONError(
-            f"not UTF-8 text (byte {error.start}): targets and masks are GeoJSON in longitude and "
-            "latitude; make one of a layer by ogr2ogr -t_srs EPSG:4326 new.geojson FILE"
+            not_utf8(data, error)
+            or f"not UTF-8 text (byte {error.start}): targets and masks are GeoJSON in longitude "
+            "and latitude; make one of a layer by ogr2ogr -t_srs EPSG:4326 new.geojson FILE"
         ) from None
     except ValueError as error:  # JSONDecodeError, or an integer of thousands of digits
+        if data.startswith(b'{"kind":"ledger"'):  # objects on lines
+            own_member({"geodp": ""})
         raise GeoJSONError(f"not JSON: {error}") from None
     if not isinstance(document, dict):
         raise GeoJSONError(f"must be a JSON object, not {short(document)}")
@@ -321,9 +326,7 @@ def _read_document(
     stem: str,
 ) -> TargetFile:
     """Check the top level, collect the polygons of all features."""
-    member = document.get("geodp", {})
-    if not isinstance(member, dict):
-        raise GeoJSONError(f"member geodp must be an object, not {short(member)}")
+    member = own_member(document)
     frame = _frame(member, coordinates)
     grid = member.get("grid")
     if grid is not None or member.get("frame") == "grid":

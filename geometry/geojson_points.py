@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geometry.geojson import MAX_BYTES, features
-from geometry.geojson_rings import GeoJSONError, short
+from geometry.geojson_rings import GeoJSONError, not_utf8, own_member, short
 
 #: Endings of text sequences, which may hold no object at all.
 SEQUENCES = (".geojsonl", ".geojsons", ".ndjson", ".jsonl")
@@ -80,9 +80,7 @@ def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFil
                 if len(properties) < MAX_PROPERTIES:
                     properties |= dict.fromkeys(own)
         first = documents[0] if documents else {}
-        member = first.get("geodp", {})
-        if not isinstance(member, dict):
-            raise GeoJSONError(f"member geodp must be an object, not {short(member)}")
+        member = own_member(first)
         crs = _system(first.get("crs"))
     except RecursionError:
         raise GeoJSONError(f"{name}: nested too deeply") from None
@@ -102,7 +100,8 @@ def objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise GeoJSONError(f"not UTF-8 text (byte {error.start})") from None
+        told = not_utf8(data, error) or f"not UTF-8 text (byte {error.start})"
+        raise GeoJSONError(told) from None
     try:
         if sequence and not text.strip():
             return []

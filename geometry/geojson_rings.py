@@ -30,6 +30,36 @@ class GeoJSONError(ValueError):
     """A GeoJSON file or shape is unusable; the message is one line: file, feature, reason."""
 
 
+def own_member(document: dict[str, Any]) -> dict[str, Any]:
+    """What geodp has written beside a map: the member ``geodp``, empty if there is none.
+
+    Raises
+    ------
+    GeoJSONError
+        If it is no object.
+    """
+    member = document.get("geodp", {})
+    if isinstance(member, str) and "type" not in document:  # a version: a report begins so
+        raise GeoJSONError(
+            "is a report, a ledger or another record of geodp, and no map: name the shape itself, "
+            "the file that geodp learn -o wrote"
+        )
+    if not isinstance(member, dict):
+        raise GeoJSONError(f"member geodp must be an object, not {short(member)}")
+    return member
+
+
+def not_utf8(data: bytes, error: UnicodeDecodeError) -> str:
+    """What is wrong with JSON in another encoding, and what to do; empty of what is no JSON."""
+    if not data.lstrip().startswith(b"{"):
+        return ""
+    line = data.count(b"\n", 0, error.start) + 1
+    return (
+        f"line {line} is not UTF-8 text: save it as UTF-8; if it is in Latin-1 (Windows-1252), by "
+        "iconv -f WINDOWS-1252 -t UTF-8"
+    )
+
+
 class ShapeReader:
     """Turns geometry objects into checked shapes; counts positions and what it skips.
 

@@ -19,11 +19,13 @@ from shapely.geometry.base import BaseGeometry
 from geometry.bent_edges import Array, Move, bent
 from geometry.crs import LONLAT, CrsError, Pole, poles_of, reproject, turn_of
 from geometry.globe_window import around, shifted, window_of
-from geometry.grid import GridMap
+from geometry.grid import Bounds, GridMap
 from geometry.polygons import orient_valid, polygon_parts, polygons_of_rings
 
 #: An edge that is moved is off by no more than this share of a grid step.
 _SHARE = 1 / 256
+#: Two datums are no more than so many degrees apart.
+_DATUMS = 0.02
 _Rectangle = tuple[float, float, float, float]
 
 
@@ -58,7 +60,7 @@ def in_bounds(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
     if crs == bounds.crs:
         return around(shape, bounds.west, bounds.high[0], turn_of(crs))
     if crs != LONLAT:
-        shape = in_degrees(shape, crs, _tolerance_in(crs, place), bounds.middle_in(crs))
+        shape = in_degrees(shape, crs, _tolerance_in(crs, place), bounds.middle_in(crs), bounds)
     if bounds.crs == LONLAT:
         return around(shape, bounds.west, bounds.high[0], 360.0)
     return window_of(bounds, tolerance_of(place)).moved(shape)
@@ -77,12 +79,18 @@ def on_grid(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
 
 
 def in_degrees(
-    shape: BaseGeometry, crs: str, tolerance: float, at: tuple[float, float]
+    shape: BaseGeometry,
+    crs: str,
+    tolerance: float,
+    at: tuple[float, float],
+    box: Bounds | None = None,
 ) -> BaseGeometry:
     """A shape of a system in degrees within -180..180, cut at the antimeridian and at poles.
 
     Parameters and errors as in :func:`in_bounds`; the tolerance is in the units of the system,
-    and `at` as in :func:`geometry.crs.reproject`.
+    and `at` as in :func:`geometry.crs.reproject`.  With `box`, which lies in another system,
+    degrees are those of the box: from them the way to its system leads to where points come to
+    that go straight there.
     """
     if crs == LONLAT or shape.is_empty:
         return within_180(shape)
@@ -97,7 +105,7 @@ def in_degrees(
     parts = [
         part
         for piece in pieces
-        for part in _unrolled(orient_valid(piece), crs, poles, tolerance, at)
+        for part in _unrolled(orient_valid(piece), crs, poles, tolerance, at, box)
     ]
     return orient_valid(shapely.union_all(parts) if poles else MultiPolygon(parts))
 
@@ -171,12 +179,22 @@ def _unrolled(
     poles: list[Pole],
     tolerance: float,
     place: tuple[float, float],
+    box: Bounds | None,
 ) -> list[BaseGeometry]:
     """Polygons in degrees of a shape that goes round no pole."""
     turn = turn_of(crs)
 
     def there(xy: Array) -> Array:
-        return reproject(xy, crs, LONLAT, place)
+        degrees = reproject(xy, crs, LONLAT, place)
+        if box is None or poles or box.crs == LONLAT:
+            return degrees
+        # two ways lead by two datums, some metres apart: far from the box, where its system may
+        # not reach, that is all one
+        straight = reproject(xy, crs, box.crs, place)
+        by = reproject(straight, box.crs, LONLAT, box.middle) - degrees
+        by[:, 0] -= 360 * np.rint(by[:, 0] / 360)
+        near = (np.abs(by) <= _DATUMS).all(axis=1)
+        return np.where(near[:, None], degrees + by, degrees)
 
     def off(p: Array, p1: Array, q: Array, q1: Array, at: float) -> Array:
         by = q1 - q

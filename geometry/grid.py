@@ -217,8 +217,7 @@ class Bounds:
 
     def reached(self, xy: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
         """As :meth:`of_system`, but not held: what rounding puts beyond the border stays there."""
-        other = crs if self.crs == LONLAT else self.crs
-        return reproject(xy, crs, self.crs, self.middle_in(other))
+        return reproject(xy, crs, self.crs, self.middle_in(self.crs if crs == LONLAT else crs))
 
     def held(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points that come from another system, with those by the border on it, shape (n, 2).
@@ -245,7 +244,7 @@ class Bounds:
 
 
 def _short(data: Any) -> str:
-    text = repr(data)
+    text = " ".join(repr(data).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
 

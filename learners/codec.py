@@ -123,8 +123,8 @@ def release_from_dict(data: Any) -> AnyRelease:
         learner = _text(data["learner"], "learner")
         parameters = _read_parameters(data["parameters"], learner)
         privacy = None if data["privacy"] is None else privacy_from_dict(data["privacy"])
-        if privacy is not None and "edges" in parameters and privacy.delta != LEAST_DELTA:
-            raise ValueError(f"privacy.delta: of a run by tiles it is {LEAST_DELTA:g}")
+        if privacy is not None:
+            _check_run(parameters, privacy)
         common = {
             "learner": learner,
             "parameters": tuple(parameters.items()),
@@ -141,6 +141,51 @@ def release_from_dict(data: Any) -> AnyRelease:
     if odd is not None:
         raise ValueError(f"{odd}: is missing, unknown or not as geodp writes it")
     return release
+
+
+def _check_run(parameters: dict[str, Any], privacy: PrivacySpent) -> None:
+    """Refuse a statement that no run of these public parameters makes.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    selections = privacy.charge("selections")
+    if "edges" in parameters and privacy.delta != LEAST_DELTA:
+        raise ValueError(f"privacy.delta: of a run by tiles it is {LEAST_DELTA:g}")
+    steps = parameters.get("steps")
+    if steps is not None and (selections is None or selections.times != steps):
+        raise ValueError(f"parameters.steps: {steps}, and the charges are of another number")
+    if steps is not None and not privacy.delta:
+        raise ValueError("privacy.delta: a run in steps has one")
+    if privacy.account == "stability":
+        _check_votes(parameters, privacy)
+
+
+def _check_votes(parameters: dict[str, Any], privacy: PrivacySpent) -> None:
+    """What the halts cost says their charge; what is left of delta pays for the margin alone."""
+    from learners.stability.sparse_vector import plan_sparse_vector
+
+    planned = plan_sparse_vector(
+        privacy.epsilon,
+        privacy.delta,
+        queries=_whole(parameters["queries"], "parameters.queries"),
+        halts=_whole(parameters["halts"], "parameters.halts"),
+        constants=parameters["constants"],
+        neighbours=privacy.neighbours,
+    )
+    (right,), (votes,) = planned.spent.charges, privacy.charges
+    same = right.times == votes.times and math.isclose(right.each, votes.each, rel_tol=1e-7)
+    if not same or planned.margin != _whole(parameters["margin"], "parameters.margin"):
+        raise ValueError(
+            f"its charges and its margin do not compose to (epsilon, delta) = "
+            f"({privacy.epsilon:g}, {privacy.delta:g})"
+        )
+    if (privacy.neighbours == "replace-label") != (parameters["public_points"] == "sample"):
+        raise ValueError(
+            "privacy.neighbours: labels alone are protected if points are the sample's"
+        )
 
 
 def privacy_to_dict(privacy: PrivacySpent) -> dict[str, Any]:
@@ -676,10 +721,12 @@ def _read_thresholds(data: dict[str, Any], pieces: int) -> tuple[int, ...]:
 #: others with the greatest that they can be.
 _WHOLE_NUMBERS = frozenset(
     {"steps", "blocks", "concepts", "domain", "experts", "hypotheses", "rounds", "runs", "cells",
-     "tiles", "edges", "queries", "halts", "kept", "chunks", "bound"}
+     "tiles", "edges", "queries", "halts", "kept", "chunks", "bound", "margin"}
 )  # fmt: skip
 _NOISY_NUMBERS = frozenset({"noisy_count", "noisy_mistakes"})
 _NUMBERS = {"choice_rate": MOST_RATE, "wrong_labels": 1.0, "tested": 1.0}
+#: Of the noise of votes, which a parity's are not.
+_CONSTANTS = ("tight", "printed")
 
 
 def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
@@ -691,7 +738,9 @@ def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
     for name, value in data.items():
         # as its own learner declares it, or else any
         known = _declared(own, name) or _declared(LEARNERS, name)
-        if known:
+        if name == "constants" and "halts" in data:
+            right = value in _CONSTANTS
+        elif known:
             right = any(parameter.accepts(value) for parameter in known)
         elif name in _WHOLE_NUMBERS or name in _NOISY_NUMBERS:
             right = type(value) is int and (value >= 0 or name in _NOISY_NUMBERS)

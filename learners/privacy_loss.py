@@ -68,6 +68,11 @@ _KINDS: dict[ChargeName, Kind] = {
 #: removed, and a replacement is two such steps.
 _FOR_ITS_OWN: frozenset[ChargeName] = frozenset({"parities", "unanswered queries", "noisy votes"})
 
+#: Charges of runs in steps, which have accounts beside the sum.
+_IN_STEPS: frozenset[ChargeName] = frozenset(
+    {"noisy counts", "noisy literals", "selections", "sharpening", "noisy votes"}
+)
+
 #: Beyond, exp would overflow; no run has such a rate.
 _LARGEST_RATE = 700.0
 
@@ -301,15 +306,22 @@ def check_statement(privacy: PrivacySpent) -> None:
     said = f"(epsilon, delta) = ({privacy.epsilon:g}, {privacy.delta:g})"
     if sum(charge.times for charge in privacy.charges) > 2 * MOST_MECHANISMS:
         raise ValueError(f"charges of more than {2 * MOST_MECHANISMS:,} values are of no run")
-    if privacy.account == "stability":
-        each = [charge for charge in privacy.charges if charge.name == "unanswered queries"]
-        if len(each) != 1 or len(privacy.charges) != 1:
+    names = [charge.name for charge in privacy.charges]
+    if privacy.neighbours == "replace-label" and not set(names) <= _FOR_ITS_OWN:
+        raise ValueError("no run with these charges protects labels alone")
+    if privacy.delta < LEAST_DELTA and (privacy.delta or privacy.account != "basic"):
+        raise ValueError(f"its charges do not compose to {said}: delta is {LEAST_DELTA:g} at least")
+    if privacy.account == "stability" or "unanswered queries" in names:
+        if privacy.account != "stability" or names != ["unanswered queries"]:
             raise ValueError("the charges of votes are those of unanswered queries")
+        votes = privacy.charges[0]
         with np.errstate(all="ignore"):  # rates that are read may be anything
-            delta = optimal_delta(each[0].each, each[0].times, most)
+            delta = optimal_delta(votes.each, votes.times, most)
         if delta > privacy.delta:
             raise ValueError(f"its charges do not compose to {said}")
         return
+    if privacy.account not in ("basic", "optimal") and not set(names) <= _IN_STEPS:
+        raise ValueError(f"no run with these charges has the account {privacy.account}")
     with np.errstate(all="ignore"):
         found = _composed(privacy)
     if not found <= most:
@@ -369,6 +381,8 @@ def _of_a_cover(privacy: PrivacySpent) -> float:
     selections, counts = named.get("selections"), named.get("noisy counts")
     if odd or selections is None or len(named) != len(privacy.charges):
         raise ValueError("the charges of a cover are those of counts, selections and sharpening")
+    if "sharpening" in named and named["sharpening"].times != 1:
+        raise ValueError("a cover is sharpened once")
     if counts is not None and counts.times != selections.times:
         raise ValueError("a cover has as many noisy counts as selections")
     moves = 2 if privacy.neighbours == "replace-one" else 1

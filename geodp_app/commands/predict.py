@@ -38,7 +38,9 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
     points.add_points_options(parser, "grid size of the points (default: the learned shape's)")
     arguments.add_within(parser, "label 0 whatever lies outside of")
-    arguments.add_output(parser, "points to write: .csv, .geojson, .gpkg, .fgb, .shp or .parquet")
+    arguments.add_output(
+        parser, "points to write: .csv, .geojson, .geojsonl, .gpkg, .fgb, .shp or .parquet"
+    )
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 

@@ -345,17 +345,21 @@ def text_of(name: str, data: bytes) -> str:
                 f"{name}: begins as UTF-16 text and is none: save it as UTF-8"
             ) from None
         line = data.count(b"\n", 0, error.start) + 1
-        shown = Path(name).name
-        raise InputError(
-            f"{name}: line {line} is not UTF-8 text: save it as UTF-8; if it is in Latin-1 "
-            f"(Windows-1252): iconv -f WINDOWS-1252 -t UTF-8 {shown}"
-        ) from None
+        raise InputError(not_utf8(name, line)) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(f"{name}: line {line} holds a NUL byte; this is not a text file")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
+
+
+def not_utf8(name: str, line: int) -> str:
+    """What is wrong with a file that is in another encoding, and what to do."""
+    return (
+        f"{name}: line {line} is not UTF-8 text: save it as UTF-8; if it is in Latin-1 "
+        f"(Windows-1252): iconv -f WINDOWS-1252 -t UTF-8 {Path(name).name.removesuffix('.gz')}"
+    )
 
 
 #: The line by which a spreadsheet states what stands between columns.

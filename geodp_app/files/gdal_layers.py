@@ -31,6 +31,8 @@ from geodp_app.errors import InputError
 from geodp_app.files.layers import library, plain_path, reading
 from geometry.crs import LONLAT, reproject, settled_crs, written_crs
 from geometry.files import interrupts_wait
+from geometry.geojson_points import RECORD, SEQUENCES
+from geometry.grid import Bounds
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
 DRIVERS = {
@@ -63,6 +65,7 @@ def layer_files(
     *,
     member: str | None = None,
     fid: str | None = None,
+    box: Bounds | None = None,
     overwrite: bool = False,
 ) -> dict[Path, bytes]:
     """What a layer's files are to hold, the file of the path itself last.
@@ -84,6 +87,8 @@ def layer_files(
         JSON that goes into the layer's metadata, where the format has such.
     fid : str, optional
         The column that numbers the features, where the format has such.
+    box : Bounds, optional
+        Where the features lie: it chooses the way to degrees, where they are written in such.
     overwrite : bool
         Whether a layer of this name that geodp has not written may go.  Other layers of a
         GeoPackage stay.
@@ -94,12 +99,12 @@ def layer_files(
         If a library is missing, the format does not hold this, a layer is there that is to be kept,
         or there is no room for a shapefile in the folder for temporary files.
     """
-    driver = DRIVERS[path.suffix.lower()]
+    driver = "GeoJSON" if path.suffix.lower() in SEQUENCES else DRIVERS[path.suffix.lower()]
     crs = None if crs is None else written_crs(crs)
     if driver == "Parquet":
         return {path: _parquet_bytes(path, table, geometry, kind, crs, member)}
     if driver == "GeoJSON":
-        return {path: _geojson_bytes(table, geometry, crs)}
+        return {path: _geojson_bytes(path, table, geometry, crs, box)}
     pyogrio = library("pyogrio", path.name)
     options: dict[str, Any] = {"encoding": "UTF-8"}
     # GDAL, as most formats, does not tell capitals from small letters here
@@ -249,12 +254,23 @@ def _parquet_bytes(
     return buffer.getvalue()
 
 
-def _geojson_bytes(table: Any, geometry: str, crs: str | None) -> bytes:
+def on_lines(features: Sequence[Mapping[str, Any]], path: Path) -> bytes:
+    """Features as a GeoJSON text sequence, each on a line of its own (RFC 8142), by the ending of
+    the name with marks between them or without."""
+    mark = RECORD if path.suffix.lower() == ".geojsons" else ""
+    texts = (json.dumps(each, ensure_ascii=False, default=_as_json) for each in features)
+    return "".join(f"{mark}{text}\n" for text in texts).encode()
+
+
+def _geojson_bytes(
+    path: Path, table: Any, geometry: str, crs: str | None, box: Bounds | None
+) -> bytes:
     """GeoJSON (RFC 7946): in degrees, and no system is stated."""
     own = LONLAT if crs is None else settled_crs(crs)
+    at = None if box is None else box.middle_in(own)
 
     def degrees(xyz: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.column_stack([reproject(xyz[:, :2], own, LONLAT), xyz[:, 2:]])
+        return np.column_stack([reproject(xyz[:, :2], own, LONLAT, at), xyz[:, 2:]])
 
     shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
     flat = ~shapely.has_z(shapes)
@@ -270,6 +286,8 @@ def _geojson_bytes(table: Any, geometry: str, crs: str | None) -> bytes:
             table.drop_columns([geometry]).to_pylist(), shapes.tolist(), strict=True
         )
     ]
+    if path.suffix.lower() in SEQUENCES:
+        return on_lines(features, path)
     collection = {"type": "FeatureCollection", "features": features}
     return (json.dumps(collection, ensure_ascii=False, default=_as_json) + "\n").encode()
 

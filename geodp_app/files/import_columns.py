@@ -7,6 +7,7 @@ the window's dialog; a command takes it and says so, or refuses where two column
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,18 +18,13 @@ from learners.labels import OPPOSITES, normal
 
 Kind = Literal["grid", "degrees"]
 
-#: Names of coordinates, without signs and capitals; earlier ones are preferred.
-_AXES: tuple[tuple[str, str, Kind], ...] = (
-    ("x", "y", "grid"),
-    ("lon", "lat", "degrees"),
-    ("lng", "lat", "degrees"),
-    ("long", "lat", "degrees"),
-    ("longitude", "latitude", "degrees"),
-    ("pointx", "pointy", "degrees"),
-    ("easting", "northing", "grid"),
-    ("east", "north", "grid"),
-    ("col", "row", "grid"),
-    ("column", "row", "grid"),
+#: Names of coordinates, without signs and capitals, by what they mean; earlier ones are preferred.
+_AXES: tuple[tuple[tuple[str, ...], tuple[str, ...], Kind], ...] = (
+    (("x",), ("y",), "grid"),
+    (("lon", "lng", "long", "longitude"), ("lat", "latitude"), "degrees"),
+    (("pointx",), ("pointy",), "degrees"),
+    (("easting", "east"), ("northing", "north"), "grid"),
+    (("col", "column"), ("row",), "grid"),
 )
 _LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
 #: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
@@ -207,18 +203,20 @@ def _axes(
     if placed and not loose and asked is None:
         return (0, 1), "grid" if on_grid else "degrees"
     pairs: dict[tuple[int, int], Kind] = {}
-    for first, second, kind in _AXES:
+    for names_of_axes in _AXES:
+        kind, both = names_of_axes[2], []
         if asked not in (None, kind):
             continue
-        both = []
-        for role, name in zip(ROLES[kind][:2], (first, second), strict=True):
-            found = [i for i, other in enumerate(plain) if other == name and i >= 2 * placed]
+        for role, axis in zip(ROLES[kind][:2], names_of_axes[:2], strict=True):
+            found = [i for i, name in enumerate(plain) if name in axis and i >= 2 * placed]
             both.append([told[role]] if role in told else found)
-        if all(both):
-            for found in both:
-                if len(found) > 1:
-                    raise InputError(_twice(names, found))
-            pairs.setdefault((both[0][0], both[1][0]), kind)
+        for found in both if all(both) else ():
+            called = [plain[i] for i in found]
+            if twice := [i for i in found if called.count(plain[i]) > 1]:
+                raise InputError(_twice(names, twice))
+        # columns that mean the same are as many pairs: of several, none is taken
+        for pair in itertools.product(*both):
+            pairs.setdefault(pair, kind)
     if asked is None and "grid" in pairs.values():
         if placed:
             pairs[0, 1] = "degrees"
@@ -257,7 +255,7 @@ def _guess_label(
     *,
     placed: bool,
 ) -> int | None:
-    places = {name for first, second, _ in _AXES for name in (first, second)} - set(_LABELS)
+    places = {name for first, second, _ in _AXES for name in (*first, *second)} - set(_LABELS)
     out = places | _OTHERS | _GEOMETRIES
     left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
     for name in _LABELS:

@@ -12,8 +12,9 @@ import os
 import re
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,10 +169,57 @@ def data_alone() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
+#: What GDAL knows descriptions by, within their first bytes, in small letters.
+_REFERS = (b"<ogrvrtdatasource", b"<vrtdataset", b"<ogrwfsdatasource", b"wfs_capabilities",
+           b"<gdal_wms", b"gdal_streamed_alg")  # fmt: skip
+_HEADER = 1 << 14
+
+
+def refuse_reference(name: str, data: bytes | None = None) -> None:
+    """Refuse a file that says where data lie and holds none.
+
+    In a program of somebody else's GDAL may be loaded already, with all that it follows.
+
+    Parameters
+    ----------
+    name : str
+        Path.
+    data : bytes, optional
+        What is in it, where it is read already.
+
+    Raises
+    ------
+    InputError
+        If it is one, or holds one, and nobody has set GDAL_SKIP.
+    """
+    starts = [] if data is None else [data[:_HEADER]]
+    if data is None and os.path.isfile(name):
+        with suppress(OSError), open(name, "rb") as file:
+            starts.append(file.read(_HEADER))
+    packed = io.BytesIO(data) if data is not None else name
+    if starts and starts[0].startswith(b"PK"):
+        with (
+            suppress(OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile),
+            zipfile.ZipFile(packed) as archive,
+        ):
+            for member in archive.namelist():
+                with archive.open(member) as part:
+                    starts.append(part.read(_HEADER))
+    found = any(mark in start.lower() for start in starts for mark in _REFERS)
+    # a person's own GDAL_SKIP says what is followed
+    if found and os.environ.get("GDAL_SKIP") in (None, ",".join(REFERRING)):
+        raise InputError(
+            f"{name}: says where data lie, in other files or on servers, and is not followed: "
+            "name a file that holds them"
+        )
+
+
 @contextmanager
 def plain_path(name: str) -> Iterator[str]:
-    """A path that no library takes for an address, a connection or a part of an archive."""
+    """A path that no library takes for an address, a connection or a part of an archive, of a file
+    that holds its data."""
     path = os.path.abspath(name)
+    refuse_reference(name)
     if not re.search(r"[!;?*\[\]]|://", path):
         yield path
         return
@@ -203,6 +251,8 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
     pyogrio = library("pyogrio", name)
     with reading(name), plain_path(name) as path:
         source = path if data is None else data
+        if data is not None:
+            refuse_reference(name, data)
         chosen = chosen_layer(name, pyogrio.list_layers(source), layer)
         meta, _, wkb, fields = pyogrio.raw.read(source, layer=chosen, force_2d=True)
     n = len(wkb) if wkb is not None else len(fields[0]) if fields else 0

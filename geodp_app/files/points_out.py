@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.files.csv_table import read_head
-from geodp_app.files.gdal_layers import DRIVERS, layer_files
+from geodp_app.files.gdal_layers import DRIVERS, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, look
 from geodp_app.files.layers import (
     chosen_layer,
@@ -90,15 +90,21 @@ def points_files(
     """
     check_kept(path, overwrite=overwrite)
     path, kind = Path(path), look(os.fspath(source))[0]
-    driver = DRIVERS.get(path.suffix.lower())
+    lines = path.suffix.lower() in SEQUENCES
+    driver = "GeoJSON" if lines else DRIVERS.get(path.suffix.lower())
     n = len(read.examples.labels)
     kept = np.arange(n) if read.rows is None else read.rows
     assert read.file is not None  # of points that were read
     if driver is None:
         text = _csv(source, kept, added) if kind == "csv" else _cells(read.file, kept, added)
         return [NewFile(path, text, private=True)]
-    if driver == "GeoJSON" and kind == "map":
-        return [NewFile(path, _map(source, kept, added), private=True)]
+    # on lines no system can be stated
+    if (
+        driver == "GeoJSON"
+        and kind == "map"
+        and not (lines and read.file.crs not in (None, LONLAT))
+    ):
+        return [NewFile(path, _map(source, path, kept, added), private=True)]
     pyarrow = library("pyarrow", path.name)
     if driver == "Parquet" and kind == "parquet":
         return [NewFile(path, _parquet(source, kept, added, pyarrow), private=True)]
@@ -119,7 +125,8 @@ def points_files(
         column = pyarrow.array(shapely.to_wkb(shapely.points(own)), pyarrow.binary())
         table = table.append_column(geometry, column)
     table = _with(table, added, pyarrow)
-    files = layer_files(path, table, geometry, shape, crs, fid=fid, overwrite=overwrite)
+    box = read.examples.frame.bounds
+    files = layer_files(path, table, geometry, shape, crs, fid=fid, box=box, overwrite=overwrite)
     return [NewFile(each, data, private=True) for each, data in files.items()]
 
 
@@ -244,8 +251,8 @@ def _typed(cells: list[str], comma: bool, pyarrow: Any) -> Any:
 # GeoJSON
 
 
-def _map(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
-    """The same document with more properties."""
+def _map(source: Path, path: Path, kept: NDArray[np.int64], added: Added) -> bytes:
+    """The same document with more properties, or its features on lines."""
     sequence = source.name.lower().endswith(SEQUENCES)
     documents = objects(source.read_bytes(), sequence=sequence)
     listed = [feature for document in documents for feature in _features(document)]
@@ -259,6 +266,10 @@ def _map(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
         new = {name: int(values[i]) for name, values in named.items()}
         feature = listed[row]
         chosen.append(feature | {"properties": (feature.get("properties") or {}) | new})
+    if path.suffix.lower() in SEQUENCES:
+        chosen[:1] = [each | {k: v for k, v in document.items() if k == "geodp"}
+                      for each in chosen[:1]]  # fmt: skip
+        return on_lines(chosen, path)
     if document.get("type") != "FeatureCollection":
         return (json.dumps(chosen[0], ensure_ascii=False) + "\n").encode()
     return (json.dumps(document | {"features": chosen}, ensure_ascii=False) + "\n").encode()

@@ -15,6 +15,7 @@ from typing import Literal
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import DRIVERS, OR_ELSE
 from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
+from geometry.geojson_points import SEQUENCES
 
 #: What a file may hold.
 Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
@@ -26,7 +27,7 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "JSON": (".json",),
     "JSON lines": (".jsonl", ".ndjson"),
     "CSV": (".csv",),
-    "points": (".csv", *DRIVERS),
+    "points": (".csv", *DRIVERS, *SEQUENCES),
     "PNG": (".png",),
     "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),

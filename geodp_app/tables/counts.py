@@ -30,7 +30,14 @@ from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import abilities, count_expression, load_ibis
-from geodp_app.tables.source import CsvHead, TableSource, csv_heads, hide_password, local_path
+from geodp_app.tables.source import (
+    CsvHead,
+    TableSource,
+    csv_heads,
+    hide_password,
+    local_path,
+    other_encoding,
+)
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
 
@@ -273,11 +280,14 @@ def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
         told = hide_password(" ".join(str(error).split()) or kind)
         told = told if len(told) <= _LONGEST else told[: _LONGEST - 3] + "..."
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        bad_csv = source.kind == "csv" and (line or kind == "InvalidInputException")
+        if bad_csv and not source.remote and (encoding := other_encoding(source)):
+            raise InputError(encoding) from None
         if kind == "TableNotFound":
             told = "there is no such table"
         elif line:
             told = f"line {line[1]} cannot be read; {_CSV_FORM}"
-        elif source.kind == "csv" and kind == "InvalidInputException":
+        elif bad_csv:
             told = f"cannot be read as CSV; {_CSV_FORM}"
         elif kind in ("OperationNotDefinedError", "UnsupportedOperationError"):
             told = f"this engine lacks what the count needs (--id: a hash): {told}"

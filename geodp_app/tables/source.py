@@ -7,6 +7,7 @@ lines, one of which may state its frame (:mod:`geodp_app.files.examples_csv`).
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import gzip
@@ -14,10 +15,10 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import read_head, stated_separator
+from geodp_app.files.csv_table import not_utf8, read_head, stated_separator
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 
@@ -26,6 +27,8 @@ ROLES = ("x", "y", "lon", "lat", "label")
 
 #: Comment lines before a header that are looked at, and their length in bytes.
 _MOST_LINES, _MOST_BYTES = 100, 10_000
+#: Bytes of a file that are looked at at a time.
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +219,31 @@ def csv_heads(source: TableSource) -> list[CsvHead]:
     return heads or [CsvHead(0, {})]
 
 
+def other_encoding(source: TableSource) -> str:
+    """What is wrong with the first of its files that is not UTF-8 text; empty if all are."""
+    for path in source.files():
+        text, line = codecs.getincrementaldecoder("utf-8")(), 1
+        try:
+            with _opened(path) as file:
+                while piece := file.read(_PIECE):
+                    text.decode(piece)
+                    line += piece.count(b"\n")
+                text.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            return not_utf8(str(path), line + error.object.count(b"\n", 0, error.start))
+        except (OSError, EOFError):
+            continue
+    return ""
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+
+
 def _head_of(path: Path) -> CsvHead:
     text = ""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with _opened(path) as file:
             for number in range(_MOST_LINES):
                 line = file.readline(_MOST_BYTES)
                 if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):

@@ -305,6 +305,7 @@ class StabilityLearner(Estimator):
             ("chunks", chunks),
             ("queries", budget.queries),
             ("halts", budget.halts),
+            ("margin", budget.margin),
             ("kept", self.kept),
             ("public_points", choice),
             ("unanswered", self.unanswered),

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -33,10 +34,11 @@ from geodp_app.document.targets import GridChange
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.importing import import_mask, import_target
+from geodp_app.files.learned_file import read_learned
 from geodp_app.files.public_bounds import bounds_of_map
 from geometry.crs import LONLAT
 from geometry.geojson import GeoJSONError, feature_collection, read_geojson, target_of
-from geometry.globe import in_degrees, lonlat_box
+from geometry.globe import in_degrees, lonlat_box, on_grid
 from geometry.grid import Bounds, BoundsError, GridMap
 
 D = 256
@@ -412,6 +414,62 @@ def test_the_way_to_a_box_leads_back_where_operations_of_proj_meet(bounds: Bound
     assert place.to_grid(place.to_lonlat(points)).tolist() == points.astype(int).tolist()
     away = bounds.of_lonlat(bounds.to_lonlat(place.to_own(points))) - place.to_own(points)
     assert np.abs(away).max() <= 1e-8 * max(bounds.size)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lon", "lat", "width"),
+    [
+        (7855, 28355, 146, -37, 1.0),  # of two ages of one continent, 1.5 m apart
+        (7844, 4283, 146, -37, 1.0),
+        (28992, 31370, 4.5, 51.4, 0.3),  # two operations meet in the box
+        (31467, 25832, 9, 50, 1.0),
+        (4267, 26714, -99, 40, 2.0),
+        (27700, 3035, -2, 53, 1.0),
+        (2193, 27200, 172, -43, 0.5),
+    ],
+)
+def test_points_and_polygons_take_one_way_between_two_systems(
+    source: int, target: int, lon: float, lat: float, width: float
+) -> None:
+    """That of PROJ at the middle of the box, without a third system between."""
+    names = f"EPSG:{source}", f"EPSG:{target}"
+    rng = np.random.default_rng(source)
+    own = moved(rng.uniform(-width, width, (200, 2)) + (lon, lat), LONLAT, names[0])
+    own = own[np.argsort(np.arctan2(*(own - own.mean(axis=0)).T))]
+    way = Transformer.from_crs(*names, always_xy=True)
+    middle = moved(np.array([[lon, lat]]), LONLAT, names[0])[0]
+    way.transform(*middle)
+    right = np.column_stack(way.get_last_used_operation().transform(*own.T))
+    spread = np.abs(right - np.array(way.transform(*middle))).max(axis=0)
+    corner = np.array(way.transform(*middle))
+    bounds = Bounds(*(corner - spread), *(corner + spread), crs=names[1])
+    millimetres = 1e-3 * (2e-5 if bounds.in_degrees else 2)
+    assert np.abs(bounds.of_system(own, names[0]) - right).max() <= millimetres
+    ring = on_grid(Polygon(own), names[0], GridMap(2**20, bounds)).boundary
+    xy = GridMap(2**20, bounds).own_to_grid_float(right)
+    step = min(bounds.size) / 2**20
+    # what the edges of a ring that is moved may be off, and what two ways by datums may
+    assert shapely.distance(shapely.points(xy), ring).max() * step <= 2 * millimetres + step / 256
+
+
+def test_points_of_a_map_and_of_a_box_in_another_datum_agree(tmp_path: Path) -> None:
+    """Labels of points read from a layer are those of a polygon that is read from another."""
+    square = box(320000, 5800000, 330000, 5810000)
+    rng = np.random.default_rng(7)
+    at = rng.uniform((315000, 5795000), (335000, 5815000), (4000, 2))
+    frame = geopandas.GeoDataFrame(
+        {"label": shapely.contains_xy(square, *at.T).astype(int)},
+        geometry=shapely.points(at), crs=7855,
+    )  # fmt: skip
+    frame.to_file(tmp_path / "p.gpkg")
+    geopandas.GeoDataFrame(geometry=[square], crs=7855).to_file(tmp_path / "s.gpkg")
+    bounds = Bounds(*moved(np.array([[314000, 5794000], [336000, 5816000]]), "EPSG:7855",
+                           "EPSG:28355").ravel(), crs="EPSG:28355")  # fmt: skip
+    examples = geodp.read_points(tmp_path / "p.gpkg", bounds=bounds, grid=2**18)  # 8 cm a step
+    polygon = read_learned(tmp_path / "s.gpkg")
+    wrong = polygon.predict(examples) != examples.labels
+    far = shapely.distance(shapely.points(at), square.boundary) > 0.1
+    assert not (wrong & far).any()
 
 
 def test_threads_share_the_way_to_a_box() -> None:

@@ -151,6 +151,64 @@ def test_a_statement_of_a_cover_that_was_changed_is_refused(
         privacy_from_dict(data | change)
 
 
+#: Of runs by name, what somebody makes of them, and what is said to it.
+CHANGED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    # name, members of the statement, public parameters, message
+    ("stability  add-remove", {"delta": 1e-7}, {}, "its margin do not compose to"),
+    ("stability  add-remove", {"delta": 0.9}, {}, "its margin do not compose to"),
+    ("stability  add-remove", {"delta": 0.0}, {}, "do not compose to"),
+    ("stability  add-remove", {"epsilon": 2.0}, {}, "its margin do not compose to"),
+    ("stability  add-remove", {}, {"margin": 45}, "its margin do not compose to"),
+    ("stability  add-remove", {}, {"halts": 2}, "its margin do not compose to"),
+    ("stability  add-remove", {}, {"constants": "printed"}, "compose|printed constants"),
+    ("stability  add-remove", {"neighbours": "replace-label"}, {}, "labels alone are protected"),
+    ("stability  add-remove", {"account": "zcdp"}, {}, "those of unanswered queries"),
+    ("stability  add-remove", {"account": "basic"}, {}, "those of unanswered queries"),
+    (
+        "stability neighbours=replace-label add-remove",
+        {"neighbours": "add-remove"},
+        {},
+        "labels alone are protected",
+    ),
+    ("cover k=2 add-remove", {}, {"steps": 5}, "steps: 5, and the charges"),
+    ("cover k=2 add-remove", {}, {"steps": 3}, "steps: 3, and the charges"),
+    ("discs k=2 replace-one", {}, {"steps": 7}, "steps: 7, and the charges"),
+    ("conjunction  add-remove", {}, {"steps": 1}, "steps: 1, and the charges"),
+    ("cover k=2 add-remove", {"neighbours": "replace-label"}, {}, "protects labels alone"),
+    ("threshold  replace-one", {"neighbours": "replace-label"}, {}, "protects labels alone"),
+    ("tiles  add-remove", {"neighbours": "replace-label"}, {}, "protects labels alone"),
+    ("cover k=1 add-remove", {"delta": 1e-300}, {}, "compose"),
+    ("conjunction account=basic add-remove", {"delta": 0.0}, {}, "a run in steps has one"),
+    ("tiles  add-remove", {"account": "zcdp"}, {}, "no run with these charges has the account"),
+    ("quadtree  add-remove", {"account": "advanced"}, {}, "delta is 1e-40 at least"),
+]
+
+
+@pytest.mark.parametrize(("name", "members", "parameters", "message"), CHANGED)
+def test_a_release_that_was_changed_in_what_it_says_of_privacy_is_refused(
+    name: str, members: dict[str, Any], parameters: dict[str, Any], message: str
+) -> None:
+    data = with_privacy(written(name), **members)
+    with pytest.raises(ValueError, match=message):
+        release_from_dict(data | {"parameters": data["parameters"] | parameters})
+
+
+def test_a_cover_is_sharpened_once() -> None:
+    data = written("cover k=2 add-remove")
+    charges = [c | {"times": 2} if c["name"] == "sharpening" else c
+               for c in data["privacy"]["charges"]]  # fmt: skip
+    assert charges != data["privacy"]["charges"]
+    with pytest.raises(ValueError, match="is sharpened once"):
+        release_from_dict(with_privacy(data, charges=charges))
+
+
+def test_the_margin_of_votes_is_a_member_that_cannot_be_left_out() -> None:
+    data = written("stability  add-remove")
+    without = {name: value for name, value in data["parameters"].items() if name != "margin"}
+    with pytest.raises(ValueError, match="'margin' is missing"):
+        release_from_dict(data | {"parameters": without})
+
+
 @pytest.mark.parametrize(
     ("name", "parameter", "wrong"),
     [

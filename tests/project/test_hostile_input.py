@@ -554,5 +554,76 @@ def test_a_layer_that_only_says_where_data_lie_is_not_followed(tmp_path: Path, n
             [sys.executable, "-m", "geodp_app", *argv], cwd=tmp_path, env={**clean, **skip},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        told.append((done.returncode, "cannot be read" in done.stderr))
+        told.append((done.returncode, "is not followed" in done.stderr))
     assert told == [(2, True), (0, False)][: len(told)]
+
+
+REFERENCES = {
+    "vrt.gml": "<OGRVRTDataSource><OGRVRTLayer name='s'><SrcDataSource>/vsicurl/{there}/v.csv"
+    "</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>",
+    "wfs.kml": "<OGRWFSDataSource><URL>{there}/wfs</URL></OGRWFSDataSource>",
+    "capable.gml": "<?xml version='1.0'?><wfs:WFS_Capabilities version='1.1.0'><OperationsMetadata>"
+    "<Operation name='GetFeature'><DCP><HTTP><Get href='{there}/wfs'/></HTTP></DCP></Operation>"
+    "</OperationsMetadata></wfs:WFS_Capabilities>",
+    "piped.gpkg": '{{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline ! read '
+    '/vsicurl/{there}/g.csv ! write --of stream"}}',
+}
+#: What is read, and names addresses that are not asked.
+QUIET = {
+    "schema.gml": '<ogr:c xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+    'xsi:schemaLocation="http://a.invalid/ {there}/s.xsd" xmlns:ogr="http://a.invalid/" '
+    'xmlns:gml="http://www.opengis.net/gml"><gml:featureMember><ogr:p><ogr:g><gml:Point>'
+    "<gml:coordinates>15.5,45.5</gml:coordinates></gml:Point></ogr:g><ogr:label>1</ogr:label>"
+    "</ogr:p></gml:featureMember></ogr:c>",
+    "link.kml": '<kml xmlns="http://www.opengis.net/kml/2.2"><Document><NetworkLink><Link><href>'
+    "{there}/k.kml</href></Link></NetworkLink><Placemark><name>1</name><Point><coordinates>"
+    "15.5,45.5</coordinates></Point></Placemark></Document></kml>",
+}
+_ASKED = """
+import http.server, sys, threading
+asked = []
+class Server(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        asked.append(self.path)
+        self.send_response(404)
+        self.end_headers()
+    do_HEAD = do_POST = do_GET
+    def log_message(self, *what): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+there = f"http://127.0.0.1:{server.server_port}"
+import pyogrio, geodp
+for name in sys.argv[1:]:
+    text = open(name).read().format(there=there)
+    open(name, "w").write(text)
+    if name.endswith(".gml") and name.startswith("vrt"):
+        import zipfile
+        with zipfile.ZipFile("packed.zip", "w") as packed:
+            packed.writestr("p.vrt", text)
+    for each in [name, "packed.zip"][: 1 + name.startswith("vrt")]:
+        for read in (lambda: geodp.read_points(each, bounds=(15, 45, 16, 46), columns=
+                         {"label": "Name"} if name == "link.kml" else None),
+                     lambda: geodp.load(each)):
+            try:
+                read()
+                print(each, "read")
+            except (geodp.InputError, geodp.GeoJSONError) as error:
+                print(each, "not followed" in str(error))
+print(asked)
+"""
+
+
+def test_nothing_asks_the_network_in_a_program_of_somebody_else(tmp_path: Path) -> None:
+    """GDAL is loaded there already, with all that it follows."""
+    for name, text in {**REFERENCES, **QUIET}.items():
+        (tmp_path / name).write_text(text)
+    clean = {key: value for key, value in os.environ.items() if key != "GDAL_SKIP"}
+    done = subprocess.run(
+        [sys.executable, "-c", _ASKED, *REFERENCES, *QUIET], cwd=tmp_path, env=clean,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    *told, asked = done.stdout.splitlines()
+    assert asked == "[]"
+    each = {f"{name} True" for name in (*REFERENCES, "packed.zip")}
+    assert {line for line in told if line.endswith("True")} >= each
+    assert {line for line in told if line.endswith("read")} == {f"{name} read" for name in QUIET}

@@ -156,10 +156,29 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(
         (lambda: geodp.compare(frame, grid=8, tiles=2), "compare takes no tiles"),
         (lambda: geodp.load(tmp_path / "none.geojson"), "there is no such file"),
         (lambda: geodp.save(3, tmp_path / "a.geojson"), "is saved, not int"),
+        (lambda: geodp.load(tmp_path), f"{tmp_path}: Is a directory"),
+        (lambda: geodp.load("a\0b.geojson"), "there is no such file"),
+        (lambda: geodp.load(True), "path must be a path, not bool"),  # no number of a stream
+        (lambda: geodp.load(None), "there is no such file"),
+        (lambda: geodp.read_points(tmp_path), "cannot be read: Is a directory"),
+        (lambda: geodp.read_points(frame, columns="x=x"), "columns must be a mapping of names"),
+        (lambda: geodp.read_points(frame, id=3), "id must be a text, not int"),
+        (lambda: geodp.sample(7, 5), "target must be a path, not int"),
+        (lambda: geodp.sample(tmp_path, 5), f"{tmp_path}: Is a directory"),
+        (lambda: geodp.learn(examples, ledger=2), "ledger must be a path, not int"),
+        (lambda: geodp.learn(examples, geodp.QuadtreeLearner()), "learner must be a name, such as"),
+        (lambda: geodp.compare(examples, 5), "names must be a sequence of names, not int"),
     ]
     for call, message in wrong:
         with pytest.raises(geodp.InputError, match=message):
             call()
+    shape = geodp.learn(examples, seed=1)
+    for place, message in ((tmp_path / "no" / "a.geojson", "No such file or directory"),
+                           (tmp_path, "Is a directory")):  # fmt: skip
+        with pytest.raises(geodp.InputError, match=message):
+            geodp.save(shape, place)
+    with pytest.raises(geodp.BoundsError, match=r"not x 0 1$"):  # in one line
+        geodp.read_points(frame, bounds=pandas.DataFrame({"x": [1]}))
     with pytest.raises(geodp.GeoJSONError):
         geodp.sample(tmp_path / "no.geojson", 5)
     with pytest.raises(geodp.NotFittedError):

@@ -72,7 +72,11 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "tiles": [{"tiles": 2}, {"support": 0.2}, {"tiles": 1, "support": 0.3}],
     "discs": [{"k": 2}],
     "histogram": [{"cells": 3}],
-    "stability": [{"queries": 40, "halts": 2, "chunks": 60}, {"neighbours": "replace-label"}],
+    "stability": [
+        {"queries": 40, "halts": 2, "chunks": 60},
+        {"neighbours": "replace-label"},
+        {"constants": "printed"},
+    ],
     "conjunction": [{"account": name} for name in ("basic", "zcdp", "set-cover", "naive")],
     "private-finite-class": [{"mechanism": "laplace"}],
     "private-empirical-risk": [{"mechanism": "laplace"}],

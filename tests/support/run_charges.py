@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from geodp_app.document.charges import RunCharge
-from learners.accounting import Charge, PrivacySpent, Relation
+from learners.accounting import AccountName, Charge, PrivacySpent, Relation
 
 
 def stated(epsilon: float, delta: float = 0.0, neighbours: Relation = "add-remove") -> PrivacySpent:
-    """One run of votes, whose margin may take any delta."""
-    charges = (Charge("unanswered queries", epsilon),)
-    return PrivacySpent(epsilon, delta, neighbours, "stability", charges, private=True).of_run()
+    """One run of votes, whose margin may take any delta but none, or of parities without one."""
+    charges = (Charge("unanswered queries" if delta else "parities", epsilon),)
+    account: AccountName = "stability" if delta else "basic"
+    return PrivacySpent(epsilon, delta, neighbours, account, charges, private=True).of_run()
 
 
 def run_charge(epsilon: float, delta: float, neighbours: Relation, *, finished: bool) -> RunCharge:

@@ -302,6 +302,17 @@ def test_what_was_learned_under_a_ledger_is_in_it_already(points, ledger, tmp_pa
     )
 
 
+def test_a_report_is_told_from_the_shape_that_it_is_about(points, ledger, tmp_path, capsys) -> None:
+    report = tmp_path / "r.json"
+    assert spend(points, "--report", report) == 0
+    for argv in (("ledger", ledger.path, "--join", report),
+                 ("predict", report, points, "-o", tmp_path / "o.csv"),
+                 ("evaluate", report, points), ("render", report, "-o", tmp_path / "p.svg"),
+                 ("ledger", ledger.path, "--join", ledger.path)):  # fmt: skip
+        told = fails(capsys, *argv)
+        assert "is a report, a ledger or another record of geodp, and no map: name the" in told
+
+
 def test_files_that_do_not_name_their_run_count_each(points, tmp_path, capsys) -> None:
     spend(points)
     file = points.parent / "h.geojson"

@@ -15,6 +15,7 @@ import pytest
 import shapely
 
 from geodp_app.cli import main
+from geometry.geojson_points import SEQUENCES
 
 pyogrio = pytest.importorskip("pyogrio")
 geopandas = pytest.importorskip("geopandas")
@@ -202,8 +203,11 @@ def test_geojson_keeps_its_members(tmp_path: Path, learned: Path) -> None:
     assert found == document
 
 
-@pytest.mark.parametrize("target", [".csv", ".geojson", ".gpkg", ".fgb", ".shp", ".parquet"])
-@pytest.mark.parametrize("source", [".csv", ".geojson", ".gpkg", ".fgb", ".shp", ".parquet"])
+FORMATS = [".csv", ".geojson", ".geojsonl", ".geojsons", ".gpkg", ".fgb", ".shp", ".parquet"]
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("source", FORMATS)
 @pytest.mark.filterwarnings("ignore")
 def test_another_format_keeps_what_it_can_hold(
     tmp_path: Path, learned: Path, source: str, target: str
@@ -225,8 +229,10 @@ def test_another_format_keeps_what_it_can_hold(
     else:
         if source in (".gpkg", ".shp"):  # they cannot hold these
             frame = frame.drop(columns=["NAME", "fid"])
-        (frame.to_crs(4326) if source == ".geojson" else frame).to_file(
-            given, **ORDERED.get(source, {})
+        lines = {"driver": "GeoJSONSeq", "COORDINATE_PRECISION": 15, "RS": source == ".geojsons"}
+        driver = lines if source in SEQUENCES else {}
+        (frame.to_crs(4326) if ".geojson" in source else frame).to_file(
+            given, **driver, **ORDERED.get(source, {})
         )
     predict(learned, given, output, *more)
     if target == ".csv":
@@ -245,18 +251,42 @@ def test_another_format_keeps_what_it_can_hold(
         other = {".gpkg": "NAME_", ".shp": "NAME_", ".fgb": "NAME_"}.get(target, "NAME")
         assert found[other].tolist() == ["P", "Q", "R"]
     if target == ".csv":
-        assert ("longitude" in found) == (source == ".geojson")  # what is called so is so
+        assert ("longitude" in found) == (".geojson" in source)  # what is called so is so
         xy = ["x", "y"] if "x" in found else ["longitude", "latitude"]
         own = geopandas.GeoSeries(shapely.points(found[xy].to_numpy()),
                                   crs=3035 if "x" in found else 4326)  # fmt: skip
     else:
         own = found.geometry
-        wanted = 4326 if ".geojson" in (source, target) else 3035
+        wanted = 4326 if ".geojson" in source + target else 3035
         assert own.crs.to_epsg() == wanted
         if target == ".geojson" != source:
             assert "crs" not in json.loads(output.read_text())
     there = own.to_crs(3035)
     assert there.distance(geopandas.GeoSeries(shapely.points(PLACES), crs=3035)).max() < 1e-3
+
+
+def test_lines_of_a_map_in_another_system_are_in_degrees(tmp_path: Path, learned: Path) -> None:
+    """A line has no place for a system, and RFC 8142 knows degrees alone."""
+    features = [{"type": "Feature", "properties": {"a": i},
+                 "geometry": {"type": "Point", "coordinates": xy}}
+                for i, xy in enumerate(PLACES)]  # fmt: skip
+    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3035"}}
+    document = {"type": "FeatureCollection", "crs": crs, "features": features}
+    (tmp_path / "a.geojson").write_text(json.dumps(document))
+    for name in ("b.geojsonl", "b.ndjson", "b.jsonl"):
+        predict(learned, tmp_path / "a.geojson", tmp_path / name)
+        lines = (tmp_path / name).read_text().splitlines()
+        found = [json.loads(line) for line in lines]
+        assert [each["properties"] for each in found] == [
+            {"a": i, "predicted": label} for i, label in enumerate(LABELS)
+        ]
+        xy = [each["geometry"]["coordinates"] for each in found]
+        there = geopandas.GeoSeries(shapely.points(xy), crs=4326).to_crs(3035)
+        assert there.distance(geopandas.GeoSeries(shapely.points(PLACES), crs=3035)).max() < 1e-3
+    again = tmp_path / "c.geojsonl"
+    predict(learned, tmp_path / "b.geojsonl", again)  # and what is written is read
+    written = map(json.loads, again.read_text().splitlines())
+    assert [each["properties"]["predicted_"] for each in written] == LABELS
 
 
 def test_only_rows_that_are_kept_are_written(tmp_path: Path, learned: Path) -> None:

@@ -136,7 +136,8 @@ def test_a_run_releases_polygons_that_can_be_read_back() -> None:
     assert spent_after(spent, 1) == (2.0, "stability")
     named = dict(release.parameters)
     assert set(named) == {
-        "k", "chunks", "queries", "halts", "kept", "public_points", "unanswered", "constants",
+        "k", "chunks", "queries", "halts", "margin", "kept", "public_points", "unanswered",
+        "constants",
     }  # fmt: skip
 
 
