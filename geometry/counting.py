@@ -57,11 +57,6 @@ class LineTables(NamedTuple):
         Rows taken.
     basis : int64 array, shape (3,)
         (c0, c1, D) of the halfplane lattice.
-    marked : int64 array, shape (m, 4)
-        Up to 62 grid points of which every line says whether its halfplane holds them: x, y, and
-        their negatives and positives.
-    words : int64 array, shape (capacity,)
-        Bit i of a line's word is set where its halfplane holds marked point i.
     """
 
     totals: tuple[Counts, Counts]
@@ -71,15 +66,12 @@ class LineTables(NamedTuple):
     rows: NDArray[np.int32]
     used: NDArray[np.int64]
     basis: NDArray[np.int64]
-    marked: NDArray[np.int64]
-    words: NDArray[np.int64]
 
 
 def make_tables(
     totals: tuple[Counts, Counts],
     basis: tuple[int, int, int],
     table_bytes: int,
-    marked: NDArray[np.int64] | None = None,
 ) -> LineTables:
     """Room for as many line tables over the columns as fit table_bytes.
 
@@ -91,16 +83,12 @@ def make_tables(
         :attr:`geometry.halfplane.HalfplaneLattice.basis`.
     table_bytes : int
         Budget; pages are taken from the system only as tables fill up.
-    marked : int64 array, shape (m, 4), optional
-        :attr:`LineTables.marked`.
     """
     before = unpack(totals[0]).before
     capacity = min(max(256, table_bytes // before.nbytes), _MOST_LINES)
     slots = 1 << (2 * capacity - 1).bit_length()
     lines = np.empty((capacity, 3), dtype=np.int64)
     lines[NO_LINE] = 0
-    words = np.empty(capacity, dtype=np.int64)
-    words[NO_LINE] = -1
     return LineTables(
         totals=totals,
         lines=lines,
@@ -109,16 +97,12 @@ def make_tables(
         rows=np.zeros(slots, dtype=np.int32),
         used=np.ones(1, dtype=np.int64),
         basis=np.array(basis, dtype=np.int64),
-        marked=np.empty((0, 4), dtype=np.int64) if marked is None else marked,
-        words=words,
     )
 
 
 def alike(tables: LineTables) -> LineTables:
     """Tables of the same examples with the same room, and no lines yet."""
-    return make_tables(
-        tables.totals, tuple(tables.basis.tolist()), tables.below.nbytes, tables.marked
-    )
+    return make_tables(tables.totals, tuple(tables.basis.tolist()), tables.below.nbytes)
 
 
 @inner
@@ -165,10 +149,6 @@ def line_row(tables, sheet, u, v, label):
     tables.lines[row, 0] = a
     tables.lines[row, 1] = b
     tables.lines[row, 2] = c
-    word = np.int64(0)
-    for i in range(len(tables.marked)):
-        word |= np.int64(a * tables.marked[i, 0] + b * tables.marked[i, 1] >= c) << i
-    tables.words[row] = word
     if b != 0:
         fill_line(tables.totals[label], a, b, c, tables.below[row])
     return row

@@ -65,9 +65,15 @@ _MOST_EXAMPLES = 1 << 27
 #: Cells of the dual plane along a side, at least and at most, and pairs times cells at most.
 _LEAST_WIDTH, _MOST_WIDTH, _MOST_WORK = 64, 512, 1 << 24
 
+_NONE_MARKED = np.empty((0, 4), dtype=np.int64)
+
 
 class ClosePairs(NamedTuple):
-    """The examples left, and how many pairs the lines of each cell of the dual plane may part.
+    """The examples left, and how many pairs the lines of each cell of the dual plane may part; and
+    the points of both labels that are bounded apart.
+
+    Either may be none.  They are together so that loops are compiled once more for them, not three
+    times, and not at all where there are neither.
 
     Attributes
     ----------
@@ -75,7 +81,10 @@ class ClosePairs(NamedTuple):
         Of the examples left.
     crossed : int32 array, shape (4, size)
         For each sheet x of cell (i, j) at width * i + j, then the greatest of 2 x 2 cells each,
-        and so on up to one.
+        and so on up to one; of no size where nothing is left out.
+    marked : int64 array, shape (m, 4)
+        x, y, negatives and positives of at most 62 points
+        (:mod:`learners.envelope.shared_points`).
     low, step : int
         Cell i holds low + i * step and the step - 1 numbers after it.
     width : int
@@ -84,6 +93,7 @@ class ClosePairs(NamedTuple):
 
     tables: LineTables
     crossed: NDArray[np.int32]
+    marked: NDArray[np.int64]
     low: int
     step: int
     width: int
@@ -238,7 +248,10 @@ def _interleaved(points: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def make_pairs(
-    lattice: HalfplaneLattice, pairs: NDArray[np.int64], tables: LineTables
+    lattice: HalfplaneLattice,
+    pairs: NDArray[np.int64],
+    tables: LineTables,
+    marked: NDArray[np.int64] = _NONE_MARKED,
 ) -> ClosePairs:
     """Count pairs in the cells of the dual plane; `tables` are of the examples left."""
     width = _LEAST_WIDTH
@@ -255,7 +268,13 @@ def make_pairs(
         if level.shape[1] == 1:
             break
         level = level.reshape(4, level.shape[1] // 2, 2, -1, 2).max(axis=(2, 4))
-    return ClosePairs(tables, np.concatenate(levels, axis=1), lattice.low, step, width)
+    crossed = np.concatenate(levels, axis=1)
+    return ClosePairs(tables, crossed, marked, lattice.low, step, width)
+
+
+def only_marked(tables: LineTables, marked: NDArray[np.int64]) -> ClosePairs:
+    """Points of both labels where nothing is left out; `tables` are never looked at."""
+    return ClosePairs(tables, np.zeros((4, 0), dtype=np.int32), marked, 0, 1, 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

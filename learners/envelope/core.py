@@ -37,6 +37,7 @@ from learners.envelope.partition import (
     TRIAL_WORK,
     draw_box,
     forget,
+    leaves_open,
     no_room,
 )
 from learners.envelope.splits import split
@@ -83,7 +84,11 @@ def _refine(
         if outcome == OUTCOME_REJECTED and may_factorise(target, partition.boxes[index]):
             tally[SPLIT_WORK] += FACTORISE_COST
             tally[SPENT] += FACTORISE_TIME
-            if factorise(target, tables, ordinates, partition, index, workspace):
+            apart = True
+            if pairs is not None:
+                # what cells mix of both scores hardly bounds an open point of both labels
+                apart = not leaves_open(target, tables, pairs.marked, partition.boxes[index], rows)
+            if apart and factorise(target, tables, ordinates, partition, index, workspace):
                 return
     if no_room(tables, pairs):
         forget(partition, tables, pairs)

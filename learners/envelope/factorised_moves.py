@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from geometry.inner_loops import cached_inner, inner
-from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box, corner_rows
+from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
 from learners.envelope.cell_weights import (
     best_mix,
     cell_term,
@@ -37,7 +37,6 @@ from learners.envelope.partition import (
     VOLUME,
     box_mass,
     draw_box,
-    open_points,
     put_mass,
 )
 from learners.envelope.target import score_value
@@ -85,15 +84,8 @@ def examine(tables, ordinates, box, work):
 
 @cached_inner
 def factorise(target, tables, ordinates, partition, index, work):
-    """Give a plain box a factorised envelope; False, and nothing changed, unless it is lighter.
-
-    Or if it leaves a shared point open: what cells mix of both scores hardly bounds that.
-    """
+    """Give a plain box a factorised envelope; False, and nothing changed, unless it is lighter."""
     box, factor = partition.boxes[index], partition.factors[index]
-    if len(tables.marked) > 0:
-        rows = np.zeros(6, dtype=np.int64)
-        if not corner_rows(target.paper, tables, box, rows) or open_points(tables, rows) != 0:
-            return False
     if examine(tables, ordinates, box, work) < 0:
         return False
     mix, factor[PEAK], factor[VOLUME] = best_mix(target, box, work, MIX // 2)

@@ -201,25 +201,40 @@ def bound_of(target, box):
 
 
 @inner
-def open_points(tables, rows):
+def open_points(tables, marked, rows):
     """The word of the shared points that a box's outer piece holds and its inner one does not."""
-    held, some = np.int64(-1), np.int64(-1)
-    for e in range(3):
-        some &= tables.words[rows[e]]
-        held &= tables.words[rows[3 + e]]
-    return some & ~held
+    lines, word = tables.lines, np.int64(0)
+    for i in range(len(marked)):
+        x, y = marked[i, 0], marked[i, 1]
+        some, held = True, True
+        for e in range(3):
+            outer, inner = rows[e], rows[3 + e]
+            some &= lines[outer, 0] * x + lines[outer, 1] * y >= lines[outer, 2]
+            held &= lines[inner, 0] * x + lines[inner, 1] * y >= lines[inner, 2]
+        word |= np.int64(some and not held) << i
+    return word
 
 
 @inner
-def corner_bound(target, tables, rows, across, positives, negatives):
+def leaves_open(target, tables, marked, box, rows):
+    """Whether some pieces of a box hold a shared point and others do not, or it is not known."""
+    if len(marked) == 0:
+        return False
+    return (
+        not corner_rows(target.paper, tables, box, rows) or open_points(tables, marked, rows) != 0
+    )
+
+
+@inner
+def corner_bound(target, tables, marked, rows, across, positives, negatives):
     """The bound of a box by the counts and the lines of its outer and inner piece: docs/privacy.md,
     lemma E5."""
     some = np.int64(0)
-    if across < 0 and len(tables.marked) > 0:
-        some = open_points(tables, rows)
+    if across < 0:
+        some = open_points(tables, marked, rows)
     if some == 0:
         return bound_value(target, positives, negatives, across)
-    shared = tables.marked[:, 2:]
+    shared = marked[:, 2:]
     return greatest_score(
         target, shared, np.int64(0), some, positives - examples_of(shared, 1, some), negatives
     )
@@ -292,22 +307,24 @@ def add_boxes(target, partition, tables, pairs, boxes):
         copy_box(boxes[i], box)
         if pairs is None:
             recount(target.paper, tables, box, rows)
-            lower(target, tables, box, rows, bound_of(target, box))
+        elif pairs.crossed.size == 0:
+            recount(target.paper, tables, box, rows)
+            lower(target, tables, pairs.marked, box, rows, bound_of(target, box))
         else:
             set_pairs_across(box, crossed_by(pairs, box))
             recount(target.paper, pairs.tables, box, rows)
-            count_all(target, tables, box, rows)
+            count_all(target, tables, pairs.marked, box, rows)
 
 
 @inner
-def count_all(target, tables, box, rows):
+def count_all(target, tables, marked, box, rows):
     """Let a box count all examples, where its bound is then no higher than by close pairs."""
     if not corner_rows(target.paper, tables, box, rows):
         return
     lines, below, totals = tables.lines, tables.below, tables.totals
     positives = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
     negatives = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
-    bound = corner_bound(target, tables, rows, np.int64(-1), positives, negatives)
+    bound = corner_bound(target, tables, marked, rows, np.int64(-1), positives, negatives)
     if bound <= bound_of(target, box):
         box[POSITIVES], box[NEGATIVES] = positives, negatives
         set_pairs_across(box, bound - score_value(target, positives, negatives) - 1)
@@ -317,7 +334,7 @@ def count_all(target, tables, box, rows):
 def count_left(target, pairs, box, rows):
     """Let a box count what close pairs leave, where its bound is then lower."""
     tables = pairs.tables
-    if not corner_rows(target.paper, tables, box, rows):
+    if pairs.crossed.size == 0 or not corner_rows(target.paper, tables, box, rows):
         return
     lines, below, totals, across = tables.lines, tables.below, tables.totals, crossed_by(pairs, box)
     positives = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
@@ -328,19 +345,20 @@ def count_left(target, pairs, box, rows):
 
 
 @inner
-def lower(target, tables, box, rows, most):
+def lower(target, tables, marked, box, rows, most):
     """Bound a box that counts all examples by its shared points, and by what bounds it anyway.
 
     A box that was merged may count fewer examples than its corners hold, and more than it may hold
     with its shared points: so the corners are counted once more.
     """
-    if len(tables.marked) == 0:
+    if len(marked) == 0:
         return
     if corner_rows(target.paper, tables, box, rows):
         lines, below, totals = tables.lines, tables.below, tables.totals
         positives = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
         negatives = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
-        most = min(most, corner_bound(target, tables, rows, np.int64(-1), positives, negatives))
+        bound = corner_bound(target, tables, marked, rows, np.int64(-1), positives, negatives)
+        most = min(most, bound)
     score = score_value(target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]))
     set_pairs_across(box, min(most - score, 0) - 1)
 

@@ -37,7 +37,7 @@ from learners.envelope.partition import (
     lower,
     put_mass,
 )
-from learners.envelope.target import bound_value
+from learners.envelope.target import bound_value, score_value
 from learners.envelope.trials import OUTCOME_OUTSIDE
 
 # Two halves that weigh more than this, the whole being 1, gain nothing worth a choice.
@@ -62,19 +62,21 @@ def _counts_with(tables, rows, e, outer, inner):
 
 
 @inner
-def _bound_with(target, tables, rows, across, e, outer, inner, positives, negatives, most):
+def _bound_with(target, tables, pairs, rows, across, e, outer, inner, positives, negatives, most):
     """The bound by these counts, with edge e's lines replaced; `most` bounds the box."""
-    if len(tables.marked) == 0:
+    if pairs is None:
+        return score_value(target, positives, negatives)
+    if len(pairs.marked) == 0:
         return bound_value(target, positives, negatives, across)
     old_outer, old_inner = rows[e], rows[3 + e]
     rows[e], rows[3 + e] = outer, inner
-    bound = corner_bound(target, tables, rows, across, positives, negatives)
+    bound = corner_bound(target, tables, pairs.marked, rows, across, positives, negatives)
     rows[e], rows[3 + e] = old_outer, old_inner
     return min(bound, most)
 
 
 @inner
-def _blame(target, tables, box, across, theta, rows):
+def _blame(target, tables, pairs, box, across, theta, rows):
     """The edge whose coarse cell at the rejected theta, alone, lowers the bound most.
 
     It sees further than one halving: a side may have to be halved several times before the
@@ -98,7 +100,7 @@ def _blame(target, tables, box, across, theta, rows):
             continue
         positives, negatives = _counts_with(tables, rows, e, outer, inner)
         bound = _bound_with(
-            target, tables, rows, across, e, outer, inner, positives, negatives, lowest
+            target, tables, pairs, rows, across, e, outer, inner, positives, negatives, lowest
         )
         if bound < lowest:
             lowest = bound
@@ -107,7 +109,7 @@ def _blame(target, tables, box, across, theta, rows):
 
 
 @inner
-def _choose_axis(target, tables, box, across, rows, only):
+def _choose_axis(target, tables, pairs, box, across, rows, only):
     """(axis 0..5, positives, negatives): the halving whose two halves weigh least together.
 
     `only` restricts it to one edge, unless it is -1.  While a side is too long for the box to be
@@ -152,11 +154,11 @@ def _choose_axis(target, tables, box, across, rows, only):
             return (-1, np.int64(0), np.int64(0))
         positives, negatives = _counts_with(tables, rows, e, outer, inner)
         bound = _bound_with(
-            target, tables, rows, across, e, rows[e], inner, most, negatives, reference
+            target, tables, pairs, rows, across, e, rows[e], inner, most, negatives, reference
         )
         weight = math.exp(target.rate * (bound - reference))
         bound = _bound_with(
-            target, tables, rows, across, e, outer, rows[3 + e], positives, fewest, reference
+            target, tables, pairs, rows, across, e, outer, rows[3 + e], positives, fewest, reference
         )
         weight += math.exp(target.rate * (bound - reference))
         if weight > _USELESS:
@@ -177,16 +179,18 @@ def split(target, every, pairs, partition, index, outcome, theta, rows):
     boxes, tree = partition.boxes, partition.tree
     capacity = len(boxes)
     box = boxes[index]
-    across, tables, most = pairs_across(box), every, bound_of(target, box)
-    if pairs is not None and across >= 0:
-        tables = pairs.tables
+    across, tables = np.int64(-1), every
+    if pairs is not None:
+        across, most = pairs_across(box), bound_of(target, box)
+        if across >= 0:
+            tables = pairs.tables
     if not corner_rows(target.paper, tables, box, rows):
         return
     if outcome >= OUTCOME_OUTSIDE:
         only = outcome - OUTCOME_OUTSIDE
     else:
-        only = _blame(target, tables, box, across, theta, rows)
-    axis, positives, negatives = _choose_axis(target, tables, box, across, rows, only)
+        only = _blame(target, tables, pairs, box, across, theta, rows)
+    axis, positives, negatives = _choose_axis(target, tables, pairs, box, across, rows, only)
     if axis < 0:
         return
     middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
@@ -205,13 +209,14 @@ def split(target, every, pairs, partition, index, outcome, theta, rows):
         # new corners, and those of a single point, have not been counted yet
         if trim(target.side, half, axis >> 1) or half[2 * axis + 1] - half[2 * axis] == 1:
             recount(target.paper, tables, half, rows)
-        if pairs is not None and across >= 0:
-            set_pairs_across(half, min(across, crossed_by(pairs, half)))
-            count_all(target, every, half, rows)
-        else:
-            lower(target, every, half, rows, most)
-            if pairs is not None and not target.total:
-                count_left(target, pairs, half, rows)
+        if pairs is not None:
+            if across >= 0:
+                set_pairs_across(half, min(across, crossed_by(pairs, half)))
+                count_all(target, every, pairs.marked, half, rows)
+            else:
+                lower(target, every, pairs.marked, half, rows, most)
+                if not target.total:
+                    count_left(target, pairs, half, rows)
     factors = partition.factors
     put_mass(tree, capacity, index, box_mass(target, box, factors[index]))
     put_mass(tree, capacity, twin_index, box_mass(target, twin, factors[twin_index]))

@@ -23,6 +23,7 @@ from learners.envelope.close_pairs import (
     ClosePairs,
     make_pairs,
     most_pairs,
+    only_marked,
     settle_conflicts,
     take_pairs,
 )
@@ -259,11 +260,13 @@ def start_strand(
     if in_pairs:
         table_bytes //= 2
     shared = np.ascontiguousarray(examples.shared)
-    tables = make_tables(examples.totals, made_of.basis, table_bytes, shared)
+    tables = make_tables(examples.totals, made_of.basis, table_bytes)
     pairs = None
     if in_pairs:
         left = make_tables(examples.left, made_of.basis, table_bytes)
-        pairs = make_pairs(made_of, examples.pairs, left)
+        pairs = make_pairs(made_of, examples.pairs, left, shared)
+    elif len(shared):
+        pairs = only_marked(make_tables(examples.totals, made_of.basis, 0), shared)
     kind: type[np.signedinteger[Any]] = box_type(made_of, examples.totals[0])
     if len(shared):
         # a bound may be lower than the score by k for each example

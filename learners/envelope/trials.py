@@ -162,10 +162,12 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
     side, low, step = target.side, target.low, target.step
     sheets = np.int64(box[SHEETS])
     most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
-    across, near = pairs_across(box), np.int64(0)
+    across, near = np.int64(-1), np.int64(0)
     tables, of = every, 0
-    if pairs is not None and across >= 0:
-        tables, of = pairs.tables, 2
+    if pairs is not None:
+        across = pairs_across(box)
+        if across >= 0:
+            tables, of = pairs.tables, 2
     outer_1 = outer_2 = outer_3 = NO_LINE
     inner_1 = inner_2 = inner_3 = NO_LINE
     for e in range(3):

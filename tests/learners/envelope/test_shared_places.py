@@ -19,13 +19,13 @@ from envelope_laws import (
 from numpy.typing import NDArray
 from test_close_pairs import pair_all
 
-from geometry.counting import NEGATIVE, POSITIVE, line_row
+from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope import shared_points, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.partition import BOXES, bound_of
+from learners.envelope.partition import BOXES, bound_of, open_points
 from learners.envelope.strands import Examples, Strand
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
@@ -62,7 +62,7 @@ def crowded(d: int, n: int, seed: int) -> Sample:
     return points, np.concatenate([rng.random(n) < 0.5, told, labels])
 
 
-def test_every_line_knows_the_points_it_holds() -> None:
+def test_every_box_knows_the_points_it_leaves_open() -> None:
     points, labels = crowded(9, 20, seed=1)
     lattice = HalfplaneLattice(9)
     with pytest.MonkeyPatch.context() as patch:
@@ -72,14 +72,19 @@ def test_every_line_knows_the_points_it_holds() -> None:
     for x, y, negatives, positives in examples.shared.tolist():
         here = (points == (x, y)).all(axis=1)
         assert (negatives, positives) == ((here & ~labels).sum(), (here & labels).sum())
-    tables = strands.make_tables(examples.totals, lattice.basis, 1 << 20, examples.shared)
+    tables = make_tables(examples.totals, lattice.basis, 1 << 20)
     rng = np.random.default_rng(2)
     for _ in range(100):
-        sheet, (u, v) = int(rng.integers(4)), rng.integers(0, 9 << lattice.bits, 2).tolist()
-        for label in (NEGATIVE, POSITIVE):
-            word = int(tables.words[line_row(tables, sheet, u, v, label)])
-            held = lattice.halfplane(lattice.sheets[sheet], u, v).contains(examples.shared[:, :2])
-            assert word == sum(1 << i for i in np.flatnonzero(held).tolist())
+        sheets = rng.integers(0, 4, 6).tolist()
+        at = rng.integers(0, 9 << lattice.bits, (6, 2)).tolist()
+        rows, held = np.zeros(6, dtype=np.int64), []
+        for i, (sheet, (u, v)) in enumerate(zip(sheets, at, strict=True)):
+            rows[i] = line_row(tables, sheet, u, v, POSITIVE if i < 3 else NEGATIVE)
+            halfplane = lattice.halfplane(lattice.sheets[sheet], u, v)
+            held.append(halfplane.contains(examples.shared[:, :2]))
+        left = np.all(held[:3], axis=0) & ~np.all(held[3:], axis=0)
+        word = int(open_points(tables, examples.shared, rows))
+        assert word == sum(1 << i for i in np.flatnonzero(left).tolist())
 
 
 @pytest.mark.parametrize("bounds", get_args(Bounds))
