@@ -102,8 +102,7 @@ def _entry(learner: Learner) -> Entry:
     for verb in ("learn", "compare", "plan"):
         if verb in learner.offered:
             where.append(f"geodp {verb}")  # type: ignore[arg-type]
-    if learner.audits:
-        where.append("geodp audit")
+    where.append("geodp audit")
     if "window" in learner.offered:
         where.append("window")
     if "compare" in learner.offered:

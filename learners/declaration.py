@@ -125,33 +125,6 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
-    """How a learner is audited: on a tiny grid, by events of its release.
-
-    Attributes
-    ----------
-    name : str
-        At the command line.
-    title : str
-    parameters : tuple of (str, value)
-        Besides epsilon, delta, neighbours and seed.
-    point : int or tuple of int
-        Where all examples are.
-    events : tuple of str
-        Names of statistics, see :mod:`learners.audit_subjects`.
-    runs : int
-        In all, by default: about a minute's.
-    """
-
-    name: str
-    title: str
-    parameters: tuple[tuple[str, Any], ...]
-    point: int | tuple[int, ...]
-    events: tuple[str, ...]
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
 class Learner:
     """A learner, declared.
 
@@ -180,7 +153,6 @@ class Learner:
     offered : frozenset of str
     needs_delta : bool
         Whether its privacy rests on delta; others state 0, or what arithmetic alone takes.
-    audits : tuple of Audit
     """
 
     id: str
@@ -196,7 +168,6 @@ class Learner:
     shows: frozenset[Shown] = frozenset()
     offered: frozenset[Place] = frozenset()
     needs_delta: bool = True
-    audits: tuple[Audit, ...] = ()
 
     @property
     def class_name(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from learners.declaration import Audit, Learner, Parameter, Place, with_default
+from learners.declaration import Learner, Parameter, Place, with_default
 from learners.scores import Role
 
 #: So many take ten minutes and more, and their counts at epsilon = 1 are off by half a million.
@@ -191,29 +191,6 @@ def _k(counts: str, default: int) -> Parameter:
     return with_default(K, default, label=f"{label} k", help=f"How many {counts}.", counts=counts)
 
 
-# -- how learners are audited --------------------------------------------------------------
-
-_SMALL = (("grid", 2),)
-_ONE = (*_SMALL, ("k", 1))
-_QUICK = (*_ONE, ("max_boxes", 256))
-_PLANE, _SPACE = (1, 1), (1, 1, 1)
-_AREA, _COUNT = "label and area", "label and noisy count"
-
-#: Runs that refute any epsilon up to about 6 of a learner that draws nothing.
-_TELLING = 4_000
-
-
-def _audit(
-    name: str,
-    title: str,
-    runs: int,
-    *events: str,
-    parameters: tuple[tuple[str, Any], ...] = _SMALL,
-    point: int | tuple[int, ...] = _PLANE,
-) -> Audit:
-    return Audit(name, title, parameters, point, events, runs)
-
-
 # -- learners ------------------------------------------------------------------------------
 
 _TRIANGLES, _POLYGON = "triangles that cover the region", "edges of the convex polygon"
@@ -239,12 +216,6 @@ def _boolean_cover(form: Role) -> Learner:
         parameters=(_k(f"literals of the {form}", 4), STEPS, ALPHA, BETA, ACCOUNT, *_PRIVACY),
         role=form,
         piece="literal",
-        audits=(
-            _audit(
-                form, f"{form}, k = 1", 30_000, "literals", "literals and noisy count",
-                parameters=(("k", 1),),
-            ),
-        ),
     )  # fmt: skip
 
 
@@ -260,12 +231,6 @@ def _strawman_boolean(form: Role) -> Learner:
         parameters=(_k(f"literals of the {form}", 4), STEPS, BETA, *_PRIVACY),
         role=form,
         piece="literal",
-        audits=(
-            _audit(
-                f"strawman-{form}", f"{form} by a list of good literals, k = 1", 30_000, "literals",
-                parameters=(("k", 1),),
-            ),
-        ),
     )  # fmt: skip
 
 
@@ -280,7 +245,6 @@ def _greedy_boolean(form: Role) -> Learner:
         parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
         role=form,
         piece="literal",
-        audits=(_audit(f"greedy-{form}", f"greedy {form}", _TELLING, "literals", parameters=()),),
     )
 
 
@@ -296,9 +260,6 @@ def _consistent_boolean(form: Role) -> Learner:
         parameters=(MONOTONE,),
         role=form,
         piece="literal",
-        audits=(
-            _audit(f"consistent-{form}", f"consistent {form}", _TELLING, "literals", parameters=()),
-        ),
     )
 
 
@@ -314,12 +275,6 @@ def _private_consistent_boolean(form: Role) -> Learner:
         parameters=(MONOTONE, *_PURE),
         role=form,
         piece="concept",
-        audits=(
-            _audit(
-                f"private-consistent-{form}", f"consistent {form}", 50_000, "literals",
-                parameters=(),
-            ),
-        ),
     )  # fmt: skip
 
 
@@ -346,17 +301,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit(
-                "cover",
-                "union of triangles, k = 1, by the source's score",
-                4_000,
-                _AREA,
-                _COUNT,
-                parameters=(*_ONE, ("finish", "none")),
-            ),
-            _audit("cover-triangle", "one triangle by its mistakes", 4_000, _AREA, parameters=_ONE),
-        ),
     ),
     Learner(
         id="tiles",
@@ -371,16 +315,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane", "law", "tiles", "boxes"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        audits=(
-            _audit("tiles", "union of polygons by tiles", 4_000, _AREA, _COUNT),
-            _audit(
-                "tiles-given",
-                "union of polygons by one tile that is given",
-                4_000,
-                _AREA,
-                parameters=(*_SMALL, ("tiles", 1)),
-            ),
-        ),
     ),
     Learner(
         id="convex",
@@ -396,7 +330,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        audits=(_audit("convex", "convex polygon by tiles", 800, _AREA, _COUNT),),
     ),
     Learner(
         id="convex-cover",
@@ -411,9 +344,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="halfplane",
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit("convex-cover", "convex polygon, k = 1", 5_000, _AREA, _COUNT, parameters=_ONE),
-        ),
     ),
     Learner(
         id="discs",
@@ -428,7 +358,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="disc",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
-        audits=(_audit("discs", "union of discs, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),),
     ),
     Learner(
         id="ellipses",
@@ -443,9 +372,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="ellipse",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit("ellipses", "union of ellipses, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),
-        ),
     ),
     Learner(
         id="threshold",
@@ -461,16 +387,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        audits=(
-            _audit(
-                "threshold",
-                "halfplane along an axis",
-                100_000,
-                "label",
-                parameters=(("grid", 8), ("direction", "right")),
-                point=(0, 0),
-            ),
-        ),
     ),
     Learner(
         id="stability",
@@ -496,15 +412,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "votes"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit(
-                "stability",
-                "triangles from private answers of chunks",
-                8_000,
-                _AREA,
-                parameters=(*_ONE, ("base", "majority"), ("chunks", 100), ("queries", 9)),
-            ),
-        ),
     ),
     Learner(
         id="histogram",
@@ -520,7 +427,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        audits=(_audit("histogram", "interpolated noisy histogram", 20_000, _AREA, _COUNT),),
     ),
     Learner(
         id="plain-histogram",
@@ -535,16 +441,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        audits=(
-            _audit("plain-histogram", "plain noisy histogram", 20_000, _AREA, _COUNT),
-            _audit(
-                "plain-histogram-cell",
-                "noisy histogram of one cell that is given",
-                30_000,
-                "label",
-                parameters=(*_SMALL, ("cells", 1)),
-            ),
-        ),
     ),
     Learner(
         id="quadtree",
@@ -558,7 +454,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        audits=(_audit("quadtree", "noisy quadtree", 20_000, "label and number of tiles", _AREA),),
     ),
     Learner(
         id="greedy-cover",
@@ -572,7 +467,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
-        audits=(_audit("greedy-cover", "greedy cover", _TELLING, _AREA, parameters=_QUICK),),
     ),
     Learner(
         id="greedy-convex",
@@ -586,9 +480,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="halfplane",
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
-        audits=(
-            _audit("greedy-convex", "greedy convex polygon", _TELLING, _AREA, parameters=_QUICK),
-        ),
     ),
     # three dimensions
     Learner(
@@ -602,17 +493,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k("faces of the polytope", 4), REACH, LEVELS, STEPS, BETA, *_PRIVACY),
         role="conjunction",
         piece="halfspace",
-        audits=(
-            _audit(
-                "polytope",
-                "convex polytope in space, k = 1",
-                10_000,
-                _COUNT,
-                parameters=(("grid", 2), ("k", 1), ("reach", 1), ("levels", 4)),
-                # a corner: what is in the middle is in every halfspace
-                point=(0, 0, 0),
-            ),
-        ),
     ),
     Learner(
         id="simplices",
@@ -631,16 +511,6 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="simplex",
-        audits=(
-            _audit(
-                "simplices",
-                "union of simplices in space, k = 1",
-                2_000,
-                _COUNT,
-                parameters=(("grid", 2), ("k", 1), ("levels", 2)),
-                point=_SPACE,
-            ),
-        ),
     ),
     Learner(
         id="balls",
@@ -660,16 +530,6 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="ball",
-        audits=(
-            _audit(
-                "balls",
-                "union of balls in space, k = 1",
-                10_000,
-                _COUNT,
-                parameters=(*_ONE, ("centres", 3), ("levels", 2)),
-                point=_SPACE,
-            ),
-        ),
     ),
     Learner(
         id="polynomials",
@@ -691,16 +551,6 @@ LEARNERS: tuple[Learner, ...] = (
         role="disjunction",
         piece="region",
         offered=frozenset({"learn", "compare"}),
-        audits=(
-            _audit(
-                "polynomials",
-                "union of regions of degree 2, k = 1",
-                4_000,
-                _AREA,
-                _COUNT,
-                parameters=(*_ONE, ("reach", 1), ("levels", 4)),
-            ),
-        ),
     ),
     # Boolean functions
     *(_boolean_cover(form) for form in _FORMS),
@@ -716,9 +566,6 @@ LEARNERS: tuple[Learner, ...] = (
         promise="not private; a consistent parity over GF(2), (alpha, beta)-PAC",
         systems=(14,),
         piece="concept",
-        audits=(
-            _audit("parity", "parity of one bit", _TELLING, "parity", parameters=(), point=(1,)),
-        ),
     ),
     Learner(
         id="private-parity",
@@ -754,16 +601,6 @@ LEARNERS: tuple[Learner, ...] = (
             *_PURE,
         ),
         piece="concept",
-        audits=(
-            _audit(
-                "private-parity",
-                "parity of one bit",
-                50_000,
-                "parity",
-                parameters=(("beta", None),),
-                point=(1,),
-            ),
-        ),
     ),
     # lists
     Learner(
@@ -774,16 +611,6 @@ LEARNERS: tuple[Learner, ...] = (
         promise="not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
         systems=(14, 15),
         piece="concept",
-        audits=(
-            _audit(
-                "finite-class",
-                "thresholds, up to the largest point labelled 1",
-                _TELLING,
-                "concept",
-                parameters=(("concepts", "source's thresholds"),),
-                point=4,
-            ),
-        ),
     ),
     Learner(
         id="private-finite-class",
@@ -794,25 +621,6 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(16,),
         parameters=(MECHANISM, *_PURE),
         piece="concept",
-        audits=(
-            _audit(
-                "private-finite-class",
-                "thresholds as a finite class",
-                100_000,
-                "concept",
-                parameters=(("concepts", "thresholds"),),
-                point=0,
-            ),
-            _audit(
-                "private-finite-class-laplace",
-                "points as a finite class, noise on all losses",
-                50_000,
-                "concept",
-                "first noisy sum",
-                parameters=(("concepts", "points"), ("mechanism", "laplace")),
-                point=0,
-            ),
-        ),
     ),
     Learner(
         id="empirical-risk",
@@ -823,16 +631,6 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(19,),
         parameters=(BOUND, LOSS_LEVELS),
         piece="concept",
-        audits=(
-            _audit(
-                "empirical-risk",
-                "the better of two hypotheses",
-                _TELLING,
-                "concept",
-                parameters=(("losses", "mistakes"),),
-                point=0,
-            ),
-        ),
     ),
     Learner(
         id="private-empirical-risk",
@@ -844,16 +642,6 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(19,),
         parameters=(BOUND, LOSS_LEVELS, MECHANISM, *_PURE),
         piece="concept",
-        audits=(
-            _audit(
-                "private-empirical-risk",
-                "one of two hypotheses by its loss",
-                100_000,
-                "concept",
-                parameters=(("losses", "mistakes"),),
-                point=0,
-            ),
-        ),
     ),
     Learner(
         id="memorizing",
@@ -864,16 +652,6 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(13,),
         parameters=(SEED,),
         piece="concept",
-        audits=(
-            _audit(
-                "memorizing",
-                "examples by heart, random elsewhere",
-                _TELLING,
-                "label of the point",
-                parameters=(("points", 4),),
-                point=0,
-            ),
-        ),
     ),
 )
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.audits.declared import SIZES, SUBJECTS
+from benchmarks.audits.events import Auditable, Outcome, Pair, Statistic
 from learners import PrivateExperts
 from learners.accounting import Neighbours, PrivacySpent, noise_scale, pure_spent
-from learners.audit import Auditable, Outcome, Pair, Statistic
-from learners.audit_subjects import SIZES, SUBJECTS
 from learners.boolean.parity import PrivateParityLearner
 from learners.finite.amplification import AmplifiedLearner
 from learners.noise import discrete_laplace

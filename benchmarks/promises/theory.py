@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.audit import audit_pairs
-from learners.audit_subjects import SUBJECTS
+from benchmarks.audits.declared import SUBJECTS
+from benchmarks.audits.events import audit_pairs
 from learners.confidence import clopper_pearson
 from learners.finite.memorizing import MemorizingLearner
 from learners.finite.vc import combined_vc_bound, dichotomies, vc_dimension

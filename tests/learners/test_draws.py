@@ -27,9 +27,9 @@ import numpy as np
 import pytest
 
 import learners.randomness as door
+from benchmarks.audits.declared import SUBJECTS
 from geodp_app.document.examples import Frame
 from geodp_app.files.learned_file import learned_text
-from learners.audit_subjects import SUBJECTS
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
 from learners.noise import discrete_laplace
