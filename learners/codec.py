@@ -383,9 +383,11 @@ def _read_conics(data: dict[str, Any], common: dict[str, Any]) -> ConicRelease:
     if shape not in ("disc", "ellipse"):
         raise ValueError(f"shape: {_short(shape)} is neither 'disc' nor 'ellipse'")
     lattice = ConicLattice(_whole(data["grid"], "grid"), shape, _bits(data))
-    conics = tuple(_read_conic(parameters, lattice) for parameters in data["conics"])
-    thresholds = _read_thresholds(data, len(conics))
-    return ConicRelease(**common, lattice=lattice, conics=conics, thresholds=thresholds)
+    pieces = tuple((_read_conic(parameters, lattice),) for parameters in data["conics"])
+    thresholds = _read_thresholds(data, len(pieces))
+    return ConicRelease(
+        **common, lattice=lattice, role="disjunction", pieces=pieces, thresholds=thresholds
+    )
 
 
 def _write_space(release: SpaceRelease) -> dict[str, Any]:

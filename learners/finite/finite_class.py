@@ -39,11 +39,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
 from learners.accounting import Neighbours
-from learners.checks import accuracy, check_count, check_labels
+from learners.checks import Classifier, check_count, check_labels
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
 from learners.randomness import open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import keyword_parameters
 
 
 class ConceptClass(Protocol):
@@ -267,23 +267,8 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(WithParameters):
+class _FiniteClass(Classifier):
     concepts: ConceptClass
-    positive: Any = None
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,), of points 0..domain-1, shape (n,) or (n, 1).
-
-        Raises
-        ------
-        ValueError
-            If a point is not of the domain.
-        """
-        return self._as_came(self._zeros_and_ones(X))
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()

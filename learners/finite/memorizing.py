@@ -10,16 +10,16 @@ Neither can happen to a learner that is private: what is private generalizes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.checks import check_count, check_labels
+from learners.checks import Classifier, check_count, check_labels
 from learners.noise_arrays import below_array
 from learners.randomness import open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import keyword_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class MemorizedLabels:
 
 
 @keyword_parameters()
-class MemorizingLearner(WithParameters):
+class MemorizingLearner(Classifier):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -69,7 +69,6 @@ class MemorizingLearner(WithParameters):
 
     points: int = 1000
     seed: int | None = None
-    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -93,7 +92,7 @@ class MemorizingLearner(WithParameters):
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,), of points 0..N-1, shape (n,)."""
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
-        return self._as_came(self.release_.predict(X))
+        release: MemorizedLabels = self.release_
+        return release.predict(X)

@@ -260,15 +260,3 @@ def estimate_stability(
         min(1.0, float(means.max()) + spread),
         float(np.var(firsts, axis=0, ddof=1).max()),
     )
-
-
-def outlier_share(n: int, squared: float, width: float) -> float:
-    """q = 8 n gamma^2 / nu^2, at most 1: share of chunks expected off the mean by over nu/4."""
-    return min(1.0, 8 * n * squared / width**2)
-
-
-def most_outliers(chunks: int, share: float, beta: float) -> int:
-    """Outliers among K chunks that are exceeded with probability at most beta."""
-    check_count("chunks", chunks)
-    check_open_unit(beta=beta)
-    return min(chunks, math.floor(share * chunks + math.sqrt(chunks * math.log(1 / beta) / 2)))

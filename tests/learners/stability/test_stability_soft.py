@@ -12,22 +12,20 @@ import pytest
 from numpy.typing import NDArray
 from stability_laws import exact_delta, pass_law
 
-from learners.noise_arrays import below_array
-from learners.randomness import SeededRandom
-from learners.stability.base_learners import (
-    LARGEST_STEP,
-    GradientDescentClassifier,
-    lift,
+from benchmarks.promises.bounds import (
+    most_outliers,
+    outlier_share,
     prediction_stability,
     uniform_stability,
 )
+from learners.noise_arrays import below_array
+from learners.randomness import SeededRandom
+from learners.stability.base_learners import LARGEST_STEP, GradientDescentClassifier, lift
 from learners.stability.classifiers import StableSoftClassifier
 from learners.stability.quality import (
     agreement,
     check_randomization,
     estimate_stability,
-    most_outliers,
-    outlier_share,
     quality,
     stable_histograms,
 )

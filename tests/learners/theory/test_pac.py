@@ -14,6 +14,7 @@ from concept_matrix import concept_matrix
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from benchmarks.promises.bounds import empirical_error, learning_run
 from learners.boolean.parity import PrivateParityLearner, plan_parity
 from learners.finite.empirical_risk import PrivateERM
 from learners.finite.finite_class import (
@@ -37,9 +38,7 @@ from learners.theory.pac import (
     LabelledDistribution,
     check_promise,
     clopper_pearson,
-    empirical_error,
     generalization_gap,
-    learning_run,
 )
 from learners.threshold_learner import ThresholdLearner, threshold_class_size, threshold_piece
 
