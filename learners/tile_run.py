@@ -14,9 +14,8 @@ from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import Run, Stream
 from learners.randomness import open_source
 from learners.selection import Watch
-from learners.specks import largest_speck
 from learners.support import noisy_support
-from learners.tidying import nat_side, tidied
+from learners.tidying import largest_speck, nat_side, tidied
 from learners.tile_choice import (
     MOST_PER_SIDE,
     choice_rate,

@@ -44,7 +44,7 @@ from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, p
 from learners.boolean.gf2 import PackedBits, solve, word_count
 from learners.checks import Classifier, check_count, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import RandomSource, bernoulli, open_source, words
 from learners.sklearn_support import keyword_parameters
 

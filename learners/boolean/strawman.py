@@ -46,7 +46,7 @@ from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralSte
 from learners.checks import check_count, check_open_unit
 from learners.cover_account import run_rate
 from learners.exponential_mechanism import exponential_index
-from learners.noise_arrays import discrete_laplace_array
+from learners.noise import discrete_laplace_array
 from learners.parameters import log_over
 from learners.randomness import open_source
 from learners.scores import Role

@@ -52,7 +52,7 @@ from geometry.places import unmasked
 from learners.accounting import Neighbours, pure_budget
 from learners.checks import Classifier, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index, private_rate
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import below, open_source
 from learners.sklearn_support import keyword_parameters
 

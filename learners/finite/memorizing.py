@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
 from learners.checks import Classifier, check_count, check_labels
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import open_source
 from learners.sklearn_support import keyword_parameters
 

@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.checks import Classifier, check_count, check_examples, check_points
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import SeededRandom
 from learners.sklearn_support import keyword_parameters
 from learners.stability.label_private import random_rows

@@ -33,7 +33,7 @@ from learners.checks import check_count, check_labels, check_open_unit
 
 # exported again: it was here first
 from learners.confidence import clopper_pearson as clopper_pearson
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import RandomSource
 
 #: Sum of weights of a distribution at most.

@@ -24,12 +24,12 @@ from geometry.polygons import contains_points
 from geometry.tiling import TileIndex, tile_square
 from learners import NoisyHistogramLearner, noisy_histogram
 from learners.codec import release_from_dict, release_to_dict
-from learners.interpolated_field import SHARES
 from learners.noisy_histogram import (
     COUNT_SHARE,
     DEFAULT_MOST,
     MOST_PER_SIDE,
     PLAIN_MOST,
+    SHARES,
     cell_cuts,
     cells_per_side,
     merge_cells,

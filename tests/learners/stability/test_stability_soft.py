@@ -18,7 +18,7 @@ from benchmarks.promises.bounds import (
     prediction_stability,
     uniform_stability,
 )
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import SeededRandom
 from learners.stability.base_learners import LARGEST_STEP, GradientDescentClassifier, lift
 from learners.stability.classifiers import StableSoftClassifier
