@@ -24,11 +24,10 @@ from learners.selection import PieceKind, Sampler, Selection, Watch
 from learners.set_cover import (
     Finish,
     Pieces,
-    default_steps,
     noise_share,
     plan_budget,
     private_steps,
-    theorem_steps,
+    step_count,
 )
 from learners.sharpening import plan_sharpened, sharpened_steps
 from learners.sklearn_support import keyword_parameters
@@ -88,7 +87,7 @@ def cover_run(
     """
     k = _check_k(k, finish)
     sharpened = finish == "sharpen" and k != 1
-    steps = _step_count(told.n_steps, k, alpha, sharpened)
+    steps = step_count(told.n_steps, k, alpha, sharpened=sharpened)
     check_open_unit(beta=told.beta)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
@@ -197,14 +196,3 @@ def _check_k(k: Pieces | None, finish: Finish | None) -> Pieces:
     if finish == "none":
         raise ValueError("k = 'auto' is for covers that are sharpened: give the number of pieces")
     return "auto"
-
-
-def _step_count(n_steps: int | None, k: Pieces, alpha: float | None, sharpened: bool) -> int:
-    if n_steps is not None:
-        return check_count("the number of steps", n_steps)
-    if alpha is None:
-        return default_steps(k, sharpened=sharpened)
-    if k == "auto":
-        raise ValueError("alpha chooses the number of steps by k: give k, or no alpha")
-    check_open_unit(alpha=alpha)
-    return theorem_steps(k, alpha)

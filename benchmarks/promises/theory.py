@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.audits.declared import SUBJECTS
 from benchmarks.audits.events import audit_pairs
 from learners.confidence import clopper_pearson
-from learners.finite.memorizing import MemorizingLearner
+from learners.finite.finite_class import MemorizingLearner
 from learners.finite.vc import combined_vc_bound, dichotomies, vc_dimension
 from learners.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution

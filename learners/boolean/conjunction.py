@@ -51,7 +51,7 @@ from learners.other_accounts import AccountChoice, by_account
 from learners.randomness import RandomSource, open_source
 from learners.records import Diagnostics
 from learners.scores import Role
-from learners.set_cover import Budget, default_steps, plan_budget, theorem_steps
+from learners.set_cover import Budget, plan_budget, step_count
 from learners.sklearn_support import keyword_parameters
 
 
@@ -220,13 +220,7 @@ class ConjunctionLearner(BooleanLearner):
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         told = self._fresh()
         k = check_count("k", told.k)
-        if told.n_steps is not None:
-            n_steps = check_count("the number of steps", told.n_steps)
-        elif told.alpha is None:
-            n_steps = default_steps(k)
-        else:
-            check_open_unit(alpha=told.alpha)
-            n_steps = theorem_steps(k, told.alpha)
+        n_steps = step_count(told.n_steps, k, told.alpha)
         check_open_unit(beta=told.beta)
         source = open_source(told.seed)
         budget = cover_budget(

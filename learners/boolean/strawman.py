@@ -50,7 +50,7 @@ from learners.noise import discrete_laplace_array
 from learners.parameters import log_over
 from learners.randomness import open_source
 from learners.scores import Role
-from learners.set_cover import default_steps
+from learners.set_cover import step_count
 from learners.sklearn_support import keyword_parameters
 
 
@@ -136,9 +136,7 @@ class StrawmanConjunctionLearner(BooleanLearner):
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         told = self._fresh()
         k = check_count("k", told.k)
-        steps = default_steps(k)
-        if told.n_steps is not None:
-            steps = check_count("the number of steps", told.n_steps)
+        steps = step_count(told.n_steps, k)
         check_open_unit(beta=told.beta)
         source = open_source(told.seed)
         columns, labels = self._examples(X, y)
