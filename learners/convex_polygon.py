@@ -32,8 +32,8 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure
 from learners.accounting import Neighbours
 from learners.best_piece import best_piece, gain_less_loss
-from learners.cover_run import SelectionName, plane_cover
-from learners.estimator import Estimator, Run, Stream
+from learners.cover_run import plane_cover
+from learners.estimator import Estimator, Run, SelectionName, Stream
 from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import TilesRelease
 from learners.scores import Role, mistakes_score

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
-from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.halfplane import HalfplaneLattice
 from learners.accounting import Neighbours
 from learners.arrangement_selection import ArrangementSelection
 from learners.checks import check_count, check_open_unit
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.estimator import Estimator, Run, Stream
+from learners.estimator import CoverParameters, Estimator, PlaneParameters, Run, Stream
 from learners.randomness import open_source
 from learners.releases import Lattice
-from learners.scores import Role
 from learners.selection import PieceKind, Sampler, Selection, Watch
 from learners.set_cover import (
     Finish,
@@ -31,32 +29,6 @@ from learners.set_cover import (
 )
 from learners.sharpening import plan_sharpened, sharpened_steps
 from learners.sklearn_support import keyword_parameters
-
-SelectionName = Literal["envelope", "arrangement"]
-
-
-class CoverParameters(Protocol):
-    """What learners by set cover are told besides k."""
-
-    role: ClassVar[Role]
-    epsilon: float
-    delta: float
-    grid: int
-    n_steps: int | None
-    beta: float
-    neighbours: Neighbours
-    seed: int | None
-
-
-class PlaneParameters(CoverParameters, Protocol):
-    """What the learners of polygons are told."""
-
-    piece: ClassVar[PieceKind]
-    tiles: int | None
-    edges: int
-    alpha: float | None
-    measure: Measure
-    selection: SelectionName
 
 
 def cover_run(

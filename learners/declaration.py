@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from learners.scores import Role
+#: How pieces make the hypothesis: their union or their intersection.
+Role = Literal["disjunction", "conjunction"]
 
 #: No number that is computed with is as large; whole numbers may be beyond all floats.
 _TOO_LARGE = 1e300

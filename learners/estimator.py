@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,14 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.grid import Bounds, Box, checked_bounds
 from geometry.grid_counts import GridCounts
-from learners.accounting import PrivacySpent
+from geometry.halfplane import Measure
+from learners.accounting import Neighbours, PrivacySpent
 from learners.checks import Classifier, check_examples, check_points
 from learners.records import StepRecord
 from learners.released_shape import PlacedRelease
 from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
-from learners.selection import Watch
+from learners.selection import PieceKind, Watch
 from learners.sklearn_support import (
     check_column_names,
     classifier_tags,
@@ -35,6 +36,32 @@ from learners.sklearn_support import (
     keyword_parameters,
 )
 from learners.support import Support
+
+SelectionName = Literal["envelope", "arrangement"]
+
+
+class CoverParameters(Protocol):
+    """What learners by set cover are told besides k."""
+
+    role: ClassVar[Role]
+    epsilon: float
+    delta: float
+    grid: int
+    n_steps: int | None
+    beta: float
+    neighbours: Neighbours
+    seed: int | None
+
+
+class PlaneParameters(CoverParameters, Protocol):
+    """What the learners of polygons are told."""
+
+    piece: ClassVar[PieceKind]
+    tiles: int | None
+    edges: int
+    alpha: float | None
+    measure: Measure
+    selection: SelectionName
 
 
 @dataclass(frozen=True, slots=True)

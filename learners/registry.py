@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from learners.declaration import Learner, Parameter, Place, with_default
-from learners.scores import Role
+from learners.declaration import Learner, Parameter, Place, Role, with_default
 
 #: So many take ten minutes and more, and their counts at epsilon = 1 are off by half a million.
 MOST_STEPS = 100_000
