@@ -223,7 +223,7 @@ def _strawman_boolean(form: Role) -> Learner:
         id=f"strawman-{form}",
         title=f"Strawman {form}",
         sentence=f"Lists the good literals privately, and covers by a {form} from the list.",
-        path=f"learners.boolean.strawman.Strawman{form.capitalize()}Learner",
+        path=f"learners.boolean.conjunction.Strawman{form.capitalize()}Learner",
         promise="(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n, which grows as the "
         "number of variables: what the private cover is better than",
         systems=(5,),
