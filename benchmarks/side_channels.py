@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import learners.randomness
+from benchmarks.audits.declared import SUBJECTS
 from learners import PolygonUnionLearner
-from learners.audit_subjects import SUBJECTS
 from learners.randomness import SystemRandom
 
 #: What is looked at by default.

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from common import DELTA, EPSILON, GRID, describe_run, draw_sample, markdown, unit_seconds
+from promises.bounds import noisy_chunks
 
 from learners import NoisyHistogramLearner, PolygonUnionLearner
 from learners.estimator import Estimator
@@ -64,7 +65,7 @@ def chunks_part() -> dict[str, list[int | None]]:
     for account in ("zcdp", "advanced"):
         name: Any = account
         found[f"every query pays, {account}"] = [
-            plan_noisy_votes(EPSILON, DELTA, queries=m, account=name).chunks_needed(BETA, AGREEMENT)
+            noisy_chunks(plan_noisy_votes(EPSILON, DELTA, queries=m, account=name), BETA, AGREEMENT)
             for m in QUERIES
         ]
     return found

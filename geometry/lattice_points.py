@@ -27,30 +27,6 @@ from geometry.clipping import Inequality
 Reach = tuple[int, int, int]
 
 
-def count_lattice_points(constraints: Sequence[Inequality]) -> int:
-    """Number of integer points (u, v) with a*u + b*v >= c for every (a, b, c).
-
-    Raises
-    ------
-    ValueError
-        If the system is unbounded.
-    """
-    return LatticePolygon.of(constraints).count
-
-
-def nth_lattice_point(constraints: Sequence[Inequality], rank: int) -> tuple[int, int]:
-    """The integer point of that rank, ordered by u and then by v.
-
-    Raises
-    ------
-    ValueError
-        If the system is unbounded.
-    IndexError
-        Unless 0 <= rank < count.
-    """
-    return LatticePolygon.of(constraints).point(rank)
-
-
 @dataclass(frozen=True, slots=True)
 class LatticePolygon:
     """The integer points of a bounded convex polygon, column by column.

@@ -102,8 +102,7 @@ def _entry(learner: Learner) -> Entry:
     for verb in ("learn", "compare", "plan"):
         if verb in learner.offered:
             where.append(f"geodp {verb}")  # type: ignore[arg-type]
-    if learner.audits:
-        where.append("geodp audit")
+    where.append("geodp audit")
     if "window" in learner.offered:
         where.append("window")
     if "compare" in learner.offered:
@@ -258,14 +257,14 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Weak and strong quality",
-        "learners.stability.end_quality.end_quality",
+        "learners.stability.quality.end_quality",
         (29,),
         "whether predictions are near 0 or 1, expected or but for beta, with confidence bounds; T "
         "of theorem 5.14",
     ),
     Entry(
         "From weak to strong quality",
-        "learners.stability.end_quality.strong_failure",
+        "learners.stability.quality.strong_failure",
         (28, 29),
         "a bound of the probability that a private prediction is not the end's bin (lemma 5.13)",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -13,7 +14,7 @@ from geometry.grid import Bounds, GridMap
 from geometry.places import coordinates, has_geometry, unmasked
 from learners.labels import as_numbers
 from learners.parameters import real, shown, whole
-from learners.sklearn_support import refuse_sparse
+from learners.sklearn_support import WithParameters, keyword_parameters, refuse_sparse
 
 Computed = TypeVar("Computed", bound=Callable[..., Any])
 
@@ -57,6 +58,46 @@ def accuracy(
     return float(
         np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
     )
+
+
+@keyword_parameters()
+class Classifier(WithParameters, ABC):
+    """A learner of two labels: it predicts them as its examples had them."""
+
+    positive: Any = None
+
+    @abstractmethod
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+        """Labels 0 and 1, shape (n,)."""
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
+
+        After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
+            run ended without a hypothesis.
+        NotFittedError
+            If no run is complete.
+        """
+        return self._as_came(self._zeros_and_ones(X))
+
+    def score(
+        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Share of labelled points that are predicted right, 0..1: private, if these are.
+
+        Parameters
+        ----------
+        X, y : array or data frame
+            Points and labels, shape (n,), as :meth:`fit` takes them.
+        sample_weight : array of float, shape (n,), optional
+            What each point counts; by default all the same.
+        """
+        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
 
 def check_count(name: str, value: int) -> int:

@@ -12,13 +12,14 @@ The steps of a run have the same form in records and sessions (:func:`step_to_di
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 import reprlib
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -52,13 +53,8 @@ from learners.releases import (
 from learners.scores import Role
 from learners.support import Support
 
-if TYPE_CHECKING:
-    from learners.boolean.formulas import FormulaRelease
-    from learners.boolean.parity import ParityRelease
-    from learners.finite.empirical_risk import ErmRelease
-    from learners.finite.experts import ExpertsRelease
-
-    AnyRelease: TypeAlias = Release | FormulaRelease | ParityRelease | ErmRelease | ExpertsRelease
+#: Of polygons, or of a room above this one: a formula, a parity, a choice, experts.
+AnyRelease: TypeAlias = Release | Any
 
 #: Of the form that is written.
 VERSION = 3
@@ -428,9 +424,11 @@ def _read_conics(data: dict[str, Any], common: dict[str, Any]) -> ConicRelease:
     if shape not in ("disc", "ellipse"):
         raise ValueError(f"shape: {_short(shape)} is neither 'disc' nor 'ellipse'")
     lattice = ConicLattice(_whole(data["grid"], "grid"), shape, _bits(data))
-    conics = tuple(_read_conic(parameters, lattice) for parameters in data["conics"])
-    thresholds = _read_thresholds(data, len(conics))
-    return ConicRelease(**common, lattice=lattice, conics=conics, thresholds=thresholds)
+    pieces = tuple((_read_conic(parameters, lattice),) for parameters in data["conics"])
+    thresholds = _read_thresholds(data, len(pieces))
+    return ConicRelease(
+        **common, lattice=lattice, role="disjunction", pieces=pieces, thresholds=thresholds
+    )
 
 
 def _write_space(release: SpaceRelease) -> dict[str, Any]:
@@ -508,7 +506,13 @@ def _read_lifted(data: dict[str, Any], common: dict[str, Any]) -> LiftedRelease:
     )
 
 
-def _write_formula(release: FormulaRelease) -> dict[str, Any]:
+def _loaded(path: str) -> Any:
+    """A class of a room above this one, loaded when a file holds such a release."""
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _write_formula(release: Any) -> dict[str, Any]:
     return {
         "role": release.role,
         "variables": release.d,
@@ -517,71 +521,63 @@ def _write_formula(release: FormulaRelease) -> dict[str, Any]:
     }
 
 
-def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> FormulaRelease:
-    from learners.boolean.formulas import FormulaRelease
-    from learners.boolean.literals import Literal as BooleanLiteral
-
+def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> Any:
+    made = _loaded("learners.boolean.literals.Literal")
     d = _whole(data["variables"], "variables")
 
-    def literal(entry: Any) -> BooleanLiteral | None:
+    def literal(entry: Any) -> Any:
         if entry is None:
             return None
         variable, negated = entry
         if not 0 <= _whole(variable, "literals") < d or type(negated) is not bool:
             raise ValueError(f"literals: {_short(entry)} is no literal of {d} variables")
-        return BooleanLiteral(variable, negated)
+        return made(variable, negated)
 
     literals = tuple(literal(entry) for entry in data["literals"])
     thresholds = _read_thresholds(data, len(literals))
-    return FormulaRelease(
-        **common, role=_read_role(data), d=d, literals=literals, thresholds=thresholds
-    )
+    release = _loaded("learners.boolean.formulas.FormulaRelease")
+    return release(**common, role=_read_role(data), d=d, literals=literals, thresholds=thresholds)
 
 
-def _write_parity(release: ParityRelease) -> dict[str, Any]:
+def _write_parity(release: Any) -> dict[str, Any]:
     return {"d": release.d, "parity": None if release.parity is None else list(release.parity)}
 
 
-def _read_parity(data: dict[str, Any], common: dict[str, Any]) -> ParityRelease:
-    from learners.boolean.parity import ParityRelease
-
+def _read_parity(data: dict[str, Any], common: dict[str, Any]) -> Any:
     d, bits = _whole(data["d"], "d"), data["parity"]
     if bits is not None:
         bits = tuple(_whole(bit, "parity") for bit in bits)
         if len(bits) != d or not set(bits) <= {0, 1}:
             raise ValueError(f"parity: must have {d} bits, each 0 or 1")
-    return ParityRelease(**common, d=d, parity=bits)
+    return _loaded("learners.boolean.parity.ParityRelease")(**common, d=d, parity=bits)
 
 
-def _write_choice(release: ErmRelease) -> dict[str, Any]:
+def _write_choice(release: Any) -> dict[str, Any]:
     sums = release.noisy_sums
     return {"index": release.index, "noisy_sums": None if sums is None else list(sums)}
 
 
-def _read_choice(data: dict[str, Any], common: dict[str, Any]) -> ErmRelease:
-    from learners.finite.empirical_risk import ErmRelease
-
+def _read_choice(data: dict[str, Any], common: dict[str, Any]) -> Any:
     index, sums = _whole(data["index"], "index"), data["noisy_sums"]
     if sums is not None:
         sums = tuple(_whole(total, "noisy_sums") for total in sums)
     if index < 0 or (sums is not None and index >= len(sums)):
         raise ValueError(f"index: {index} is not in the list of hypotheses")
-    return ErmRelease(**common, index=index, noisy_sums=sums)
+    release = _loaded("learners.finite.empirical_risk.ErmRelease")
+    return release(**common, index=index, noisy_sums=sums)
 
 
-def _write_experts(release: ExpertsRelease) -> dict[str, Any]:
+def _write_experts(release: Any) -> dict[str, Any]:
     return {"chosen": list(release.chosen)}
 
 
-def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> ExpertsRelease:
-    from learners.finite.experts import ExpertsRelease
-
+def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> Any:
     if common["privacy"] is None:
         raise ValueError("privacy: experts have a statement")
     chosen = tuple(_whole(expert, "chosen") for expert in data["chosen"])
     if any(expert < 0 for expert in chosen):
         raise ValueError("chosen: an expert's number is negative")
-    return ExpertsRelease(**common, chosen=chosen)
+    return _loaded("learners.finite.experts.ExpertsRelease")(**common, chosen=chosen)
 
 
 _FORMS: dict[str, _Form] = {

@@ -19,8 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from learners.accounting import check_budget
-from learners.cover_account import GIVEN_UP
-from learners.randomized_response import right_answers
+from learners.cover_account import GIVEN_UP, right_answers
 
 #: Relative room for the rounding of the sums here: 10^5 terms round to 10^-10 at most.
 _ROUNDING = 1e-8

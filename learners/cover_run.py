@@ -6,56 +6,29 @@ sharpened afterwards (:mod:`learners.sharpening`), and one alone is drawn by its
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
-from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.halfplane import HalfplaneLattice
 from learners.accounting import Neighbours
 from learners.arrangement_selection import ArrangementSelection
 from learners.checks import check_count, check_open_unit
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.estimator import Run, Stream
+from learners.estimator import CoverParameters, Estimator, PlaneParameters, Run, Stream
 from learners.randomness import open_source
 from learners.releases import Lattice
-from learners.scores import Role
 from learners.selection import PieceKind, Sampler, Selection, Watch
 from learners.set_cover import (
     Finish,
     Pieces,
-    default_steps,
     noise_share,
     plan_budget,
     private_steps,
-    theorem_steps,
+    step_count,
 )
 from learners.sharpening import plan_sharpened, sharpened_steps
-
-SelectionName = Literal["envelope", "arrangement"]
-
-
-class CoverParameters(Protocol):
-    """What learners by set cover are told besides k."""
-
-    role: ClassVar[Role]
-    epsilon: float
-    delta: float
-    grid: int
-    n_steps: int | None
-    beta: float
-    neighbours: Neighbours
-    seed: int | None
-
-
-class PlaneParameters(CoverParameters, Protocol):
-    """What the learners of polygons are told."""
-
-    piece: ClassVar[PieceKind]
-    tiles: int | None
-    edges: int
-    alpha: float | None
-    measure: Measure
-    selection: SelectionName
+from learners.sklearn_support import keyword_parameters
 
 
 def cover_run(
@@ -86,7 +59,7 @@ def cover_run(
     """
     k = _check_k(k, finish)
     sharpened = finish == "sharpen" and k != 1
-    steps = _step_count(told.n_steps, k, alpha, triangles=finish is not None)
+    steps = step_count(told.n_steps, k, alpha, triangles=finish is not None)
     check_open_unit(beta=told.beta)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
@@ -117,6 +90,44 @@ def cover_run(
         return Stream(records, lattice, (("k", k), ("steps", steps), ("beta", told.beta)))
 
     return Run((whole or budget).spent, begin)
+
+
+@keyword_parameters()
+class CoverLearner(Estimator):
+    """(epsilon, delta)-private learner by the set cover, whatever its pieces are.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.
+    k : int
+        Pieces of a good hypothesis.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    n_steps : int, optional
+        Steps m of the run, one piece each; by default 1 for k = 1, else 3k.
+    beta : float
+        Probability, in (0, 1), with which some noisy count may exceed the true one.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
+    grid: int = 1024
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    @abstractmethod
+    def _pieces(self) -> tuple[Lattice, Sampler]:
+        """The class of pieces and its sampler; refuses parameters that make no class."""
+
+    def _planned(self) -> Run:
+        return cover_run(self, self.k, self._pieces)
 
 
 def plane_cover(told: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:
@@ -157,14 +168,3 @@ def _check_k(k: Pieces | None, finish: Finish | None) -> Pieces:
     if finish == "none":
         raise ValueError("k = 'auto' is for covers that are sharpened: give the number of pieces")
     return "auto"
-
-
-def _step_count(n_steps: int | None, k: Pieces, alpha: float | None, *, triangles: bool) -> int:
-    if n_steps is not None:
-        return check_count("the number of steps", n_steps)
-    if alpha is None:
-        return default_steps(k, triangles=triangles)
-    if k == "auto":
-        raise ValueError("alpha chooses the number of steps by k: give k, or no alpha")
-    check_open_unit(alpha=alpha)
-    return theorem_steps(k, alpha)

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from learners.scores import Role
+#: How pieces make the hypothesis: their union or their intersection.
+Role = Literal["disjunction", "conjunction"]
 
 #: No number that is computed with is as large; whole numbers may be beyond all floats.
 _TOO_LARGE = 1e300
@@ -125,33 +126,6 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
-    """How a learner is audited: on a tiny grid, by events of its release.
-
-    Attributes
-    ----------
-    name : str
-        At the command line.
-    title : str
-    parameters : tuple of (str, value)
-        Besides epsilon, delta, neighbours and seed.
-    point : int or tuple of int
-        Where all examples are.
-    events : tuple of str
-        Names of statistics, see :mod:`learners.audit_subjects`.
-    runs : int
-        In all, by default: about a minute's.
-    """
-
-    name: str
-    title: str
-    parameters: tuple[tuple[str, Any], ...]
-    point: int | tuple[int, ...]
-    events: tuple[str, ...]
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
 class Learner:
     """A learner, declared.
 
@@ -180,7 +154,6 @@ class Learner:
     offered : frozenset of str
     needs_delta : bool
         Whether its privacy rests on delta; others state 0, or what arithmetic alone takes.
-    audits : tuple of Audit
     """
 
     id: str
@@ -196,7 +169,6 @@ class Learner:
     shows: frozenset[Shown] = frozenset()
     offered: frozenset[Place] = frozenset()
     needs_delta: bool = True
-    audits: tuple[Audit, ...] = ()
 
     @property
     def class_name(self) -> str:

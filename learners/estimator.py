@@ -10,10 +10,10 @@ matter of the run (docs/decisions/0022-runs.md).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,21 +21,47 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.grid import Bounds, Box, checked_bounds
 from geometry.grid_counts import GridCounts
-from learners.accounting import PrivacySpent
-from learners.checks import accuracy, check_examples, check_points
+from geometry.halfplane import Measure
+from learners.accounting import Neighbours, PrivacySpent
+from learners.checks import Classifier, check_examples, check_points
 from learners.records import StepRecord
 from learners.released_shape import PlacedRelease
 from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
-from learners.selection import Watch
+from learners.selection import PieceKind, Watch
 from learners.sklearn_support import (
-    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
     keyword_parameters,
 )
 from learners.support import Support
+
+SelectionName = Literal["envelope", "arrangement"]
+
+
+class CoverParameters(Protocol):
+    """What learners by set cover are told besides k."""
+
+    role: ClassVar[Role]
+    epsilon: float
+    delta: float
+    grid: int
+    n_steps: int | None
+    beta: float
+    neighbours: Neighbours
+    seed: int | None
+
+
+class PlaneParameters(CoverParameters, Protocol):
+    """What the learners of polygons are told."""
+
+    piece: ClassVar[PieceKind]
+    tiles: int | None
+    edges: int
+    alpha: float | None
+    measure: Measure
+    selection: SelectionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +104,7 @@ class Run:
 
 
 @keyword_parameters()
-class Estimator(WithParameters, ABC):
+class Estimator(Classifier):
     """fit, predict and score of a learner that is a stream of step records.
 
     Every learner has a parameter `grid`.  Examples may come as rows or as their counts: the same
@@ -102,8 +128,6 @@ class Estimator(WithParameters, ABC):
     dimensions: ClassVar[int] = 2
 
     role: ClassVar[Role]
-
-    positive: Any = None
 
     @abstractmethod
     def _planned(self) -> Run:
@@ -201,38 +225,10 @@ class Estimator(WithParameters, ABC):
             pass
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Labels, shape (n,), of points as :meth:`fit` takes them; exact.
-
-        They are those of the examples, 0 and 1 after :meth:`fit_counts`; `release_.predict` gives 0
-        and 1 always.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`fit`; or if X is a data frame with other columns than the examples had.
-        NotFittedError
-            If no run is complete.
-        """
-        return self._as_came(self._zeros_and_ones(X))
-
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Labels after the first step, the second, and so on."""
         release = self._fitted()
         return map(self._as_came, release.staged_predict(self._check_points(X, release)))
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on labelled points: private, if these are.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n, 2), or GeoDataFrame
-        y : array, shape (n,)
-            Labels as :meth:`fit` takes them.
-        sample_weight : array of float, shape (n,), optional
-            What each point counts; by default all the same.
-        """
-        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
     @property
     def n_features_in_(self) -> int:

@@ -21,7 +21,7 @@ hundred multiplications of 128-bit integers when the rate times the range of sco
 
 The Laplace mechanism, for numbers rather than candidates: :func:`learners.noise.discrete_laplace`
 with scale D / epsilon, added to a count of sensitivity D, is epsilon-DP; many at once:
-:func:`learners.noise_arrays.discrete_laplace_array`.  Proofs: docs/privacy.md, lemmas X1, X2 and 3.
+:func:`learners.noise.discrete_laplace_array`.  Proofs: docs/privacy.md, lemmas X1, X2 and 3.
 """
 
 from __future__ import annotations

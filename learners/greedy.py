@@ -30,7 +30,7 @@ from learners.estimator import Estimator, Run, Stream
 from learners.records import GreedyDiagnostics, StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
-from learners.set_cover import Cover, default_steps
+from learners.set_cover import Cover, step_count
 from learners.sklearn_support import keyword_parameters
 
 
@@ -92,9 +92,7 @@ class GreedyUnionLearner(Estimator):
     def _planned(self) -> Run:
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
             k = check_count("k", self.k)
-            limit = default_steps(k)
-            if self.n_steps is not None:
-                limit = check_count("the number of steps", self.n_steps)
+            limit = step_count(self.n_steps, k)
             if self.loss_weight is not None:
                 check_count("the weight of a loss", self.loss_weight)
             check_count("the number of boxes", self.max_boxes)

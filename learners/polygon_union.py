@@ -16,8 +16,8 @@ from typing import ClassVar
 from geometry.grid import Box
 from geometry.halfplane import Measure
 from learners.accounting import Neighbours
-from learners.cover_run import SelectionName, plane_cover
-from learners.estimator import Estimator, Run
+from learners.cover_run import plane_cover
+from learners.estimator import Estimator, Run, SelectionName
 from learners.scores import Role
 from learners.selection import PieceKind
 from learners.set_cover import Finish, Pieces

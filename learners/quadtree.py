@@ -32,7 +32,7 @@ probability by at most
 and lowers it by at most 1 / scale, for the one tile with it that is not split.  Given the tree,
 the tiles that are left are disjoint: 2. is epsilon_leaves-DP (parallel composition: McSherry
 2009).  The run is (epsilon_tree + epsilon_leaves)-DP; the noise is exact
-(:mod:`learners.noise_arrays`), so delta is 0.
+(:mod:`learners.noise`), so delta is 0.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from learners.accounting import (
 )
 from learners.estimator import Estimator, Run, Stream
 from learners.labelled_tiles import labelled_stream
-from learners.noise_arrays import discrete_laplace_array
+from learners.noise import discrete_laplace_array
 from learners.randomness import RandomSource, open_source
 from learners.scores import Role
 from learners.selection import SelectionProgress, Watch

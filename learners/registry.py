@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from learners.declaration import Audit, Learner, Parameter, Place, with_default
-from learners.scores import Role
+from learners.declaration import Learner, Parameter, Place, Role, with_default
 
 #: So many take ten minutes and more, and their counts at epsilon = 1 are off by half a million.
 MOST_STEPS = 100_000
@@ -188,29 +187,6 @@ def _k(counts: str, default: int) -> Parameter:
     return with_default(K, default, label=f"{label} k", help=f"How many {counts}.", counts=counts)
 
 
-# -- how learners are audited --------------------------------------------------------------
-
-_SMALL = (("grid", 2),)
-_ONE = (*_SMALL, ("k", 1))
-_QUICK = (*_ONE, ("max_boxes", 256))
-_PLANE, _SPACE = (1, 1), (1, 1, 1)
-_AREA, _COUNT = "label and area", "label and noisy count"
-
-#: Runs that refute any epsilon up to about 6 of a learner that draws nothing.
-_TELLING = 4_000
-
-
-def _audit(
-    name: str,
-    title: str,
-    runs: int,
-    *events: str,
-    parameters: tuple[tuple[str, Any], ...] = _SMALL,
-    point: int | tuple[int, ...] = _PLANE,
-) -> Audit:
-    return Audit(name, title, parameters, point, events, runs)
-
-
 # -- learners ------------------------------------------------------------------------------
 
 _TRIANGLES, _POLYGON = "triangles that cover the region", "edges of the convex polygon"
@@ -236,12 +212,6 @@ def _boolean_cover(form: Role) -> Learner:
         parameters=(_k(f"literals of the {form}", 4), STEPS, ALPHA, BETA, ACCOUNT, *_PRIVACY),
         role=form,
         piece="literal",
-        audits=(
-            _audit(
-                form, f"{form}, k = 1", 30_000, "literals", "literals and noisy count",
-                parameters=(("k", 1),),
-            ),
-        ),
     )  # fmt: skip
 
 
@@ -250,19 +220,13 @@ def _strawman_boolean(form: Role) -> Learner:
         id=f"strawman-{form}",
         title=f"Strawman {form}",
         sentence=f"Lists the good literals privately, and covers by a {form} from the list.",
-        path=f"learners.boolean.strawman.Strawman{form.capitalize()}Learner",
+        path=f"learners.boolean.conjunction.Strawman{form.capitalize()}Learner",
         promise="(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n, which grows as the "
         "number of variables: what the private cover is better than",
         systems=(5,),
         parameters=(_k(f"literals of the {form}", 4), STEPS, BETA, *_PRIVACY),
         role=form,
         piece="literal",
-        audits=(
-            _audit(
-                f"strawman-{form}", f"{form} by a list of good literals, k = 1", 30_000, "literals",
-                parameters=(("k", 1),),
-            ),
-        ),
     )  # fmt: skip
 
 
@@ -277,7 +241,6 @@ def _greedy_boolean(form: Role) -> Learner:
         parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
         role=form,
         piece="literal",
-        audits=(_audit(f"greedy-{form}", f"greedy {form}", _TELLING, "literals", parameters=()),),
     )
 
 
@@ -293,9 +256,6 @@ def _consistent_boolean(form: Role) -> Learner:
         parameters=(MONOTONE,),
         role=form,
         piece="literal",
-        audits=(
-            _audit(f"consistent-{form}", f"consistent {form}", _TELLING, "literals", parameters=()),
-        ),
     )
 
 
@@ -311,12 +271,6 @@ def _private_consistent_boolean(form: Role) -> Learner:
         parameters=(MONOTONE, *_PURE),
         role=form,
         piece="concept",
-        audits=(
-            _audit(
-                f"private-consistent-{form}", f"consistent {form}", 50_000, "literals",
-                parameters=(),
-            ),
-        ),
     )  # fmt: skip
 
 
@@ -344,17 +298,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit(
-                "cover",
-                "union of triangles, k = 1, by the source's score",
-                4_000,
-                _AREA,
-                _COUNT,
-                parameters=(*_ONE, ("finish", "none")),
-            ),
-            _audit("cover-triangle", "one triangle by its mistakes", 4_000, _AREA, parameters=_ONE),
-        ),
     ),
     Learner(
         id="tiles",
@@ -369,16 +312,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane", "law", "tiles", "boxes"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        audits=(
-            _audit("tiles", "union of polygons by tiles", 4_000, _AREA, _COUNT),
-            _audit(
-                "tiles-given",
-                "union of polygons by one tile that is given",
-                4_000,
-                _AREA,
-                parameters=(*_SMALL, ("tiles", 1)),
-            ),
-        ),
     ),
     Learner(
         id="convex",
@@ -394,7 +327,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        audits=(_audit("convex", "convex polygon by tiles", 800, _AREA, _COUNT),),
     ),
     Learner(
         id="convex-cover",
@@ -409,9 +341,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="halfplane",
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit("convex-cover", "convex polygon, k = 1", 5_000, _AREA, _COUNT, parameters=_ONE),
-        ),
     ),
     Learner(
         id="discs",
@@ -426,7 +355,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="disc",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
-        audits=(_audit("discs", "union of discs, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),),
     ),
     Learner(
         id="ellipses",
@@ -441,9 +369,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="ellipse",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit("ellipses", "union of ellipses, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),
-        ),
     ),
     Learner(
         id="threshold",
@@ -459,16 +384,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        audits=(
-            _audit(
-                "threshold",
-                "halfplane along an axis",
-                100_000,
-                "label",
-                parameters=(("grid", 8), ("direction", "right")),
-                point=(0, 0),
-            ),
-        ),
     ),
     Learner(
         id="stability",
@@ -494,15 +409,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "votes"}),
         offered=_EVERYWHERE,
-        audits=(
-            _audit(
-                "stability",
-                "triangles from private answers of chunks",
-                8_000,
-                _AREA,
-                parameters=(*_ONE, ("base", "majority"), ("chunks", 100), ("queries", 9)),
-            ),
-        ),
     ),
     Learner(
         id="histogram",
@@ -518,7 +424,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        audits=(_audit("histogram", "interpolated noisy histogram", 20_000, _AREA, _COUNT),),
     ),
     Learner(
         id="plain-histogram",
@@ -533,16 +438,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        audits=(
-            _audit("plain-histogram", "plain noisy histogram", 20_000, _AREA, _COUNT),
-            _audit(
-                "plain-histogram-cell",
-                "noisy histogram of one cell that is given",
-                30_000,
-                "label",
-                parameters=(*_SMALL, ("cells", 1)),
-            ),
-        ),
     ),
     Learner(
         id="quadtree",
@@ -556,7 +451,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        audits=(_audit("quadtree", "noisy quadtree", 20_000, "label and number of tiles", _AREA),),
     ),
     Learner(
         id="greedy-cover",
@@ -570,7 +464,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
-        audits=(_audit("greedy-cover", "greedy cover", _TELLING, _AREA, parameters=_QUICK),),
     ),
     Learner(
         id="greedy-convex",
@@ -584,9 +477,6 @@ LEARNERS: tuple[Learner, ...] = (
         piece="halfplane",
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
-        audits=(
-            _audit("greedy-convex", "greedy convex polygon", _TELLING, _AREA, parameters=_QUICK),
-        ),
     ),
     # three dimensions
     Learner(
@@ -600,17 +490,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k("faces of the polytope", 4), REACH, LEVELS, STEPS, BETA, *_PRIVACY),
         role="conjunction",
         piece="halfspace",
-        audits=(
-            _audit(
-                "polytope",
-                "convex polytope in space, k = 1",
-                10_000,
-                _COUNT,
-                parameters=(("grid", 2), ("k", 1), ("reach", 1), ("levels", 4)),
-                # a corner: what is in the middle is in every halfspace
-                point=(0, 0, 0),
-            ),
-        ),
     ),
     Learner(
         id="simplices",
@@ -629,16 +508,6 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="simplex",
-        audits=(
-            _audit(
-                "simplices",
-                "union of simplices in space, k = 1",
-                2_000,
-                _COUNT,
-                parameters=(("grid", 2), ("k", 1), ("levels", 2)),
-                point=_SPACE,
-            ),
-        ),
     ),
     Learner(
         id="balls",
@@ -658,16 +527,6 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="ball",
-        audits=(
-            _audit(
-                "balls",
-                "union of balls in space, k = 1",
-                10_000,
-                _COUNT,
-                parameters=(*_ONE, ("centres", 3), ("levels", 2)),
-                point=_SPACE,
-            ),
-        ),
     ),
     Learner(
         id="polynomials",
@@ -689,16 +548,6 @@ LEARNERS: tuple[Learner, ...] = (
         role="disjunction",
         piece="region",
         offered=frozenset({"learn", "compare"}),
-        audits=(
-            _audit(
-                "polynomials",
-                "union of regions of degree 2, k = 1",
-                4_000,
-                _AREA,
-                _COUNT,
-                parameters=(*_ONE, ("reach", 1), ("levels", 4)),
-            ),
-        ),
     ),
     # Boolean functions
     *(_boolean_cover(form) for form in _FORMS),
@@ -714,9 +563,6 @@ LEARNERS: tuple[Learner, ...] = (
         promise="not private; a consistent parity over GF(2), (alpha, beta)-PAC",
         systems=(14,),
         piece="concept",
-        audits=(
-            _audit("parity", "parity of one bit", _TELLING, "parity", parameters=(), point=(1,)),
-        ),
     ),
     Learner(
         id="private-parity",
@@ -752,16 +598,6 @@ LEARNERS: tuple[Learner, ...] = (
             *_PURE,
         ),
         piece="concept",
-        audits=(
-            _audit(
-                "private-parity",
-                "parity of one bit",
-                50_000,
-                "parity",
-                parameters=(("beta", None),),
-                point=(1,),
-            ),
-        ),
     ),
     # lists
     Learner(
@@ -772,16 +608,6 @@ LEARNERS: tuple[Learner, ...] = (
         promise="not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
         systems=(14, 15),
         piece="concept",
-        audits=(
-            _audit(
-                "finite-class",
-                "thresholds, up to the largest point labelled 1",
-                _TELLING,
-                "concept",
-                parameters=(("concepts", "source's thresholds"),),
-                point=4,
-            ),
-        ),
     ),
     Learner(
         id="private-finite-class",
@@ -792,25 +618,6 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(16,),
         parameters=(MECHANISM, *_PURE),
         piece="concept",
-        audits=(
-            _audit(
-                "private-finite-class",
-                "thresholds as a finite class",
-                100_000,
-                "concept",
-                parameters=(("concepts", "thresholds"),),
-                point=0,
-            ),
-            _audit(
-                "private-finite-class-laplace",
-                "points as a finite class, noise on all losses",
-                50_000,
-                "concept",
-                "first noisy sum",
-                parameters=(("concepts", "points"), ("mechanism", "laplace")),
-                point=0,
-            ),
-        ),
     ),
     Learner(
         id="empirical-risk",
@@ -821,16 +628,6 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(19,),
         parameters=(BOUND, LOSS_LEVELS),
         piece="concept",
-        audits=(
-            _audit(
-                "empirical-risk",
-                "the better of two hypotheses",
-                _TELLING,
-                "concept",
-                parameters=(("losses", "mistakes"),),
-                point=0,
-            ),
-        ),
     ),
     Learner(
         id="private-empirical-risk",
@@ -842,36 +639,16 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(19,),
         parameters=(BOUND, LOSS_LEVELS, MECHANISM, *_PURE),
         piece="concept",
-        audits=(
-            _audit(
-                "private-empirical-risk",
-                "one of two hypotheses by its loss",
-                100_000,
-                "concept",
-                parameters=(("losses", "mistakes"),),
-                point=0,
-            ),
-        ),
     ),
     Learner(
         id="memorizing",
         title="Examples by heart",
         sentence="Agrees with its examples and is random elsewhere: to demonstrate overfitting.",
-        path="learners.finite.memorizing.MemorizingLearner",
+        path="learners.finite.finite_class.MemorizingLearner",
         promise="not private, and no learner: no error on the sample, one half on what is new",
         systems=(13,),
         parameters=(SEED,),
         piece="concept",
-        audits=(
-            _audit(
-                "memorizing",
-                "examples by heart, random elsewhere",
-                _TELLING,
-                "label of the point",
-                parameters=(("points", 4),),
-                point=0,
-            ),
-        ),
     ),
 )
 

@@ -258,41 +258,18 @@ class SharpenedRelease(Release):
 
 
 @dataclass(frozen=True, slots=True)
-class ConicRelease(Release):
-    """A union of discs or of ellipses.
-
-    Attributes
-    ----------
-    lattice : ConicLattice
-    conics : tuple of Conic
-        One a step.
-    thresholds : tuple of int
-        The noisy counts, one a step.
-    """
+class ConicRelease(PiecesRelease):
+    """A union of discs or of ellipses, one a step."""
 
     kind: ClassVar[str] = "conics"
 
     lattice: ConicLattice
-    conics: tuple[Conic, ...]
-    thresholds: tuple[int, ...]
+    pieces: tuple[tuple[Conic], ...]
 
     @property
-    def steps(self) -> tuple[StepRelease | TileStep, ...]:
-        """What each step published, in order."""
-        return _pieces_made([(conic,) for conic in self.conics], self.thresholds)
-
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact tests."""
-        return self._predict(len(self.conics), points)
-
-    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Labels after the first piece, the second, and so on."""
-        for count in range(1, len(self.conics) + 1):
-            yield self._predict(count, points)
-
-    def _predict(self, count: int, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        pieces = tuple((conic,) for conic in self.conics[:count])
-        return predict_pieces("disjunction", pieces, points).astype(np.int64)
+    def conics(self) -> tuple[Conic, ...]:
+        """The discs or ellipses, one a step."""
+        return tuple(conic for piece in self.pieces for conic in piece)
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units.
@@ -393,15 +370,13 @@ def release_of(
     tiles = tuple(step for step in released if isinstance(step, TileStep))
     steps = [step for step in released if isinstance(step, StepRelease)]
     thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
+    parts: tuple[Any, ...] = tuple(step.piece for step in steps)
     if isinstance(lattice, ConicLattice):
-        conics: tuple[Any, ...] = tuple(conic for step in steps for conic in step.piece)
-        return ConicRelease(name, lattice, parameters, spent, conics, thresholds)
+        return ConicRelease(name, lattice, parameters, spent, role, parts, thresholds)
     if isinstance(lattice, HalfspaceLattice3):
-        bodies: tuple[Any, ...] = tuple(step.piece for step in steps)
-        return SpaceRelease(name, lattice, parameters, spent, role, bodies, thresholds)
+        return SpaceRelease(name, lattice, parameters, spent, role, parts, thresholds)
     if isinstance(lattice, PolynomialLattice | BallLattice):
-        lifted: tuple[Any, ...] = tuple(step.piece for step in steps)
-        return LiftedRelease(name, lattice, parameters, spent, role, lifted, thresholds)
+        return LiftedRelease(name, lattice, parameters, spent, role, parts, thresholds)
     plane = name, lattice, parameters, spent
     pieces = tuple(step.halfplanes for step in steps)
     if tiles and isinstance(tiles[0].tile, EdgeZone):

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Role = Literal["disjunction", "conjunction"]
+# a score is of a role, as the declarations are
+from learners.declaration import Role as Role
 
 
 @dataclass(frozen=True, slots=True)

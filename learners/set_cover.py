@@ -43,6 +43,7 @@ from learners.accounting import (
     neglected_delta,
     noise_scale,
 )
+from learners.checks import check_count, check_open_unit
 from learners.cover_account import run_rate
 from learners.noise import discrete_laplace
 from learners.parameters import log_over
@@ -108,6 +109,26 @@ def default_steps(k: Pieces, *, triangles: bool = False) -> int:
 def theorem_steps(k: int, alpha: float) -> int:
     """KMMS's number of steps, ceil(2k ln(2/alpha))."""
     return math.ceil(2 * k * log_over(2, alpha))
+
+
+def step_count(
+    n_steps: int | None, k: Pieces, alpha: float | None = None, *, triangles: bool = False
+) -> int:
+    """Steps as given, or as alpha asks for, or the default.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or alpha is given without k.
+    """
+    if n_steps is not None:
+        return check_count("the number of steps", n_steps)
+    if alpha is None:
+        return default_steps(k, triangles=triangles)
+    if k == "auto":
+        raise ValueError("alpha chooses the number of steps by k: give k, or no alpha")
+    check_open_unit(alpha=alpha)
+    return theorem_steps(k, alpha)
 
 
 #: In a cover that will be sharpened, the examples that a step has still to cover weigh no more

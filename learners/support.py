@@ -16,7 +16,7 @@ supported stays below 1 / 20, if all cells were empty.
 Privacy (docs/privacy.md, lemma 10), for neighbours that add or remove one example: given 1., the
 example moves the count of one cell by 1, so the noisy counts are epsilon_support-DP however many
 cells there are, and which of them reach the threshold is a function of them.  The noise is exact
-(:mod:`learners.noise_arrays`).
+(:mod:`learners.noise`).
 
 Chosen by figures (outlines of six countries, noise of scale 10, d = 1024; share of the examples in
 supported cells on the worst outline, and share of the sea that is supported in the mean, of uniform
@@ -36,7 +36,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square, tiles_shape
-from learners.noise_arrays import discrete_laplace_array
+from learners.noise import discrete_laplace_array
 from learners.randomness import RandomSource
 
 #: Most cells along a side.

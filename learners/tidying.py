@@ -19,6 +19,14 @@ Privacy (docs/privacy.md, lemmas 7 and 8): what is changed is a function of what
 public numbers.  It is found once, in doubles, and released beside the pieces with corners on a grid
 (:class:`learners.records.Tidied`): labels of grid points stay exact, and another version of GEOS
 reads the same.  What was measured: docs/decisions/0015-sharpening.md.
+
+*Specks*, pieces that cut off next to nothing of their tile, are left out: the noise explains them.
+In a tile that lies inside the shape, or outside, a piece may cut off a corner without examples, and
+nothing speaks against it.  Such specks are hardly any error and spoil the picture.  So where less
+is cut off than where :data:`EXPECTED` over the rate examples are expected, the tile gets one label.
+
+What is released is a function of the drawn piece and of public numbers: privacy is not touched
+(docs/privacy.md, lemma 7).  What was measured: docs/decisions/0025-how-many-tiles.md.
 """
 
 from __future__ import annotations
@@ -26,6 +34,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,10 +44,57 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.clipping import Vertex
 from geometry.faces import cut_faces
 from geometry.outline import Outline, units
+from geometry.polygons import clip_to_box
+from geometry.tiling import Tile
 from learners.records import Tidied, TileStep
 from learners.straight_sides import straightened
+
+#: Examples, times the rate, that are expected where a speck may lie.
+EXPECTED = 2
+
+#: No more of a tile is taken for a speck, however few examples there are.
+_MOST = Fraction(1, 50)
+
+
+def largest_speck(count: int, rate: float, d: int) -> Fraction:
+    """Area in which EXPECTED / rate of about `count` examples on a grid of size d are expected."""
+    return Fraction(EXPECTED * d * d) / (Fraction(rate) * max(1, count))
+
+
+def without_speck(step: TileStep, largest: Fraction) -> TileStep:
+    """The step, or one label everywhere where its piece cuts off less than `largest`.
+
+    Parameters
+    ----------
+    step : TileStep
+        Of a tile; a zone stays as it is.
+    largest : Fraction
+        Area in square grid units.
+    """
+    tile = step.tile
+    if not (isinstance(tile, Tile) and step.piece):
+        return step
+    left, bottom, right, top = tile.edges
+    whole = (right - left) * (top - bottom)
+    own = (left - tile.x0, bottom - tile.y0, right - tile.x0, top - tile.y0)
+    held = area(clip_to_box(step.piece, *own))
+    if min(held, whole - held) >= min(largest, _MOST * whole):
+        return step
+    return replace(step, piece=(), inside=step.inside == (2 * held > whole))
+
+
+def area(corners: tuple[Vertex, ...]) -> Fraction:
+    """Area of a polygon of exact corners, counterclockwise."""
+    places = [(Fraction(x, w), Fraction(y, w)) for x, y, w in corners]
+    following = places[1:] + places[:1]
+    return sum(
+        ((x * v - u * y) / 2 for (x, y), (u, v) in zip(places, following, strict=True)),
+        Fraction(0),
+    )
+
 
 #: What a length of u of the outline weighs, in nats.
 STRENGTH = 1.0

@@ -9,14 +9,12 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import TileIndex, tile_square
 from learners.agreeing_borders import border_strength, chessboard
 from learners.checks import check_count
-from learners.cover_run import PlaneParameters
 from learners.envelope.concept_selection import ConceptSelection
-from learners.estimator import Run, Stream
+from learners.estimator import PlaneParameters, Run, Stream
 from learners.randomness import open_source
 from learners.selection import Watch
-from learners.specks import largest_speck
 from learners.support import noisy_support
-from learners.tidying import nat_side, tidied
+from learners.tidying import largest_speck, nat_side, tidied
 from learners.tile_choice import (
     MOST_PER_SIDE,
     choice_rate,

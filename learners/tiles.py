@@ -55,13 +55,12 @@ from learners.accounting import (
 from learners.agreeing_borders import Borders
 from learners.checks import check_open_unit
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
-from learners.noise import discrete_laplace
-from learners.noise_arrays import discrete_laplace_array
+from learners.noise import discrete_laplace, discrete_laplace_array
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.side_by_side import side_by_side
-from learners.specks import without_speck
+from learners.tidying import without_speck
 
 #: Share of epsilon that pays for noisy numbers of examples: of all, or half of it for all and half
 #: for those in every tile.
@@ -231,7 +230,7 @@ def tile_steps(
         How later tiles agree with what earlier ones have released; by default they know nothing of
         each other.
     largest_speck : Fraction
-        A piece that cuts off less area of its tile is left out (:mod:`learners.specks`).
+        A piece that cuts off less area of its tile is left out (:mod:`learners.tidying`).
     tidy : callable, optional
         What the last record changes in all tiles, by what is released of each, in their order.
     noisy : sequence of int, optional

@@ -2,7 +2,9 @@
 
     python -m benchmarks.audits [--share 1] [--report build/audit.md]
 
-subjects    the learners as they declare their audits, and mechanisms alone
+events      the bound: an event is searched for and tested on fresh runs
+declared    how each learner is audited; command is what `geodp audit` does
+subjects    the learners' audits as they are declared, and mechanisms alone
 parts       tile choice and counts, borders, sharpening, a cover whose k is not told, support,
             a budget
 whole       a classifier trained on whole releases tells two samples apart

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from benchmarks.audits import canaries
 from benchmarks.audits.broken_parts import PART_TWINS
+from benchmarks.audits.declared import SUBJECTS
+from benchmarks.audits.events import Audit, audit_pairs
 from benchmarks.audits.one_run import CanaryAudit
 from benchmarks.audits.parts import PARTS
 from benchmarks.audits.report import Row, page
 from benchmarks.audits.subjects import MECHANISMS, Case, declared
 from benchmarks.audits.twins import TWINS
 from benchmarks.audits.whole import whole_audit
-from learners.audit import Audit, audit_pairs
-from learners.audit_subjects import SUBJECTS
 
 #: Runs of a mechanism alone.
 _MECHANISM = 20_000

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.audits.events import Auditable
 from benchmarks.audits.one_run import CanaryAudit, audit_canaries
 from benchmarks.audits.subjects import DELTA, EPSILON, numbered
 from geometry.tiling import tile_square
 from learners import NoisyHistogramLearner, PolygonUnionLearner, QuadtreeLearner
-from learners.audit import Auditable
 from learners.randomness import open_source
 
 #: Grid, and cells or tiles along a side, a canary in each.

@@ -1,7 +1,7 @@
 """An audit by canaries: many examples that are in the sample or not, guessed from one release.
 
-An audit of one pair of samples (:mod:`learners.audit`) needs thousands of runs.  Where a release
-says something about many examples, one run will do (Steinke, Nasr, Jagielski 2023, *Privacy
+An audit of one pair of samples (:mod:`benchmarks.audits.events`) needs thousands of runs.  Where a
+release says something about many examples, one run will do (Steinke, Nasr, Jagielski 2023, *Privacy
 auditing with one (1) training run*): of m examples, the canaries, each is put into the sample by
 the toss of a coin; whoever sees the release guesses of r of them whether they are in.  If the
 learner is epsilon-DP for neighbours that add or remove an example, then given the other coins and
@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmarks.audits.events import Auditable
 from learners.accounting import PrivacySpent
-from learners.audit import Auditable
 from learners.randomness import RandomSource, words
 
 #: Of each canary, from a release: 1 for in, -1 for out, 0 for no guess.

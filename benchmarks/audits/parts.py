@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.audits.events import Outcome, Pair
 from benchmarks.audits.subjects import (
     DELTA,
     EPSILON,
@@ -29,7 +30,6 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import TileIndex, tile_square
 from learners import PolygonUnionLearner
 from learners.accounting import Charge, noise_scale, pure_spent
-from learners.audit import Outcome, Pair
 from learners.noise import discrete_laplace
 from learners.privacy_filter import Budget
 from learners.randomness import RandomSource

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from benchmarks.audits.events import Audit
 from benchmarks.audits.one_run import CanaryAudit
-from learners.audit import Audit
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,11 @@ import learners.stability.stable_queries
 import learners.threshold_learner
 import learners.tiles
 from benchmarks.audits import canaries, subjects
+from benchmarks.audits.events import Audit, audit_pairs
 from benchmarks.audits.one_run import CanaryAudit
 from benchmarks.audits.subjects import MECHANISMS, Case, declared
 from benchmarks.audits.whole import whole_audit
 from learners import PolygonUnionLearner
-from learners.audit import Audit, audit_pairs
 from learners.conic.selection import ConicSelection
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection

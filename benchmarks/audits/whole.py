@@ -4,7 +4,8 @@ An event that somebody thought of may miss what a release says.  So everything i
 for files is made a feature, whatever it means: numbers, words and lengths of lists, by where they
 stand.  A decision tree and a logistic regression (scikit-learn) are trained on some runs on either
 sample.  The tree's leaf and the regression's rounded answer are the statistics of a usual audit
-(:mod:`learners.audit`) on fresh runs: so the bound holds however the classifiers came about.
+(:mod:`benchmarks.audits.events`) on fresh runs: so the bound holds however the classifiers came
+about.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.audits.events import Audit, Outcome, Pair, audit_pairs
 from benchmarks.audits.subjects import Case
-from learners.audit import Audit, Outcome, Pair, audit_pairs
 from learners.codec import release_to_dict
 
 #: Of a list so many items are looked at, from either end.

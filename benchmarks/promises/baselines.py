@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.audits.declared import SUBJECTS
+from benchmarks.audits.events import audit_pairs
 from geometry.grid_counts import GridCounts
 from geometry.polygons import contains_points
-from learners.audit import audit_pairs
-from learners.audit_subjects import SUBJECTS
 from learners.noisy_histogram import NoisyHistogramLearner
 from learners.quadtree import QuadtreeLearner
 from promises.row import Row, Verdict, always

@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner, cover_budget
+from learners.boolean.conjunction import (
+    ConjunctionLearner,
+    DisjunctionLearner,
+    StrawmanConjunctionLearner,
+    StrawmanDisjunctionLearner,
+    cover_budget,
+)
 from learners.boolean.conjunction_bounds import (
     consistency_examples,
     consistent_examples,
@@ -37,7 +43,6 @@ from learners.boolean.consistent_conjunction import (
 )
 from learners.boolean.literals import Literal, evaluate, read_columns
 from learners.boolean.parity import COIN, ParityLearner, PrivateParityLearner, plan_parity
-from learners.boolean.strawman import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
 from learners.exponential_mechanism import utility_loss
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
 from learners.randomness import SeededRandom

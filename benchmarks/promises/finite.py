@@ -36,8 +36,9 @@ from learners.finite.vc import (
     vc_dimension,
 )
 from learners.randomness import SeededRandom
-from learners.theory.pac import LabelledDistribution, check_promise, learning_run
+from learners.theory.pac import LabelledDistribution, check_promise
 from learners.threshold_learner import ThresholdLearner, threshold_class_size
+from promises.bounds import learning_run
 from promises.row import Row, Verdict, exact, simulated
 
 ALPHA, BETA = 0.1, 0.1

@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learners.confidence import mean_bounds
-from learners.stability.base_learners import (
-    GradientDescentClassifier,
-    Order,
-    _visits,
-    prediction_stability,
-    uniform_stability,
-)
-from learners.stability.quality import most_outliers, outlier_share
+from learners.stability.base_learners import GradientDescentClassifier, Order, _visits
+from promises.bounds import most_outliers, outlier_share, prediction_stability, uniform_stability
 from promises.row import Row, Verdict, exact
 from promises.soft_labels import BETA, asked, planned, soft
 from promises.stability import kept

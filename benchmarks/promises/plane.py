@@ -20,7 +20,7 @@ from geometry.arrangement import arrange
 from geometry.duality import admitted_parts
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from geometry.lattice_points import count_lattice_points
+from geometry.lattice_points import LatticePolygon
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.cover_account import run_delta
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -87,7 +87,7 @@ def has_member(
             else:
                 sides.append((-a, -b, -c + (not held)))
         for part in admitted_parts(lattice):
-            if count_lattice_points((*part.closed, *sides)):
+            if LatticePolygon.of((*part.closed, *sides)).count:
                 return True
     return False
 

@@ -22,12 +22,8 @@ from learners.finite.sample_sizes import (
     uniform_convergence_examples,
 )
 from learners.randomness import SeededRandom
-from learners.theory.pac import (
-    LabelledDistribution,
-    check_promise,
-    empirical_error,
-    generalization_gap,
-)
+from learners.theory.pac import LabelledDistribution, check_promise, generalization_gap
+from promises.bounds import empirical_error
 from promises.finite import wrong_points
 from promises.row import Row, Verdict, exact, simulated
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from learners.randomness import SeededRandom
 from learners.stability.classifiers import StableSoftClassifier
-from learners.stability.end_quality import end_quality, strong_failure
+from learners.stability.quality import end_quality, strong_failure
 from learners.stability.query_sizes import QuerySizes, soft_sizes, soft_width
 from learners.stability.soft_labels import SoftQueries, plan_soft_queries
 from learners.stability.sparse_vector import difference_tail

@@ -27,14 +27,9 @@ from learners.stability.sparse_vector import (
     plan_sparse_vector,
     tail,
 )
-from learners.stability.stable_queries import (
-    DistanceTest,
-    StableQueries,
-    halts_needed,
-    plan_queries,
-    printed_chunks,
-)
+from learners.stability.stable_queries import DistanceTest, StableQueries
 from learners.theory.pac import check_promise
+from promises.bounds import halts_needed, noisy_chunks, plan_queries, printed_chunks
 from promises.row import Row, Verdict, exact, simulated
 
 DELTA = 1e-6
@@ -282,7 +277,7 @@ def _noisy_votes(account: VotesAccount) -> Callable[[int], Verdict]:
         for i in range(runs):
             m, agreement = 10 * 2 ** (i // 3), (0.75, 0.9, 1.0)[i % 3]
             budget = plan_noisy_votes(1.0, DELTA, queries=m, account=account)
-            chunks = budget.chunks_needed(BETA, agreement)
+            chunks = noisy_chunks(budget, BETA, agreement)
             lead = 2 * math.ceil(Fraction(str(agreement)) * chunks) - chunks
             worst = max(worst, -math.expm1(-m * math.log1p(math.exp(-budget.rate * lead))))
         return exact(worst <= BETA, f"probability {worst:.4f} at most, in {runs} settings")

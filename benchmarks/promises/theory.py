@@ -13,13 +13,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.audit import audit_pairs
-from learners.audit_subjects import SUBJECTS
+from benchmarks.audits.declared import SUBJECTS
+from benchmarks.audits.events import audit_pairs
 from learners.confidence import clopper_pearson
-from learners.finite.memorizing import MemorizingLearner
+from learners.finite.finite_class import MemorizingLearner
 from learners.finite.vc import combined_vc_bound, dichotomies, vc_dimension
 from learners.randomness import SeededRandom
-from learners.theory.pac import LabelledDistribution, empirical_error
+from learners.theory.pac import LabelledDistribution
+from promises.bounds import empirical_error
 from promises.row import Row, Verdict, always, exact
 
 _LECTURE = "Nissim, Private Learning 1"

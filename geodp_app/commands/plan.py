@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: Parameters that a plan depends on.
 _ASKED = ("learner", "k", "epsilon", "neighbours", "grid")
+_OF_VOTES = ("learner", "k", "epsilon", "delta", "neighbours", "grid")
 _PARAMETERS = ("k", "direction", "measure", "beta", "epsilon", "delta", "neighbours")
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
@@ -116,9 +117,7 @@ def _plan(options: argparse.Namespace) -> None:
         _ask_theorem(options)
         return
     if "votes" in learner.shows:
-        from geodp_app.commands.plan_votes import plan_votes
-
-        plan_votes(options)
+        _plan_votes(options)
         return
     if options.k == "auto":
         _run_by_itself(options)
@@ -141,31 +140,28 @@ def _plan_cover(options: argparse.Namespace) -> None:
     )
     from learners.theory.rule_of_thumb import NotMeasuredError
 
-    try:
-        setting = Setting(
-            k=options.k,
-            beta=options.beta,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            lattice=HalfplaneLattice(options.grid, options.measure),
-            learner=options.learner,
-            neighbours=options.neighbours,
+    setting = Setting(
+        k=options.k,
+        beta=options.beta,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        lattice=HalfplaneLattice(options.grid, options.measure),
+        learner=options.learner,
+        neighbours=options.neighbours,
+    )
+    if (options.learner, options.k) == ("cover", 1):
+        proved, told = _plan_alone(options, setting)
+    else:
+        plan, by_itself = (
+            examples_needed(one, options.alpha)
+            if options.n is None
+            else error_guaranteed(one, options.n)
+            for one in (setting, replace(setting, account="naive"))
         )
-        if (options.learner, options.k) == ("cover", 1):
-            proved, told = _plan_alone(options, setting)
-        else:
-            plan, by_itself = (
-                examples_needed(one, options.alpha)
-                if options.n is None
-                else error_guaranteed(one, options.n)
-                for one in (setting, replace(setting, account="naive"))
-            )
-            naive = {name: getattr(by_itself, name) for name in ("examples", "alpha", "eta")}
-            coarse = lattice_note(setting.lattice)
-            proved = {**plan.to_dict(), "naive": naive, "lattice": coarse}
-            told = describe(plan, by_itself, options.alpha)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+        naive = {name: getattr(by_itself, name) for name in ("examples", "alpha", "eta")}
+        coarse = lattice_note(setting.lattice)
+        proved = {**plan.to_dict(), "naive": naive, "lattice": coarse}
+        told = describe(plan, by_itself, options.alpha)
     try:
         found = practice_document(_settings(options), examples=options.n, error=options.alpha)
         reached = _practice(options)
@@ -237,10 +233,7 @@ def _plan_curved(options: argparse.Namespace, learner: Learner) -> None:
 
     options.theorem = "conic-cover"
     kind: ConicKind = "disc" if learner.piece == "disc" else "ellipse"
-    try:
-        options.size = ConicLattice(options.grid, kind).members
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    options.size = ConicLattice(options.grid, kind).members
 
 
 def _cover_settings(options: argparse.Namespace, alpha: float) -> dict[str, Any]:
@@ -283,17 +276,14 @@ def _ask_theorem(options: argparse.Namespace) -> None:
     from learners.theory.theorems import alpha_for, examples_for, find_theorem, settings_for
 
     parameters = {**vars(options), "d": options.grid if options.d is None else options.d}
-    try:
-        theorem = find_theorem(options.theorem)
-        if options.n is None:
-            alpha: float | None = options.alpha
-            n = examples_for(theorem, options.alpha, options.beta, parameters)
-        else:
-            n = options.n
-            alpha = alpha_for(theorem, n, options.beta, parameters)
-        settings = {} if not alpha else settings_for(theorem, alpha, options.beta, parameters)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    theorem = find_theorem(options.theorem)
+    if options.n is None:
+        alpha: float | None = options.alpha
+        n = examples_for(theorem, options.alpha, options.beta, parameters)
+    else:
+        n = options.n
+        alpha = alpha_for(theorem, n, options.beta, parameters)
+    settings = {} if not alpha else settings_for(theorem, alpha, options.beta, parameters)
     curved = BY_ID[options.learner].curved and theorem.name == "conic-cover"
     needed = _cover_settings(options, alpha) if curved and alpha and n else {}
     if options.json:
@@ -302,10 +292,12 @@ def _ask_theorem(options: argparse.Namespace) -> None:
         print(json.dumps({**_stated(theorem), **asked, **answer}))
         return
     print(_answer(theorem, n, alpha, options))
-    if settings:
-        from geodp_app.commands.plan_votes import asked_with
-
-        print(asked_with(settings))
+    if settings:  # of votes of chunks
+        halts, chunks, each = settings.values()
+        print(
+            f"\nWith halts T = {halts:,} and K = {chunks:,} chunks of {each:,} examples or more "
+            f"each: halts={halts}, chunks={chunks}."
+        )
     if needed:
         steps, beta = needed["steps"], needed["learner_beta"]
         run = (options.learner, options.k, options.epsilon, options.delta, options.neighbours)
@@ -337,10 +329,8 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
 
     try:
         if options.json:
-            plan = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
-            plan |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
             found = practice_document(_settings(options), examples=options.n, error=options.alpha)
-            print(json.dumps({**plan, "in_practice": found}))
+            _print_unproved(options, {"in_practice": found})
             return
         told = _practice(options)
     except ValueError as error:
@@ -355,18 +345,48 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
     )
 
 
+def _print_unproved(options: argparse.Namespace, found: dict[str, Any]) -> None:
+    asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
+    asked |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
+    print(json.dumps({**asked, **found}))
+
+
 def _run_by_itself(options: argparse.Namespace) -> None:
     """Print what covers that find k by themselves reached: nothing is proved of their error."""
     from geodp_app.runs.verdict import BY_ITSELF
 
     if options.json:
-        asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
-        asked |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
-        print(json.dumps({**asked, "in_practice": []}))
+        _print_unproved(options, {"in_practice": []})
         return
     print(
         "Nothing is proved of the error of a cover that finds k by itself.  Privacy holds in any\n"
         f"case.  With a given k (--k K) a worst case is proved.\n\n{BY_ITSELF}"
+    )
+
+
+def _plan_votes(options: argparse.Namespace) -> None:
+    """Print the chunks of a run by votes: nothing is proved of its own base learner's error."""
+    from learners.stability.sparse_vector import plan_sparse_vector
+    from learners.stability.stability_learner import DEFAULT_HALTS, DEFAULT_QUERIES
+    from learners.stability.stable_queries import DEFAULT_AGREEMENT, DEFAULT_BETA, default_chunks
+
+    queries, halts = options.queries or DEFAULT_QUERIES, options.halts or DEFAULT_HALTS
+    budget = plan_sparse_vector(
+        options.epsilon, options.delta, queries=queries, halts=halts, neighbours=options.neighbours
+    )
+    chunks = default_chunks(budget, None)
+    if options.json:
+        asked = {name: getattr(options, name) for name in _OF_VOTES} | {"proved": False}
+        print(json.dumps({**asked, "queries": queries, "halts": halts, "chunks": chunks}))
+        return
+    each = f", of about {options.n / chunks:,.0f} examples each" if options.n else ""
+    print(
+        f"{queries:,} queries, of which T = {halts:,} may have no answer, plan K = {chunks:,} "
+        f"chunks{each}:\nall queries on which {DEFAULT_AGREEMENT:.0%} of the chunks agree are then "
+        f"answered, except with probability {DEFAULT_BETA:g}.\n\n"
+        "Nothing is proved of the error of chunks that learn triangles.  For a class whose VC "
+        "dimension is\nknown, n, T and K are told by: geodp plan --theorem queries, "
+        "queries-agnostic, labels, labels-agnostic."
     )
 
 

@@ -172,9 +172,7 @@ def example_work(name: str, base: Work | None = None) -> Work:
         name=target.name,
         drawing=drawing,
         bounds=bounds,
-        sampling=replace(
-            base.sampling, n=example_size(name), dabs=change.dabs(base.sampling.dabs)
-        ),
+        sampling=replace(base.sampling, n=example_size(name), dabs=change.dabs(base.sampling.dabs)),
         run=run if k is None else run.with_(k=k),
         k_drawn=True,
         examples=None,

@@ -21,7 +21,7 @@ from typing import IO
 
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
-from geodp_app.files.locks import try_lock
+from geodp_app.files.chained_lines import try_lock
 from geodp_app.files.session import Session, load_session, save_session
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.writing import named_failures

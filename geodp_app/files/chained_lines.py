@@ -9,6 +9,7 @@ Whoever notes the last hash elsewhere finds these as well (:meth:`Lines.holds`).
 A line is added under a lock of the file, to what is there at that moment, and is on the disk when
 the call returns.  Bytes after the last end of a line are those of a process that ended while it
 wrote: nothing was done yet that the line would have told of.  The next writer takes them off.
+The system drops the lock when the file is closed or its process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import contextlib
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
 from geodp_app.errors import InputError
-from geodp_app.files.locks import try_lock
 from geodp_app.files.strict import DamagedFileError, one_line, read_json
 from geometry.files import sync_folder
 
@@ -226,3 +227,25 @@ def _hash(line: Line, before: str) -> str:
 
 def _bytes(value: Line) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+#: Far behind any content: on Windows a locked byte cannot be read by others.
+_LOCKED_BYTE = 2**30
+
+
+def try_lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed or the process ends; False if it is locked or cannot be."""
+    try:
+        if sys.platform == "win32":
+            file.seek(_LOCKED_BYTE)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -40,7 +40,7 @@ Together at most (1 - 1/k)^m n + 2 Delta + (k + m) lambda mistakes; KMMS bound t
 max{alpha n / 2, 4 Delta} + 4 k lambda ln(2/alpha) at m = ceil(2k ln(2/alpha)).  H are the sets
 of at most m literals; (2) with the third b.
 
-*The strawman* (:mod:`learners.boolean.strawman`).  But with probability b all noise is at most
+*The strawman* (:mod:`learners.boolean.conjunction`).  But with probability b all noise is at most
 Delta: then the target's literals, which lose nothing, are listed, and a listed one loses at most
 2 Delta.  But with another b all m draws gain at least what the best of the list does, less lambda =
 (ln(2d + 1) + ln(m/b)) / eta, and so a k-th of what is left, less lambda.  Together at most
@@ -54,8 +54,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from learners.accounting import AccountName, Neighbours, inner_budget
-from learners.boolean.conjunction import cover_budget
-from learners.boolean.strawman import strawman_budget
+from learners.boolean.conjunction import cover_budget, strawman_budget
 from learners.checks import check_count, check_open_unit
 from learners.exponential_mechanism import private_rate, utility_loss
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count

@@ -6,7 +6,7 @@ and formulas in place of polygons: literals released, diagnostics apart.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -23,11 +23,10 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.checks import accuracy, check_labels
+from learners.checks import Classifier, check_labels
 from learners.records import Diagnostics
 from learners.scores import Role
 from learners.sklearn_support import (
-    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
@@ -121,7 +120,7 @@ class FormulaRelease:
 
 
 @keyword_parameters()
-class BooleanLearner(WithParameters, ABC):
+class BooleanLearner(Classifier):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -133,8 +132,6 @@ class BooleanLearner(WithParameters, ABC):
     """
 
     role: ClassVar[Role]
-
-    positive: Any = None
 
     @abstractmethod
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
@@ -159,27 +156,9 @@ class BooleanLearner(WithParameters, ABC):
             pass
         return self
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,), of examples, shape (n, d), dense or sparse.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`fit`; or if X has other columns than the examples had.
-        NotFittedError
-            If no run is complete.
-        """
-        return self._as_came(self._zeros_and_ones(X))
-
     def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[Any]]:
         """Labels after the first step, the second, and so on."""
         return map(self._as_came, self._fitted().staged_predict(X))
-
-    def score(
-        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Accuracy on labelled examples, each counted by its weight."""
-        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
     @property
     def n_features_in_(self) -> int:

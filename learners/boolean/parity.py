@@ -42,11 +42,11 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.places import unmasked
 from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.checks import accuracy, check_count, check_labels, check_open_unit
+from learners.checks import Classifier, check_count, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import RandomSource, bernoulli, open_source, words
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import keyword_parameters
 
 Constants = Literal["tight", "source"]
 
@@ -236,23 +236,7 @@ class BlockDiagnostics:
 
 
 @keyword_parameters()
-class _Parity(WithParameters):
-    positive: Any = None
-
-    def predict(self, X: ArrayLike | PackedBits) -> NDArray[Any]:
-        """<r, x> mod 2 as the examples were labelled, shape (n,), of 0/1 vectors, shape (n, d).
-
-        Raises
-        ------
-        ValueError
-            If the run ended with ⊥ or without a consistent parity, or X has another shape.
-        """
-        return self._as_came(self._zeros_and_ones(X))
-
-    def score(self, X: ArrayLike | PackedBits, y: ArrayLike) -> float:
-        """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
-
+class _Parity(Classifier):
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
         release: ParityRelease = self.release_

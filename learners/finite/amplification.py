@@ -50,11 +50,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
 from learners.accounting import Neighbours, pure_budget
-from learners.checks import accuracy, check_labels, check_open_unit
+from learners.checks import Classifier, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index, private_rate
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import below, open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import keyword_parameters
 
 #: Denominator of the probabilities: coins are exact.
 COIN = 1 << 48
@@ -169,7 +169,7 @@ class AmplifiedDiagnostics:
 
 
 @keyword_parameters()
-class AmplifiedLearner(WithParameters):
+class AmplifiedLearner(Classifier):
     """Several runs of a private learner on parts of the sample, and a private choice among them.
 
     Parameters
@@ -211,7 +211,6 @@ class AmplifiedLearner(WithParameters):
     failure: float = 0.5
     test_share: float = 0.25
     seed: int | None = None
-    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples.
@@ -263,21 +262,12 @@ class AmplifiedLearner(WithParameters):
         )
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,), by the chosen run's hypothesis; errors are its
-        own."""
-        return self._as_came(self._zeros_and_ones(X))
-
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
         # what a private learner predicts is a function of its release
         asked = type(self.learner)(**self.learner.get_params())
         asked.release_ = self.release_
         return np.asarray(asked.predict(X))
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
 
     def _given(self) -> dict[str, Any]:
         """Parameters of the learner, checked as far as they matter here."""

@@ -39,7 +39,7 @@ from learners.accounting import (
 )
 from learners.checks import check_count
 from learners.exponential_mechanism import exponential_index, private_rate
-from learners.noise_arrays import discrete_laplace_array
+from learners.noise import discrete_laplace_array
 from learners.randomness import RandomSource, open_source
 from learners.sklearn_support import WithParameters, keyword_parameters
 

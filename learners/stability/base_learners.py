@@ -26,7 +26,7 @@ Hence E |w - w'| <= 2 L eta S/n, and of losses L times that (theorem 3.8); E |w 
 (2 L eta)^2 E c^2 (*derived*).  With coins this holds for every example (uniform stability).
 Without, it holds on average over the examples alone, which is all that BTT ask for; that it does is
 their reduction: what is uniformly stable on a sample in random order is stable on average on one in
-any order (section 5, "SGD and on-average stability"; :func:`uniform_stability`).
+any order (section 5, "SGD and on-average stability").
 
 The prediction 1 / (1 + exp(-w.z)) moves by at most |w - w'| / 4: so gamma^2 <= a sixteenth of the
 second moment, and lemma 5.8 applies (:mod:`learners.stability.quality`).
@@ -48,10 +48,10 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.checks import accuracy, check_count, check_examples, check_points
-from learners.noise_arrays import below_array
+from learners.checks import Classifier, check_count, check_examples, check_points
+from learners.noise import below_array
 from learners.randomness import SeededRandom
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import keyword_parameters
 from learners.stability.label_private import random_rows
 
 #: How a descent goes through its examples; see the module.
@@ -91,9 +91,6 @@ class MajorityCells:
         return np.asarray(at[:, 1] * self.cells + at[:, 0])
 
 
-#: Lipschitz constant of the loss, for |z| <= 1.
-LIPSCHITZ = 1.0
-
 #: Steps up to 2 / smoothness do not expand.
 LARGEST_STEP = 8.0
 
@@ -119,7 +116,7 @@ class DescentRelease:
 
 
 @keyword_parameters()
-class GradientDescentClassifier(WithParameters):
+class GradientDescentClassifier(Classifier):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -146,7 +143,6 @@ class GradientDescentClassifier(WithParameters):
     rate: float = 1.0
     order: Order = "replacement"
     coins: int = 0
-    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.
@@ -190,14 +186,6 @@ class GradientDescentClassifier(WithParameters):
         positive = 1.0 / (1.0 + np.exp(-np.clip(signed, -700, 700)))
         return np.stack([1 - positive, positive], axis=1)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,)."""
-        return self._as_came(self._zeros_and_ones(X))
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
-
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
 
@@ -211,43 +199,3 @@ def _visits(order: Order, n: int, steps: int, coins: int) -> NDArray[np.int64]:
     if order == "one-pass":
         return np.arange(min(n, steps), dtype=np.int64)
     raise ValueError(f"order must be one of {', '.join(get_args(Order))}, got {order!r}")
-
-
-def _times_met(n: int, steps: int, order: Order) -> tuple[float, float]:
-    """E c and E c^2 of the module, the place of the example uniform."""
-    count, most = check_count("n", n), check_count("steps", steps)
-    if order == "replacement":
-        mean = most / count
-        return mean, mean * (1 - 1 / count) + mean**2
-    if order == "one-pass":
-        mean = min(most, count) / count
-        return mean, mean
-    whole, rest = divmod(most, count)
-    return most / count, whole**2 + rest / count * (2 * whole + 1)
-
-
-def uniform_stability(n: int, steps: int, rate: float, order: Order = "replacement") -> float:
-    """Uniform stability of the loss: 2 L^2 eta S/n on average over the coins.
-
-    In one pass there are no coins, and the example at a place is met: 2 L^2 eta.  With its place
-    uniform it would be as of a permutation (BTT's reduction).
-
-    Parameters
-    ----------
-    n, steps : int
-        Examples of a sample, and steps.
-    rate : float
-        eta.
-    order : {"replacement", "permutation", "one-pass"}
-    """
-    met = 1.0 if order == "one-pass" else _times_met(n, steps, order)[0]
-    return 2 * LIPSCHITZ**2 * rate * met
-
-
-def prediction_stability(n: int, steps: int, rate: float, order: Order = "replacement") -> float:
-    """Bound on gamma^2 of the predictions, for every sample.
-
-    For every example replaced where there are coins, on average over the examples in one pass;
-    parameters as of :func:`uniform_stability`.
-    """
-    return (2 * LIPSCHITZ * rate) ** 2 * _times_met(n, steps, order)[1] / 16

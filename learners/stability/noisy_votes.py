@@ -15,7 +15,6 @@ of m and the root of the number of unstable queries.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -46,15 +45,6 @@ class NoisyVotesBudget:
     queries: int
     rate: float
     spent: PrivacySpent
-
-    def chunks_needed(self, beta: float, agreement: float, classes: int = 2) -> int:
-        """Chunks with which all m queries on which this share agrees are right but for beta."""
-        if not (0.5 < agreement <= 1 and 0 < beta < 1):
-            raise ValueError(
-                f"agreement must lie in (1/2, 1] and beta in (0, 1), got {agreement}, {beta}"
-            )
-        lead = math.log((classes - 1) * self.queries / beta) / self.rate
-        return math.ceil(lead / (2 * agreement - 1))
 
 
 def plan_noisy_votes(

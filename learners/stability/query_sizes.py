@@ -180,7 +180,7 @@ def soft_sizes(
     queries, halts : int
         m, and T: the queries whose expected prediction is further than a quarter of
         :func:`soft_width` from 0 and from 1 (`halts` of
-        :class:`learners.stability.end_quality.EndQuality`).
+        :class:`learners.stability.quality.EndQuality`).
     stable : float
         c of a learner that takes n0 of its chunk's examples and is c/n0-stable on average; of one
         pass of gradient descent by S = n0 steps of eta, eta n0 / 2.

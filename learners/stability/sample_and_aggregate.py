@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import RandomSource
 from learners.selection import Cancelled, SelectionProgress
 

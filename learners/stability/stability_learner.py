@@ -51,7 +51,7 @@ from learners.accounting import Relation
 from learners.checks import check_count, check_points
 from learners.estimator import Estimator, Run, Stream
 from learners.greedy import GreedyUnionLearner
-from learners.noise_arrays import below_array
+from learners.noise import below_array
 from learners.randomness import RandomSource, below, open_source
 from learners.records import StepRecord, StepRelease
 from learners.releases import CoverRelease

@@ -25,7 +25,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,8 +33,8 @@ from learners.checks import check_count, check_labels, check_open_unit
 
 # exported again: it was here first
 from learners.confidence import clopper_pearson as clopper_pearson
-from learners.noise_arrays import below_array
-from learners.randomness import RandomSource, SeededRandom
+from learners.noise import below_array
+from learners.randomness import RandomSource
 
 #: Sum of weights of a distribution at most.
 _MOST_WEIGHT = 1 << 62
@@ -104,15 +103,6 @@ class LabelledDistribution:
         labels = check_labels(predicted, len(self.weights)).astype(np.int64)
         wrong = self.weights[np.arange(len(labels)), 1 - labels]
         return Fraction(sum(wrong.tolist()), sum(self.weights.ravel().tolist()))
-
-
-def empirical_error(predicted: ArrayLike, labels: ArrayLike) -> Fraction:
-    """Share of n >= 1 examples that are predicted wrong."""
-    truth = np.asarray(labels)
-    if truth.ndim != 1 or len(truth) == 0:
-        raise ValueError(f"labels must have shape (n,), n at least 1, got {truth.shape}")
-    wrong = check_labels(predicted, len(truth)) != check_labels(truth, len(truth))
-    return Fraction(int(np.count_nonzero(wrong)), len(truth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,23 +190,3 @@ def generalization_gap(n: int, epsilon: float, beta: float) -> float:
     v = n * epsilon**2 / 4
     k = v + math.sqrt(v * v + 2 * v * math.log(2 / beta))
     return math.sqrt((k + math.log(4 / beta)) / (2 * n))
-
-
-def learning_run(
-    make: Callable[[int], Any], law: LabelledDistribution, n: int
-) -> Callable[[int], Fraction]:
-    """A run for :func:`check_promise`: sample n examples, learn, population error.
-
-    Parameters
-    ----------
-    make : callable
-        make(i) is the learner of the i-th run, with fit and predict over points 0..N-1.
-    law : LabelledDistribution
-    n : int
-    """
-
-    def run(i: int) -> Fraction:
-        X, y = law.sample(n, SeededRandom(10_000 + i))
-        return law.error(make(i).fit(X, y).predict(np.arange(len(law.weights))))
-
-    return run

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.audits import __main__ as everything, canaries
 from benchmarks.audits.broken_parts import PART_TWINS
+from benchmarks.audits.events import audit_pairs
 from benchmarks.audits.parts import PARTS
 from benchmarks.audits.report import Row, page
 from benchmarks.audits.subjects import MECHANISMS, Told, declared
@@ -16,7 +17,6 @@ from benchmarks.audits.twins import TWINS, Twin
 from benchmarks.audits.whole import features, whole_audit
 from learners import PolygonUnionLearner
 from learners.accounting import pure_spent
-from learners.audit import audit_pairs
 from learners.codec import release_to_dict
 
 #: The others are marked slow.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks import side_channels
+from benchmarks.audits.declared import SUBJECTS
 from benchmarks.side_channels import information, measured, parts_of, told
-from learners.audit_subjects import SUBJECTS
 
 
 def test_equal_values_stay_together_and_parts_are_full() -> None:

@@ -7,9 +7,7 @@ import pytest
 
 from geometry.lattice_points import (
     LatticePolygon,
-    count_lattice_points,
     floor_sum,
-    nth_lattice_point,
 )
 
 
@@ -51,7 +49,7 @@ def test_random_polygons_are_counted_and_listed_in_order() -> None:
             system.append((int(a), int(b), int(c)))
         expected = enumerate_points(system, radius)
         polygon = LatticePolygon.of(system)
-        assert polygon.count == count_lattice_points(system) == len(expected)
+        assert polygon.count == len(expected)
         assert [polygon.point(rank) for rank in range(polygon.count)] == expected
         counts.append(len(expected))
     assert {0, 1, 2} < set(counts)
@@ -64,7 +62,7 @@ def test_thin_triangles_without_lattice_points_in_some_columns() -> None:
     expected = enumerate_points(system, 20)
     columns = {u for u, _ in expected}
     assert columns != set(range(min(columns), max(columns) + 1))
-    assert [nth_lattice_point(system, r) for r in range(len(expected))] == expected
+    assert [LatticePolygon.of(system).point(r) for r in range(len(expected))] == expected
 
 
 @pytest.mark.parametrize("size", [10, 2**31, 2**45])
@@ -83,8 +81,8 @@ def test_pick_on_large_triangles(size: int) -> None:
             math.gcd(u - p, v - q)
             for (u, v), (p, q) in zip(corners, corners[1:] + corners[:1], strict=True)
         )
-        closed = count_lattice_points(sides(corners, open_edges=False))
-        opened = count_lattice_points(sides(corners, open_edges=True))
+        closed = LatticePolygon.of(sides(corners, open_edges=False)).count
+        opened = LatticePolygon.of(sides(corners, open_edges=True)).count
         assert 2 * closed == abs(twice) + border + 2
         assert 2 * opened == abs(twice) - border + 2
 
@@ -97,18 +95,18 @@ def test_ranks_of_a_large_polygon_count_the_points_before() -> None:
     for rank in (0, 1, polygon.count // 3, polygon.count // 2, polygon.count - 1):
         u, v = polygon.point(rank)
         assert all(a * u + b * v >= c for a, b, c in system)
-        earlier = count_lattice_points([*system, (-1, 0, 1 - u)])
-        same = count_lattice_points([*system, (1, 0, u), (-1, 0, -u), (0, -1, 1 - v)])
+        earlier = LatticePolygon.of([*system, (-1, 0, 1 - u)]).count
+        same = LatticePolygon.of([*system, (1, 0, u), (-1, 0, -u), (0, -1, 1 - v)]).count
         assert earlier + same == rank
 
 
 def test_ranks_outside_the_count_are_refused() -> None:
     """Negative ranks do not count from the end."""
     square = [(1, 0, 0), (-1, 0, -1), (0, 1, 0), (0, -1, -1)]
-    assert count_lattice_points(square) == 4
+    assert LatticePolygon.of(square).count == 4
     for rank in (-1, 4):
         with pytest.raises(IndexError, match="outside"):
-            nth_lattice_point(square, rank)
+            LatticePolygon.of(square).point(rank)
 
 
 @pytest.mark.parametrize(
@@ -123,11 +121,11 @@ def test_ranks_outside_the_count_are_refused() -> None:
 def test_unbounded_systems_are_refused(system: list[tuple[int, int, int]]) -> None:
     """Strips and quadrants have no count."""
     with pytest.raises(ValueError, match="do not bound"):
-        count_lattice_points(system)
+        LatticePolygon.of(system)
 
 
 def test_contradictory_systems_are_empty() -> None:
     """Also when nothing else bounds them."""
-    assert count_lattice_points([(0, 1, 3), (0, -1, -2)]) == 0
-    assert count_lattice_points([(1, 0, 3), (-1, 0, -2), (0, 1, 0), (0, -1, -9)]) == 0
-    assert count_lattice_points([(0, 0, 1)]) == 0
+    assert LatticePolygon.of([(0, 1, 3), (0, -1, -2)]).count == 0
+    assert LatticePolygon.of([(1, 0, 3), (-1, 0, -2), (0, 1, 0), (0, -1, -9)]).count == 0
+    assert LatticePolygon.of([(0, 0, 1)]).count == 0

@@ -11,7 +11,7 @@ from shapely.geometry import MultiPoint, Polygon
 from geometry.halfplane import HalfplaneLattice
 from geometry.polygons import contains_points, intersection_shape
 from learners import ConvexPolygonLearner
-from learners.convex_fit import fit_convex
+from learners.convex_polygon import fit_convex
 from learners.releases import CoverRelease
 
 

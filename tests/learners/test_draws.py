@@ -27,13 +27,12 @@ import numpy as np
 import pytest
 
 import learners.randomness as door
+from benchmarks.audits.declared import SUBJECTS
 from geodp_app.document.examples import Frame
 from geodp_app.files.learned_file import learned_text
-from learners.audit_subjects import SUBJECTS
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
-from learners.noise import discrete_laplace
-from learners.noise_arrays import discrete_laplace_array
+from learners.noise import discrete_laplace, discrete_laplace_array
 from learners.polygon_union import PolygonUnionLearner
 from learners.tile_choice import choice_rate, wrong_share
 
@@ -186,7 +185,6 @@ _DRAWERS = {
     "learners.boolean.parity", "learners.conic.selection", "learners.envelope.chunks",
     "learners.envelope.concept_selection", "learners.envelope.envelope_selection",
     "learners.envelope.strands", "learners.exponential_mechanism", "learners.noise",
-    "learners.noise_arrays",
     "learners.stability.stability_learner",  # the order in which public points are asked about
 }  # fmt: skip
 

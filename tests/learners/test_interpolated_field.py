@@ -15,17 +15,20 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 from silent_noise import silent_noise
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
-from learners import interpolated_field, noisy_histogram
-from learners.interpolated_field import (
+from learners import noisy_histogram
+from learners.noisy_histogram import (
     KERNEL,
     SHARES,
     SHARES_PER_AXIS,
     between_centres,
     bin_linearly,
+    cell_cuts,
+    fine_per_side,
+    noisy_field,
+    plan_histogram,
     signs,
     smooth,
 )
-from learners.noisy_histogram import cell_cuts, fine_per_side, noisy_field, plan_histogram
 from learners.randomness import SeededRandom
 
 #: Standard deviation of the filter, in cells.
@@ -91,7 +94,7 @@ def random_field(m: int, seed: int) -> NDArray[np.int64]:
 
 def by_hand(field: NDArray[np.int64], d: int, cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Labels of fine cells by Python's own whole numbers, one at a time."""
-    m, places = len(field), interpolated_field.PLACES
+    m, places = len(field), noisy_histogram.PLACES
     values = field.tolist()
 
     def mirrored(i: int) -> int:

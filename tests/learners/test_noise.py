@@ -12,10 +12,15 @@ import pytest
 from numpy.typing import NDArray
 from tape import Tape
 
-from learners import noise, noise_arrays
+from learners import noise
 from learners.accounting import noise_scale
-from learners.noise import bernoulli_exp, discrete_laplace
-from learners.noise_arrays import below_array, discrete_laplace_array, exp_coins
+from learners.noise import (
+    below_array,
+    bernoulli_exp,
+    discrete_laplace,
+    discrete_laplace_array,
+    exp_coins,
+)
 from learners.randomness import RandomSource, SeededRandom
 
 
@@ -240,7 +245,7 @@ def test_array_coins_have_probability_exp_minus_u_over_s(
     monkeypatch: pytest.MonkeyPatch, u: int, s: int
 ) -> None:
     tree = Tree(rare=1e-8)
-    monkeypatch.setattr(noise_arrays, "below_array", enumerated_integers(tree))
+    monkeypatch.setattr(noise, "below_array", enumerated_integers(tree))
     law = tree.outcomes(lambda: bool(exp_coins(SeededRandom(0), np.array([u]), s)[0]))
     assert float(law[True]) == pytest.approx(math.exp(-u / s), abs=1e-5)
     assert float(law[False]) == pytest.approx(1 - math.exp(-u / s), abs=1e-5)
@@ -248,7 +253,7 @@ def test_array_coins_have_probability_exp_minus_u_over_s(
 
 def test_array_coins_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = Tree(rare=1e-5)
-    monkeypatch.setattr(noise_arrays, "below_array", enumerated_integers(tree))
+    monkeypatch.setattr(noise, "below_array", enumerated_integers(tree))
     law = tree.outcomes(lambda: tuple(exp_coins(SeededRandom(0), np.array([1, 2]), 2).tolist()))
     first, second = math.exp(-1 / 2), math.exp(-1)
     for a, b in ((False, False), (False, True), (True, False), (True, True)):
@@ -271,7 +276,7 @@ def heads_or_tails(
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_array_noise_has_the_stated_law(monkeypatch: pytest.MonkeyPatch, scale: Fraction) -> None:
     tree = Tree(rare=1e-13)
-    integers, geometric = enumerated_integers(tree), noise_arrays._geometric
+    integers, geometric = enumerated_integers(tree), noise._geometric
     rounds = 0
 
     def below(source: RandomSource, bound: int, count: int) -> NDArray[np.int64]:
@@ -292,9 +297,9 @@ def test_array_noise_has_the_stated_law(monkeypatch: pytest.MonkeyPatch, scale: 
         rounds = 0
         return int(discrete_laplace_array(SeededRandom(0), scale, 1)[0])
 
-    monkeypatch.setattr(noise_arrays, "below_array", below)
-    monkeypatch.setattr(noise_arrays, "exp_coins", heads_or_tails(tree))
-    monkeypatch.setattr(noise_arrays, "_geometric", runs)
+    monkeypatch.setattr(noise, "below_array", below)
+    monkeypatch.setattr(noise, "exp_coins", heads_or_tails(tree))
+    monkeypatch.setattr(noise, "_geometric", runs)
     law = tree.outcomes(program)
     restarts = float(law.pop("restart"))
     p = math.exp(-1 / scale)
@@ -357,10 +362,10 @@ def test_draws_of_an_array_are_independent_of_their_neighbours() -> None:
 def test_magnitudes_are_exact_beyond_64_bits() -> None:
     u, v = [5, (1 << 48) - 2], [1 << 40, 3]
     expected = [(a + ((1 << 48) - 1) * b) // (1 << 70) for a, b in zip(u, v, strict=True)]
-    found = noise_arrays._magnitudes(np.array(u), np.array(v), (1 << 48) - 1, 1 << 70)
+    found = noise._magnitudes(np.array(u), np.array(v), (1 << 48) - 1, 1 << 70)
     assert found.tolist() == expected
     assert found.dtype == np.int64
-    near = noise_arrays._magnitudes(np.array([6]), np.array([4]), 7, 3)
+    near = noise._magnitudes(np.array([6]), np.array([4]), 7, 3)
     assert near.tolist() == [(6 + 7 * 4) // 3]
 
 

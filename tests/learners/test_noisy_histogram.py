@@ -21,12 +21,12 @@ from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import tile_square
 from learners import NoisyHistogramLearner, noisy_histogram
-from learners.interpolated_field import SHARES
 from learners.noisy_histogram import (
     COUNT_SHARE,
     DEFAULT_MOST,
     MOST_PER_SIDE,
     PLAIN_MOST,
+    SHARES,
     cell_cuts,
     cells_per_side,
     merge_cells,

@@ -13,7 +13,7 @@ import pytest
 
 from learners import ConjunctionLearner, PrivateConsistentConjunctionLearner, PrivateParityLearner
 from learners.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
-from learners.boolean.strawman import strawman_budget
+from learners.boolean.conjunction import strawman_budget
 from learners.cover_account import selections_delta
 from learners.declaration import Learner
 from learners.finite.experts import plan_experts

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from learners.audit_subjects import SUBJECTS
+from benchmarks.audits.declared import SUBJECTS
 from learners.declaration import Learner, Parameter
 from learners.estimator import Estimator
 from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
@@ -38,16 +38,18 @@ def everyone(test: Any) -> Any:
     return pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.id)(test)
 
 
+def owner(audit: str) -> str:
+    """The learner that an audit is named after."""
+    return max((name for name in BY_ID if audit.startswith(name)), key=len, default="")
+
+
 def test_a_name_is_one_learner_in_all_places() -> None:
     assert len(BY_ID) == len(LEARNERS)
     assert len({learner.title for learner in LEARNERS}) == len(LEARNERS)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", learner.id) for learner in LEARNERS)
-    names = [audit.name for learner in LEARNERS for audit in learner.audits]
+    names = [name for learner in LEARNERS for name in SUBJECTS if owner(name) == learner.id]
     # then what is no learner that a person picks by its name
     assert names + ["private-experts", "stable-queries"] == list(SUBJECTS)
-    # an audit is named after its learner
-    for learner in LEARNERS:
-        assert all(audit.name.startswith(learner.id) for audit in learner.audits)
 
 
 @everyone
@@ -108,11 +110,12 @@ def test_what_people_read_is_in_order(learner: Learner) -> None:
 
 
 @everyone
-def test_a_private_learner_is_audited_or_shares_its_class_with_one_that_is(
-    learner: Learner,
-) -> None:
-    audited = {other.path for other in LEARNERS if other.audits}
-    assert not learner.private or learner.path in audited
+def test_a_learner_is_audited(learner: Learner) -> None:
+    own = [subject for name, subject in SUBJECTS.items() if owner(name) == learner.id]
+    assert own
+    for subject in own:
+        assert subject.private == learner.private
+        assert subject.learner is learner.load()
 
 
 @pytest.mark.parametrize("place", ["learn", "compare", "plan", "window"])

@@ -16,7 +16,7 @@ from geometry.tiling import Tile, tile_square, tiles_shape
 from learners import PolygonUnionLearner, tiles
 from learners.records import TileStep
 from learners.releases import TilesRelease
-from learners.specks import EXPECTED, area, largest_speck, without_speck
+from learners.tidying import EXPECTED, area, largest_speck, without_speck
 
 LATTICE = HalfplaneLattice(8, "chord")
 TILE = tile_square(24, 3)[4]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from geodp_app.cli import main
-from geodp_app.commands.asking import _until_cancelled
+from geodp_app.commands.learn import _until_cancelled
 from geodp_app.errors import InputError
 
 

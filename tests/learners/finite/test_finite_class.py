@@ -12,6 +12,7 @@ from concept_matrix import concept_matrix
 from numpy.typing import NDArray
 from silent_noise import silent_noise
 
+from benchmarks.promises.bounds import learning_run
 from learners.accounting import Charge
 from learners.finite import empirical_risk
 from learners.finite.empirical_risk import EmpiricalRiskMinimizer, PrivateERM, choose_least
@@ -28,7 +29,7 @@ from learners.finite.finite_class import (
 from learners.finite.sample_sizes import one_sided_examples
 from learners.finite.vc import vc_dimension
 from learners.randomness import SeededRandom
-from learners.theory.pac import LabelledDistribution, check_promise, learning_run
+from learners.theory.pac import LabelledDistribution, check_promise
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
 CLASSES: list[ConceptClass] = [

@@ -12,13 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.stability.base_learners import (
-    GradientDescentClassifier,
-    Order,
-    _visits,
-    prediction_stability,
-    uniform_stability,
-)
+from benchmarks.promises.bounds import prediction_stability, uniform_stability
+from learners.stability.base_learners import GradientDescentClassifier, Order, _visits
 
 #: Three labelled points of a grid of 8.
 POINTS = np.array([[0, 0], [8, 3], [8, 8]])

@@ -12,8 +12,7 @@ from stability_laws import pass_law
 
 from learners.confidence import mean_bounds, verdict
 from learners.randomness import SeededRandom
-from learners.stability.end_quality import EndQuality, end_quality, strong_failure
-from learners.stability.quality import check_randomization
+from learners.stability.quality import EndQuality, check_randomization, end_quality, strong_failure
 from learners.stability.sample_and_aggregate import assign_chunks, distances
 from learners.stability.soft_labels import bin_counts, plan_soft_queries
 

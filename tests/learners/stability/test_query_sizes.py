@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from scipy.stats import binom
 
+from benchmarks.promises.bounds import halts_needed
 from geodp_app.cli import main
 from learners.finite import vc
 from learners.stability.query_sizes import (
@@ -20,7 +21,7 @@ from learners.stability.query_sizes import (
 )
 from learners.stability.soft_labels import plan_soft_queries
 from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed, halts_needed
+from learners.stability.stable_queries import chunks_needed
 
 PRIVACY: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-6}
 

@@ -390,3 +390,16 @@ def test_noisy_votes_have_bounded_range_and_all_queries_pay() -> None:
     assert [votes.ask(np.array([0, 400])), votes.ask(np.array([400, 0]))] == [1, 0]
     with pytest.raises(ValueError, match="used up"):
         votes.ask(np.array([400, 0]))
+
+
+def test_stability_wins_where_few_of_many_queries_are_unstable() -> None:
+    from benchmarks.promises.bounds import noisy_chunks
+    from learners.stability.stable_queries import chunks_needed
+
+    ratios = []
+    for m in (10, 100, 1000, 10_000):
+        stable = chunks_needed(plan(1.0, 1e-6, m, 1), 0.1, 0.9)
+        paid = noisy_chunks(plan_noisy_votes(1.0, 1e-6, queries=m), 0.1, 0.9)
+        ratios.append(paid / stable)
+    assert ratios[0] < 1 < ratios[1] < ratios[2] < ratios[3]
+    assert ratios[3] > 20

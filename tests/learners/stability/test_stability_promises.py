@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from majority import Majority, sample
 
+from benchmarks.promises.bounds import halts_needed, plan_queries, printed_chunks
 from learners.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import (
@@ -17,12 +18,7 @@ from learners.stability.label_private import (
     random_rows,
 )
 from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import (
-    chunks_needed,
-    halts_needed,
-    plan_queries,
-    printed_chunks,
-)
+from learners.stability.stable_queries import chunks_needed
 
 # -- settings ------------------------------------------------------------------------------------
 

@@ -12,14 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from stability_laws import exact_delta, pass_law
 
-from learners.noise_arrays import below_array
-from learners.randomness import SeededRandom
-from learners.stability.base_learners import (
-    GradientDescentClassifier,
-    lift,
+from benchmarks.promises.bounds import (
     prediction_stability,
     uniform_stability,
 )
+from learners.noise import below_array
+from learners.randomness import SeededRandom
+from learners.stability.base_learners import GradientDescentClassifier, lift
 from learners.stability.classifiers import StableSoftClassifier
 from learners.stability.quality import (
     agreement,

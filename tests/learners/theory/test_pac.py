@@ -14,6 +14,7 @@ from concept_matrix import concept_matrix
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from benchmarks.promises.bounds import empirical_error, learning_run
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
@@ -33,9 +34,7 @@ from learners.theory.pac import (
     LabelledDistribution,
     check_promise,
     clopper_pearson,
-    empirical_error,
     generalization_gap,
-    learning_run,
 )
 
 ROOT = Path(__file__).parents[3]

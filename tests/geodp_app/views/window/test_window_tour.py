@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, painted, wait
 
+from geodp_app.document import targets
 from geodp_app.document.examples import Examples
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
-from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.views.window.tour import STOPS
 from geodp_app.views.window.tour_card import place_beside

@@ -1,4 +1,4 @@
-"""What can be audited: learners on tiny grids, with the samples and events that show most.
+"""What learners are audited by: tiny grids, with the samples and events that show most.
 
 A learner's worst case is small: a few copies of one example, one more of it or not.  On a grid of
 three points a side, or over two variables, a run takes a few milliseconds at most, nearly all of
@@ -17,15 +17,15 @@ Nissim's "where is the privacy problem?" and "overfitting h".  What is not learn
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from benchmarks.audits.events import Auditable, Outcome, Pair, Statistic
 from learners.accounting import Neighbours
-from learners.audit import Auditable, Outcome, Pair, Statistic
-from learners.declaration import Audit, Learner
+from learners.declaration import Learner
 from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import PointClass, ThresholdClass
 from learners.registry import LEARNERS
@@ -43,12 +43,39 @@ _PLACE = POINT[0] * (GRID + 1) + POINT[1]
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """How a learner is audited: on a tiny grid, by events of its release.
+
+    Attributes
+    ----------
+    name : str
+        At the command line.
+    title : str
+    runs : int
+        In all, by default: about a minute's.
+    events : tuple of str
+        Names of :func:`statistics`.
+    parameters : tuple of (str, value)
+        Besides epsilon, delta, neighbours and seed.
+    point : int or tuple of int
+        Where all examples are.
+    """
+
+    name: str
+    title: str
+    runs: int
+    events: tuple[str, ...]
+    parameters: tuple[tuple[str, Any], ...] = (("grid", GRID),)
+    point: int | tuple[int, ...] = POINT
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """A learner to be audited, as it is declared.
 
     Attributes
     ----------
-    audit : Audit
+    audit : Declared
     learner : callable
         Its class or a function that takes the parameters by name.
     parameters : tuple of (str, value)
@@ -57,7 +84,7 @@ class Subject:
         Which of `epsilon`, `delta`, `neighbours` and `seed` it has.
     """
 
-    audit: Audit
+    audit: Declared
     learner: Callable[..., Auditable]
     parameters: tuple[tuple[str, Any], ...]
     takes: frozenset[str]
@@ -240,17 +267,11 @@ _PRIVACY = frozenset({"epsilon", "delta", "neighbours", "seed"})
 
 _APART: tuple[Subject, ...] = (
     Subject(
-        Audit(
-            "private-experts", "experts drawn by multiplicative weights", (), POINT,
-            ("number",), 10_000,
-        ),
+        Declared("private-experts", "experts drawn by multiplicative weights", 10_000, ("number",)),
         _GameOfExperts, (("rounds", 24),), _PRIVACY,
     ),
     Subject(
-        Audit(
-            "stable-queries", "private answers of chunks at one point", (), POINT, ("number",),
-            20_000,
-        ),
+        Declared("stable-queries", "private answers of chunks at one point", 20_000, ("number",)),
         _VotesOfChunks, (("grid", GRID), ("chunks", _CHUNKS), ("queries", 20)), _PRIVACY,
     ),
 )  # fmt: skip
@@ -275,8 +296,122 @@ _NAMED: dict[str, dict[str, Any]] = {
     "base": {"majority": MajorityCells(grid=GRID, cells=1)},
 }
 
+_ONE = (("grid", GRID), ("k", 1))
+_QUICK = (*_ONE, ("max_boxes", 256))
+_AREA, _COUNT = "label and area", "label and noisy count"
 
-def _subject(learner: Learner, audit: Audit) -> Subject:
+#: Runs that refute any epsilon up to about 6 of a learner that draws nothing.
+_TELLING = 4_000
+
+
+def _formulas() -> Iterator[Declared]:
+    one, forms = (("k", 1),), ("conjunction", "disjunction")
+    both = ("literals", "literals and noisy count")
+    for form in forms:
+        yield Declared(form, f"{form}, k = 1", 30_000, both, one)
+    for form in forms:
+        title = f"{form} by a list of good literals, k = 1"
+        yield Declared(f"strawman-{form}", title, 30_000, both[:1], one)
+    for form in forms:
+        yield Declared(f"greedy-{form}", f"greedy {form}", _TELLING, both[:1], ())
+    for form in forms:
+        yield Declared(f"consistent-{form}", f"consistent {form}", _TELLING, both[:1], ())
+    for form in forms:
+        yield Declared(f"private-consistent-{form}", f"consistent {form}", 50_000, both[:1], ())
+
+
+#: In the order of the registry; an audit's name begins with its learner's.
+_DECLARED: tuple[Declared, ...] = (
+    Declared(
+        "cover", "union of triangles, k = 1, by the source's score", 4_000, (_AREA, _COUNT),
+        (*_ONE, ("finish", "none")),
+    ),
+    Declared("cover-triangle", "one triangle by its mistakes", 4_000, (_AREA,), _ONE),
+    Declared("tiles", "union of polygons by tiles", 4_000, (_AREA, _COUNT)),
+    Declared(
+        "tiles-given", "union of polygons by one tile that is given", 4_000, (_AREA,),
+        (("grid", GRID), ("tiles", 1)),
+    ),
+    Declared("convex", "convex polygon by tiles", 800, (_AREA, _COUNT)),
+    Declared("convex-cover", "convex polygon, k = 1", 5_000, (_AREA, _COUNT), _ONE),
+    Declared("discs", "union of discs, k = 1", 20_000, (_AREA, _COUNT), _ONE),
+    Declared("ellipses", "union of ellipses, k = 1", 20_000, (_AREA, _COUNT), _ONE),
+    Declared(
+        "threshold", "halfplane along an axis", 100_000, ("label",),
+        (("grid", 8), ("direction", "right")), (0, 0),
+    ),
+    Declared(
+        "stability", "triangles from private answers of chunks", 8_000, (_AREA,),
+        (*_ONE, ("base", "majority"), ("chunks", _CHUNKS), ("queries", 9)),
+    ),
+    Declared("histogram", "interpolated noisy histogram", 20_000, (_AREA, _COUNT)),
+    Declared("plain-histogram", "plain noisy histogram", 20_000, (_AREA, _COUNT)),
+    Declared(
+        "plain-histogram-cell", "noisy histogram of one cell that is given", 30_000, ("label",),
+        (("grid", GRID), ("cells", 1)),
+    ),
+    Declared("quadtree", "noisy quadtree", 20_000, ("label and number of tiles", _AREA)),
+    Declared("greedy-cover", "greedy cover", _TELLING, (_AREA,), _QUICK),
+    Declared("greedy-convex", "greedy convex polygon", _TELLING, (_AREA,), _QUICK),
+    Declared(
+        "polytope", "convex polytope in space, k = 1", 10_000, (_COUNT,),
+        # a corner: what is in the middle is in every halfspace
+        (*_ONE, ("reach", 1), ("levels", 4)), (0, 0, 0),
+    ),
+    Declared(
+        "simplices", "union of simplices in space, k = 1", 2_000, (_COUNT,),
+        (*_ONE, ("levels", 2)), (1, 1, 1),
+    ),
+    Declared(
+        "balls", "union of balls in space, k = 1", 10_000, (_COUNT,),
+        (*_ONE, ("centres", 3), ("levels", 2)), (1, 1, 1),
+    ),
+    Declared(
+        "polynomials", "union of regions of degree 2, k = 1", 4_000, (_AREA, _COUNT),
+        (*_ONE, ("reach", 1), ("levels", 4)),
+    ),
+    *_formulas(),
+    Declared("parity", "parity of one bit", _TELLING, ("parity",), (), (1,)),
+    Declared("private-parity", "parity of one bit", 50_000, ("parity",), (("beta", None),), (1,)),
+    Declared(
+        "finite-class", "thresholds, up to the largest point labelled 1", _TELLING, ("concept",),
+        (("concepts", "source's thresholds"),), 4,
+    ),
+    Declared(
+        "private-finite-class", "thresholds as a finite class", 100_000, ("concept",),
+        (("concepts", "thresholds"),), 0,
+    ),
+    Declared(
+        "private-finite-class-laplace", "points as a finite class, noise on all losses", 50_000,
+        ("concept", "first noisy sum"), (("concepts", "points"), ("mechanism", "laplace")), 0,
+    ),
+    Declared(
+        "empirical-risk", "the better of two hypotheses", _TELLING, ("concept",),
+        (("losses", "mistakes"),), 0,
+    ),
+    Declared(
+        "private-empirical-risk", "one of two hypotheses by its loss", 100_000, ("concept",),
+        (("losses", "mistakes"),), 0,
+    ),
+    Declared(
+        "memorizing", "examples by heart, random elsewhere", _TELLING, ("label of the point",),
+        (("points", 4),), 0,
+    ),
+)  # fmt: skip
+
+
+def _declared() -> Iterator[Subject]:
+    """A subject for every audit that is declared, and one for every other learner."""
+    ids = {learner.id for learner in LEARNERS}
+    owners = [max((i for i in ids if audit.name.startswith(i)), key=len) for audit in _DECLARED]
+    for learner in LEARNERS:
+        own = [audit for audit, owner in zip(_DECLARED, owners, strict=True) if owner == learner.id]
+        title = learner.title[0].lower() + learner.title[1:]
+        for audit in own or [Declared(learner.id, title, 20_000, (_AREA,))]:
+            yield _subject(learner, audit)
+
+
+def _subject(learner: Learner, audit: Declared) -> Subject:
     given = dict(learner.fixed) | dict(audit.parameters)
     parameters = {name: _NAMED.get(name, {}).get(value, value) for name, value in given.items()}
     takes = frozenset(name for name in _PRIVACY if learner.parameter(name) is not None)
@@ -284,6 +419,4 @@ def _subject(learner: Learner, audit: Audit) -> Subject:
 
 
 #: By the name that the command takes.
-SUBJECTS: dict[str, Subject] = {
-    audit.name: _subject(learner, audit) for learner in LEARNERS for audit in learner.audits
-} | {subject.audit.name: subject for subject in _APART}
+SUBJECTS: dict[str, Subject] = {subject.audit.name: subject for subject in (*_declared(), *_APART)}

@@ -20,11 +20,11 @@ from scipy import stats
 import learners.boolean.conjunction
 import learners.noisy_histogram
 import learners.set_cover
+from benchmarks.audits.declared import SUBJECTS
+from benchmarks.audits.events import Audit, Auditable, Event, audit, audit_pairs
 from geodp_app.cli import main
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import PrivacySpent, noise_scale
-from learners.audit import Audit, Auditable, Event, audit, audit_pairs
-from learners.audit_subjects import SUBJECTS
 from learners.noisy_histogram import plan_histogram
 from learners.releases import CoverRelease
 from learners.selection import Cancelled
