@@ -5,21 +5,43 @@ Example targets and a map of land (GeoJSON), towns (CSV), colour palettes (JSON)
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
-#: How many examples show a shape at epsilon = 1: so many that its triangles gain.
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What shows an example target best, at epsilon = 1: so that its triangles gain.
+
+    Attributes
+    ----------
+    n : int
+        Examples to draw.
+    k : int or None
+        Of a cover; None where the drawing says.
+    finish : {"sharpen", "none"}
+        Whether the triangles' edges are drawn again.  An outline of many corners is far from a few
+        triangles, and they are found quickly where they need not fit well.
+    """
+
+    n: int
+    k: int | None = None
+    finish: Literal["sharpen", "none"] = "none"
+
+
 _EXAMPLES = {
-    "L": 30_000,
-    "star": 30_000,
-    "three": 30_000,
-    "tri": 10_000,
-    "letters": 100_000,
-    "flood": 30_000,
-    "fire": 30_000,
-    "croatia": 100_000,
-    "switzerland": 100_000,
-    "italy": 100_000,
+    "L": Example(30_000),
+    "star": Example(30_000),
+    "three": Example(30_000),
+    "tri": Example(10_000),
+    "letters": Example(100_000, 4, "sharpen"),
+    "flood": Example(100_000, 3, "sharpen"),
+    "fire": Example(100_000, 3, "sharpen"),
+    "croatia": Example(100_000, 3, "sharpen"),
+    "switzerland": Example(100_000, 3, "sharpen"),
+    "italy": Example(100_000, 3, "sharpen"),
 }
 
 
@@ -36,8 +58,16 @@ def examples() -> tuple[str, ...]:
     return tuple(_EXAMPLES)
 
 
-def example_size(name: str) -> int:
-    """How many examples an example target is shown with."""
+def example(name: str) -> Example:
+    """What shows an example target best.
+
+    Raises
+    ------
+    UnknownExampleError
+        If there is no such example.
+    """
+    if name not in _EXAMPLES:
+        raise UnknownExampleError(f"no example {name!r}; there are: {', '.join(_EXAMPLES)}")
     return _EXAMPLES[name]
 
 
@@ -54,8 +84,7 @@ def example_path(name: str) -> Path:
     UnknownExampleError
         If there is no such example.
     """
-    if name not in _EXAMPLES:
-        raise UnknownExampleError(f"no example {name!r}; there are: {', '.join(_EXAMPLES)}")
+    example(name)
     return _path("examples", f"{name}.geojson")
 
 

@@ -9,7 +9,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from assets import example_path, example_size
+from assets import example, example_path
 from geodp_app.document.examples import Frame
 from geodp_app.document.sampling import Dab, place_target
 from geodp_app.document.suggested_k import suggested_k
@@ -145,7 +145,7 @@ def place_drawing(
 
 
 def example_work(name: str, base: Work | None = None) -> Work:
-    """A bundled example with its own number of examples, and the learner's k from its drawing.
+    """A bundled example with what shows it best, and the learner's k from its drawing.
 
     Parameters
     ----------
@@ -164,17 +164,20 @@ def example_work(name: str, base: Work | None = None) -> Work:
     drawing, bounds = place_drawing(target, EXAMPLE_GRID)
     # no example is convex
     convex = base.run.declared.role == "conjunction"
-    run = base.run.with_(learner="cover" if convex else None, n_steps=None)
-    k = suggested_k(drawing, run.declared, run["finish"])
+    own = example(name)
+    shown = {"finish": own.finish, "epsilon": 1.0, "n_steps": None}
+    run = base.run.with_(learner="cover" if convex else None, **shown)
+    k_drawn = own.k is None or run.learner != "cover"
+    k = suggested_k(drawing, run.declared, run["finish"]) if k_drawn else own.k
     change = GridChange(base.frame, Frame(EXAMPLE_GRID))
     return replace(
         base,
         name=target.name,
         drawing=drawing,
         bounds=bounds,
-        sampling=replace(base.sampling, n=example_size(name), dabs=change.dabs(base.sampling.dabs)),
+        sampling=replace(base.sampling, n=own.n, dabs=change.dabs(base.sampling.dabs)),
         run=run if k is None else run.with_(k=k),
-        k_drawn=True,
+        k_drawn=k_drawn,
         examples=None,
         simulated=True,
         within=None,

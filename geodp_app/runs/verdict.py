@@ -11,6 +11,8 @@ from geodp_app.formatting import SPACE, amount
 from geodp_app.runs.practice import budget_warning, error_sentence, long_run
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
+from learners.set_cover import plan_budget, rate_before_sharpening
+from learners.sharpening import plan_sharpened
 from learners.theory.planner import LearnerName, Setting, drawn_alone, error_guaranteed
 from learners.theory.rule_of_thumb import NotMeasuredError, Settings
 
@@ -48,8 +50,52 @@ def verdict(work: Work) -> Verdict:
         return told
     # delta can be chosen where it is needed only
     delta = run["delta"] if run.declared.needs_delta else 0.0
-    warning = budget_warning(run["epsilon"], delta, n=n)
-    return replace(told, warning=f"Warning: {_greek(warning)}." if warning else "")
+    warning = _greek(budget_warning(run["epsilon"], delta, n=n))
+    warnings = [f"Warning: {warning}."] if warning else []
+    if run.learner == "cover" and work.simulated and work.drawing.shapes:
+        inside = work.drawing.region().area / work.drawing.grid**2
+        warnings.append(_too_few(run, n, inside))
+    return replace(told, warning=" ".join(filter(None, warnings)))
+
+
+#: Nats that the examples which a piece is asked for weigh, at least, where it mostly finds them.
+_TELLING = 2.0
+
+
+def _too_few(run: RunSettings, n: int, inside: float) -> str:
+    """That most triangles will find nothing, where that is to be expected, and how many examples
+    would do; `inside` is the share of them that is labelled 1."""
+    try:
+        noisy = _noise_steps(run, n * inside)
+        if 4 * noisy <= run.cover_steps:
+            return ""
+        enough = (m * 10**e for e in range(3, 8) for m in (1, 3))
+        found = next((m for m in enough if 4 * _noise_steps(run, m * inside) <= run.cover_steps), 0)
+    except ValueError:  # these settings cannot run
+        return ""
+    would_do = f": {found:,} would do" if found else ""
+    return (
+        f"With so few examples at this ε about {noisy} of the {run.cover_steps} triangles will "
+        f"find nothing{would_do}."
+    )
+
+
+def _noise_steps(run: RunSettings, positives: float) -> int:
+    """Steps of a cover by k triangles whose odds its examples hardly change, as many in each step
+    as are left where every one before it covered a k-th of what was left."""
+    k, steps = run["k"], run.cover_steps
+    if k in ("auto", 1):
+        return 0
+    terms = (run["epsilon"], run["delta"], steps, run["beta"], run.whole_neighbours, run.private)
+    plan = plan_sharpened(*terms).cover if run.sharpened else plan_budget(*terms)
+    noisy, first = 0, max(1, round(positives) - plan.margin)
+    for step in range(steps):
+        left = positives * (1 - 1 / k) ** step
+        eta = plan.eta
+        if run.sharpened:
+            eta = rate_before_sharpening(eta, max(1, round(left) - plan.margin), first)
+        noisy += eta * (left - 2 * plan.margin) / k < _TELLING
+    return noisy
 
 
 def _verdict(work: Work, n: int) -> Verdict:

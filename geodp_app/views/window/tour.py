@@ -95,8 +95,7 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "The noise",
         "A step knows only with noise how many positive examples are left, b; for a score of 0 a "
-        "triangle has to cover b/k of them. A larger ε means less noise and sharper odds; "
-        "triangles have 3/10 of it, their edges, drawn again, the rest.",
+        "triangle has to cover b/k of them. A larger ε means less noise and sharper odds.",
         ("why", "budget"),
     ),
     Stop(
@@ -260,7 +259,7 @@ class Tour(QObject):
         window.pages.setCurrentWidget(kept.page)
         log = self._runs.current
         if log is not None and log.release is not None and not kept.release:
-            self._runs.move_cursor(log.last_gain)
+            self._runs.show_end()
         if kept.log is not None and kept.log is log:
             window.dual.show_sheet(kept.sheet)
         (kept.focus or window.plane).setFocus()
@@ -341,8 +340,7 @@ class Tour(QObject):
 
     def _set_scene(self, log: RunLog | None) -> None:
         if log is not None:
-            # where the run rests depends on the examples: the release view shows its end
-            step = {"none": 0, "first": 1, "all": len(log.records)}[self.stop.steps]
+            step = {"none": 0, "first": 1, "all": len(log.records) + 1}[self.stop.steps]
             self._runs.move_cursor(step)
         self._window.dual.fit()
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, painted, wait
 
+from assets import Example
 from geodp_app.document import targets
 from geodp_app.document.examples import Examples
 from geodp_app.drawing.shapes import Drawing
@@ -28,7 +29,7 @@ FEW = 6_000
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "example_size", lambda name: FEW)
+    monkeypatch.setattr(targets, "example", lambda name: Example(FEW, finish="sharpen"))
 
 
 @pytest.fixture
