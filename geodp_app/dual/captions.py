@@ -107,9 +107,9 @@ def released_words(tile: TileShown | None) -> tuple[str, str]:
 
 def whole_words(marks: Sequence[Mark]) -> str:
     """What the dual plane of a whole run says."""
-    example = next((mark for mark in marks if mark.edges > 1), None)
+    example = next((mark for mark in marks if mark.edges == 3), None)
     which = (
-        f": {example.text} is edge {example.edge + 1} of piece {example.step}" if example else ""
+        f": {example.text} is edge {example.edge + 1} of triangle {example.step}" if example else ""
     )
     if not marks:
         return "Every tile has a dual plane of its own: step to one to see it."

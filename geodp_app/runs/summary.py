@@ -109,7 +109,9 @@ def published_words(release: Release) -> str:
     tiles = sum(isinstance(step, TileStep) for step in release.steps)
     pieces = len(release.steps) - tiles
     noisy = any(step.threshold is not None for step in release.steps)
-    held = [f"{count(pieces)} piece{'s' if pieces > 1 else ''}"] if pieces else []
+    three = any(len(getattr(step, "halfplanes", ())) == 3 for step in release.steps)
+    name = "triangle" if three else "piece"
+    held = [f"{count(pieces)} {name}{'s' if pieces > 1 else ''}"] if pieces else []
     held += ["a noisy count for each"] if noisy else []
     held += ["the edges drawn again"] if pieces and tiles else []
     held += [f"the labels of {count(tiles)} tiles"] if tiles and not pieces else []

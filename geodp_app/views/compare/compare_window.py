@@ -5,6 +5,7 @@ The window shows the comparison made last; what is drawn or sampled afterwards d
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +59,7 @@ from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_au
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
 from geodp_app.workers.task_controller import CompareController
 from learners.accounting import PrivacySpent
+from learners.set_cover import Pieces
 
 #: Checked at first: private, without k, and done in moments.
 _FIRST = ("tiles", "histogram", "quadtree")
@@ -192,6 +194,13 @@ class CompareWindow(QDialog):
         self.destroyed.connect(self._unsubscribe)
 
     # comparing
+
+    def choose(self, names: Collection[str], k: Pieces) -> None:
+        """Check these learners and no others, with that k."""
+        for name, box in self.boxes.items():
+            box.setChecked(name in names)
+            if name in names and name in self.counts:
+                self.counts[name].setValue(0 if k == "auto" else k)
 
     def compare(self) -> None:
         """Begin; what was compared before goes."""

@@ -130,7 +130,7 @@ class SheetView(QWidget):
         """Show the region of this class of halfplanes, all of it."""
         self.lattice = lattice
         words, whole = sheet_words(lattice, self.sheet), extent(lattice)
-        self.title.setText(f"<b>{words.name}</b>: points are {words.meaning}")
+        self.title.setText(f"<b>{words.name}</b>: {words.meaning}")
         self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
         self.plot.setAccessibleDescription(
             f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."
