@@ -262,17 +262,20 @@ class CompareWindow(QDialog):
         return CompareJob(work.examples, test, contenders, work.run["seed"])
 
     def _contenders(self, run: RunSettings) -> tuple[Contender, ...]:
+        checked = [name for name, box in self.boxes.items() if box.isChecked()]
+        counts = {name: field.value() or "auto" for name, field in self.counts.items()}
         return tuple(
             make_contender(
                 name,
                 epsilon=run["epsilon"],
                 delta=run["delta"],
                 neighbours=run.whole_neighbours,
-                k=(self.counts[name].value() or "auto") if name in self.counts else None,
+                k=counts.get(name),
+                # only a cover that is sharpened finds k by itself
+                finish=None if counts.get(name) == "auto" else run["finish"],
                 seed=run["seed"],
             )
-            for name, box in self.boxes.items()
-            if box.isChecked()
+            for name in checked
         )
 
     def _told(self, told: Told) -> None:
