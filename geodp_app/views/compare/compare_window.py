@@ -37,7 +37,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
 from geodp_app.files.writing import named_failures
-from geodp_app.formatting import count
+from geodp_app.formatting import counted
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import (
     KINDS,
@@ -406,7 +406,7 @@ def _same(compared: Work | None, now: Work) -> bool:
 def _settings_text(work: Work) -> str:
     """What the main window has set, in one line."""
     run, examples = work.run, work.examples
-    on = "a new sample" if examples is None else f"{count(len(examples.labels))} examples"
+    on = "a new sample" if examples is None else counted(len(examples.labels), "example")
     if run["seed"] is not None:
         return f"On {on}, with ε = {run['epsilon']:g}. Seeded: not private."
     return f"On {on}, each private learner with ε = {run['epsilon']:g}, δ ≤ {run['delta']:g}."
@@ -432,8 +432,9 @@ def _cost_text(rows: list[Row]) -> str:
 def _caution_text(rows: list[Row], *, fresh: bool) -> str:
     if not rows:
         return ""
-    tested = count(rows[0].tested)
-    source = f"{tested} new points" if fresh else f"{tested} examples held out ({HELD_OUT:.0%})"
+    tested = rows[0].tested
+    held_out = f"{counted(tested, 'example')} held out ({HELD_OUT:.0%})"
+    source = counted(tested, "new point") if fresh else held_out
     return (
         f"Test errors are on {source}. They are private diagnostics: for your eyes, and so is a "
         "choice made by them."

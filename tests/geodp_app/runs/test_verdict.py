@@ -32,6 +32,13 @@ def test_few_examples_promise_nothing_and_say_so() -> None:
     assert "No estimate is made" in told.practice  # its grid is small
 
 
+@pytest.mark.parametrize("run", [{"finish": "none"}, {}])
+def test_one_example_is_spoken_of_as_one(run: dict[str, object]) -> None:
+    told = verdict(work(1, **run))
+    assert "for 1 example" in told.promise
+    assert not re.search(r"\b1 \w+s\b", f"{told.promise} {told.practice} {told.warning}")
+
+
 def test_the_promise_is_the_planners() -> None:
     n = 10_000_000
     plan = error_guaranteed(
