@@ -145,9 +145,11 @@ def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
     Returns
     -------
     shapely.Polygon or shapely.MultiPolygon
-        Valid; an empty Polygon if nothing areal is left.  A valid polygon keeps its vertices.
+        Valid; an empty Polygon if nothing areal is left.  A valid polygon keeps its vertices, but
+        where hundreds of parts have a corner in common.
     """
-    if not shapely.is_valid(geometry):
+    # where hundreds of parts meet, to ask of all takes as long as GEOS takes to unite them
+    if common_corner(shapely.get_parts(geometry)) is not None or not shapely.is_valid(geometry):
         # part by part: for a whole multipolygon whose parts touch, make_valid may lose one.
         # "structure" covers what is wound or nested twice; "linework" punches holes there
         parts = shapely.make_valid(
