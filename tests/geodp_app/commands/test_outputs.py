@@ -477,8 +477,10 @@ def test_a_reader_of_what_is_said_may_leave(tmp_path: Path, given: Path) -> None
     assert read_learned(output).release is not None
 
 
-def test_a_closed_output_is_told_where_something_is_printed() -> None:
-    done = run("learners", shell=">&-")
+@pytest.mark.parametrize("words", [["learners"], ["plan"], ["plan", "--json"], ["--version"],
+                                   ["--help"], ["learn", "--help"]])  # fmt: skip
+def test_a_closed_output_is_told_where_something_is_printed(words: list[str]) -> None:
+    done = run(*words, shell=">&-")
     assert done.returncode == 2
     assert done.stderr == "geodp: standard output: cannot be written: Bad file descriptor\n"
 
