@@ -29,26 +29,26 @@ def aim_words(log: RunLog) -> str:
             "Next: an edge drawn again, with as few mistakes as possible among the examples "
             "nearest to it."
         )
-        return aim + _likelier(log, "a piece", sharpening=True)
+        return aim + _likelier(log, sharpening=True)
     if log.settings.by_tiles:
         return "Next: the piece with the fewest mistakes in the next tile."
     known = None if last is None else last.diagnostics
     if log.role == "conjunction":
         left = log.negatives if known is None else known.negatives_alive - known.negatives_taken
-        wanted = f"leaves out as many of the {count(left)} negatives still inside"
+        wanted = f"outside it as many of the {count(left)} negatives left"
         spared = "positives"
     elif log.role == "disjunction":
         left = log.positives if known is None else known.positives_alive - known.positives_taken
-        wanted = f"holds as many of the {count(left)} uncovered positives"
+        wanted = f"as many of the {count(left)} uncovered positives"
         spared = "negatives"
     else:
         return ""
     piece = declared.piece or "piece"
-    aim = f"Next: a {piece} that {wanted} and as few {spared} as possible."
-    return aim + _likelier(log, f"a {piece}")
+    aim = f"Next: a {piece} with {wanted} and as few {spared} as possible."
+    return aim + _likelier(log)
 
 
-def _likelier(log: RunLog, piece: str, *, sharpening: bool = False) -> str:
+def _likelier(log: RunLog, *, sharpening: bool = False) -> str:
     """How the odds follow the score."""
     privacy, name = log.privacy, "sharpening" if sharpening else "selections"
     charge = None if privacy is None else privacy.charge(name)
@@ -62,7 +62,7 @@ def _likelier(log: RunLog, piece: str, *, sharpening: bool = False) -> str:
     times = f"e^{amount(rate, 2)}"
     if rate < math.log(1_000):
         times += f" ≈ {amount(math.exp(rate), 3)}"
-    return f" One example better in its score, and {piece} is {times} times as likely."
+    return f" One example better is {times} times as likely."
 
 
 def summary(log: RunLog) -> Why:
@@ -70,7 +70,7 @@ def summary(log: RunLog) -> Why:
     release, end = log.release, log.figures(len(log.records))
     assert release is not None
     said = (_gained(log), _errors(log, end), published_words(release))
-    return Why("\n".join(said), "", True)
+    return Why(" ".join(said), "", True)
 
 
 def _gained(log: RunLog) -> str:

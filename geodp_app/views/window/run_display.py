@@ -331,7 +331,7 @@ class RunDisplay(QObject):
 
 
 #: The heading of what a run came to.
-_END = "The end of the run"
+_END = "The end"
 
 
 def _could_sharpen(settings: RunSettings) -> bool:
