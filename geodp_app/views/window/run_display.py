@@ -306,6 +306,7 @@ class RunDisplay(QObject):
             return
         course = log.course(opened=True)
         steps = [stop.step for stop in course.stops[1:] if stop.step <= len(log.records)]
+        w.chart.set_acts(course.first if course.sharpens else 0)
         made = tuple(replace(log.figures(step), step=i) for i, step in enumerate(steps, start=1))
         w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor))
         w.figures.show_figures(log.shown_figures)
