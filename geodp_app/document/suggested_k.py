@@ -7,9 +7,9 @@ greedily by triangles on lines through two of its corners; to cover it by as few
 NP-hard.  A drawing made freehand or of a coast has far more corners than a private run has steps
 to spend: it is smoothed first, and beyond :data:`MOST` a run that can finds by itself how many to
 draw, which errs less there (docs/decisions/0016-k-not-told.md).  A run picks two triangles for each
-of k, so half as many make k, rounded up: then it picks as many as the drawing needs, and hardly any
-finds nothing (docs/decisions/0038-two-acts.md).  k is published with a run; it is the drawing's,
-never the examples'.
+of k, but one for k = 1; so half as many make k, rounded up and at least 2: then it picks as many as
+the drawing needs, and hardly any finds nothing (docs/decisions/0038-two-acts.md).  k is published
+with a run; it is the drawing's, never the examples'.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") 
         return None
     if needed > MOST and finish == "sharpen" and declared.accepts("auto"):
         return "auto"
-    if learner.piece == "triangle":  # a run picks two for each of k
-        needed = -(-min(needed, MOST) // 2)
+    if learner.piece == "triangle" and needed > 1:  # a run picks two for each of k, but one for 1
+        needed = max(2, -(-min(needed, MOST) // 2))
     return min(max(needed, 1), MOST)
 
 

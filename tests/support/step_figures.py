@@ -17,7 +17,7 @@ def with_errors(
     """A step after which so many are wrong, as shares of the examples."""
     errors = (empirical, false_positives, false_negatives)
     known = StepDiagnostics(9, 9, 5, 1, 4.0, *errors, 0.1, 10, 10, 0.0)
-    return FiguresView(step=step, known=known, test_error=test)
+    return FiguresView(step=step, title=f"Step {step} of 12", known=known, test_error=test)
 
 
 def visible_curves(chart: ErrorChart) -> int:

@@ -89,7 +89,8 @@ class Row:
         self.form = form
         self._scale, self._shown, tip = 1, declared, declared.help
         self.field: QComboBox | WholeField | DecimalField | Switch
-        if declared.kind == "choice" and not declared.advanced and len(declared.choices) == 2:
+        two = declared.kind == "choice" and not declared.advanced and len(declared.choices) == 2
+        if two and declared.name not in _PRIVACY:  # there, some learners have another choice
             self.field = switch = Switch(declared.choices)
             switch.chosen.connect(tell)
         elif declared.kind == "choice":

@@ -8,7 +8,7 @@ the message.
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
@@ -92,6 +92,8 @@ FIRST_SIZE = QSize(1440, 900)
 
 #: Width of the settings: planes take what is left.
 _SIDE = 276
+#: Width of a window from which the chart has room beside the steps.
+_ROOM_FOR_CHART = 1140
 
 
 class WindowViews(QMainWindow):
@@ -153,6 +155,11 @@ class WindowViews(QMainWindow):
         bar.addWidget(self.status_line, 1)
         bar.addPermanentWidget(self.where)
         bar.addPermanentWidget(self.learner)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is no room for it, the chart gives way: the figures have its numbers."""
+        super().resizeEvent(event)
+        self.chart.setVisible(event.size().width() >= _ROOM_FOR_CHART)
 
 
 def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:

@@ -79,7 +79,8 @@ def test_hovering_reads_the_values_of_a_step_without_going_there(chart: ErrorCha
     QTest.mouseMove(chart.plot.viewport(), at(chart, 2))
     text = chart.readout.text().replace("\u00a0", " ")
     assert text == (
-        "Step 2: Test 25.0 %, Empirical 22.0 %, False positives 2.00 %, False negatives 20.0 %"
+        "Step 2 of 12: Test 25.0 %, Empirical 22.0 %, False positives 2.00 %, "
+        "False negatives 20.0 %"
     )
     assert steps == []
     assert chart.step == 8
@@ -87,9 +88,9 @@ def test_hovering_reads_the_values_of_a_step_without_going_there(chart: ErrorCha
 
 def test_otherwise_the_values_are_those_of_the_step_shown(chart: ErrorChart) -> None:
     chart.set_points(POINTS, 12, 8)
-    assert chart.readout.text().startswith("Step 8:")
+    assert chart.readout.text().startswith("Step 8 of 12:")
     chart.set_points(POINTS, 12, 4)
-    assert chart.readout.text().startswith("Step 4:")
+    assert chart.readout.text().startswith("Step 4 of 12:")
 
 
 def test_arrow_keys_move_within_the_steps_made(chart: ErrorChart) -> None:

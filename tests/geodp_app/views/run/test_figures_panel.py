@@ -18,6 +18,7 @@ from learners.records import StepDiagnostics
 VIEW = FiguresView(
     step=3,
     steps=12,
+    title="Step 3 of 12",
     known=StepDiagnostics(
         5000, 900, 1204, 7, -312.4, 0.0061, 0.0020, 0.0041, 1.23, 12430, 8112, 0.0
     ),
@@ -119,8 +120,8 @@ def test_the_release_view_shows_nothing_that_depends_on_private_figures(
     panel: FiguresPanel,
 ) -> None:
     public = {
-        "step", "steps", "threshold", "epsilon", "delta", "epsilon_so_far", "eta", "account",
-        "neighbours", "guarantee",
+        "step", "steps", "title", "at_end", "threshold", "epsilon", "delta", "epsilon_so_far", "eta",
+        "account", "neighbours", "guarantee",
     }  # fmt: skip
     panel.set_release_view(True)
     panel.show_figures(VIEW)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.palette import load_palette
-from geodp_app.runs.figures import Selecting
+from geodp_app.runs.figures import Course, Selecting, Stop
 from geodp_app.views.run.timeline import Timeline
 
 LEFT = Qt.MouseButton.LeftButton
@@ -22,6 +24,15 @@ def timeline(qtbot) -> Timeline:
     made.show()
     qtbot.waitExposed(made)
     return made
+
+
+def course(made: int, whole: int, *, over: bool = False) -> Course:
+    """Of a run with so many steps made, of how many; its end is one stop more."""
+    stops = [Stop(0, f"Before step 1 of {whole}")]
+    stops += [Stop(step, f"Step {step} of {whole}") for step in range(1, made + 1)]
+    if over:
+        stops.append(Stop(made + 1, "The end"))
+    return Course(tuple(stops), whole, whole + 1 if whole else 0)
 
 
 def moves(timeline: Timeline) -> list[int]:
@@ -48,7 +59,7 @@ def test_without_a_run_nothing_can_be_pressed(timeline: Timeline) -> None:
 
 
 def test_back_and_forward_go_by_one_and_stop_at_the_ends(timeline: Timeline) -> None:
-    timeline.set_run(1, 2, 12)
+    timeline.set_run(course(2, 12), 1)
     steps = moves(timeline)
     click(timeline.forward)
     assert not timeline.forward.isEnabled()
@@ -56,26 +67,26 @@ def test_back_and_forward_go_by_one_and_stop_at_the_ends(timeline: Timeline) -> 
     for _ in range(3):
         click(timeline.back)
     assert steps == [2, 1, 0]
-    assert timeline.text() == "Before step 1 of 12. 2 made"
+    assert timeline.text() == "Before step 1 of 12. Made so far: Step 2 of 12"
 
 
 def test_a_click_on_the_track_goes_straight_to_a_step(timeline: Timeline) -> None:
-    timeline.set_run(8, 8, 12)
+    timeline.set_run(course(8, 12), 8)
     steps = moves(timeline)
     click(timeline.track, on_track(timeline, 3.2))
     assert steps == [3]
-    assert timeline.text() == "Step 3 of 12. 8 made"
+    assert timeline.text() == "Step 3 of 12. Made so far: Step 8 of 12"
 
 
 def test_steps_that_were_not_made_are_out_of_reach(timeline: Timeline) -> None:
-    timeline.set_run(2, 8, 12)
+    timeline.set_run(course(8, 12), 2)
     steps = moves(timeline)
     click(timeline.track, on_track(timeline, 11))
     assert steps == [8]
 
 
 def test_dragging_scrubs(timeline: Timeline) -> None:
-    timeline.set_run(8, 8, 12)
+    timeline.set_run(course(8, 12), 8)
     steps = moves(timeline)
     track = timeline.track
     QTest.mousePress(track, LEFT, pos=on_track(timeline, 2))
@@ -86,7 +97,7 @@ def test_dragging_scrubs(timeline: Timeline) -> None:
 
 
 def test_keys_move_the_track(timeline: Timeline) -> None:
-    timeline.set_run(4, 8, 12)
+    timeline.set_run(course(8, 12), 4)
     steps = moves(timeline)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Home, Qt.Key.Key_End):
         QTest.keyClick(timeline.track, key)
@@ -95,30 +106,31 @@ def test_keys_move_the_track(timeline: Timeline) -> None:
 
 def test_showing_a_run_emits_nothing(timeline: Timeline) -> None:
     steps = moves(timeline)
-    timeline.set_run(3, 8, 12)
-    timeline.set_run(1, 2, 12)
+    timeline.set_run(course(8, 12), 3)
+    timeline.set_run(course(2, 12), 1)
     assert timeline.step == 1
-    timeline.set_run(0, 0, 0)
+    timeline.set_run(Course(), 0)
     assert timeline.step == 0
     assert steps == []
 
 
 def test_play_shows_the_steps_again_up_to_the_last(timeline: Timeline, qtbot) -> None:
-    timeline.set_run(6, 8, 8)
+    timeline.set_run(course(8, 8, over=True), 6)
     timeline._player.setInterval(5)
     steps, asked = moves(timeline), []
     timeline.play_asked.connect(lambda: asked.append(True))
     click(timeline.play)
     assert timeline.replaying
     qtbot.waitUntil(lambda: not timeline.replaying, timeout=2000)
-    assert steps == [7, 8]
+    assert steps == [7, 8, 9]
+    assert timeline.text() == "The end"
     assert asked == []
     # a finished run at its end: play must not begin another run, which would spend epsilon
     assert not timeline.play.isEnabled()
 
 
 def test_play_can_be_paused(timeline: Timeline) -> None:
-    timeline.set_run(0, 8, 8)
+    timeline.set_run(course(8, 8, over=True), 0)
     click(timeline.play)
     assert timeline.play.accessibleName() == "Pause"
     click(timeline.play)
@@ -127,7 +139,7 @@ def test_play_can_be_paused(timeline: Timeline) -> None:
 
 
 def test_at_the_last_step_made_play_asks_for_the_next_one(timeline: Timeline) -> None:
-    timeline.set_run(3, 3, 12)
+    timeline.set_run(course(3, 12), 3)
     asked: list[bool] = []
     timeline.play_asked.connect(lambda: asked.append(True))
     assert timeline.play.accessibleName() == "Run on"
@@ -141,7 +153,7 @@ def test_at_the_last_step_made_play_asks_for_the_next_one(timeline: Timeline) ->
 
 
 def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline, qtbot) -> None:
-    timeline.set_run(3, 3, 12)
+    timeline.set_run(course(3, 12), 3)
     timeline.set_selecting(Selecting(4, 12430, 8112, 1.2))
     assert "12,430 trials, 8,112 boxes" in timeline.text()
     assert timeline.note.text() == timeline._note
@@ -154,20 +166,26 @@ def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline,
 
 
 def test_the_track_stays_put_while_words_come_and_go(timeline: Timeline, qtbot) -> None:
-    timeline.set_run(3, 3, 12)
+    timeline.set_run(course(3, 12), 3)
     qtbot.wait(10)
     before = timeline.track.geometry()
     timeline.set_selecting(Selecting(4, 1_234_567, 81_120, 12.0))
     qtbot.wait(10)
     assert timeline.track.geometry() == before
     for step in range(3):
-        timeline.set_run(step, 3, 12)
+        timeline.set_run(course(3, 12), step)
         qtbot.wait(10)
         assert timeline.track.geometry() == before
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-@pytest.mark.parametrize("run", [(0, 0, 0), (0, 0, 5), (5, 5, 5), (77, 130, 1000)])
+@pytest.mark.parametrize(
+    "run",
+    [
+        (Course(), 0), (course(0, 5), 0), (course(5, 5, over=True), 6), (course(130, 1000), 77),
+        (replace(course(130, 200), first=8, sharpens=True), 9),
+    ],
+)  # fmt: skip
 def test_every_run_can_be_drawn_at_every_width(timeline: Timeline, name, run) -> None:
     timeline.set_palette(load_palette(name))
     timeline.set_run(*run)

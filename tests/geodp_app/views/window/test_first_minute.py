@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStandardPaths, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
@@ -34,16 +34,33 @@ from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.panels.settings_panel import Switch
 from geodp_app.views.widgets.theme import apply_theme
+from geodp_app.views.window.layout import FIRST_SIZE
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
 from learners.records import TileStep, halfplanes_of, piece_shape, predict_pieces
 from learners.releases import SharpenedRelease
 
+#: Triangles that the opening drawing's run makes.
+TRIANGLES = 4
+
 
 @pytest.fixture(scope="module")
 def first(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
     """A window as a stranger opens it, after F5 at full speed."""
+    yield from opened(qapp, tmp_path_factory, "none")
+
+
+@pytest.fixture(scope="module")
+def sharp(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
+    """The same with "Triangles, then sharpen" clicked before F5."""
+    yield from opened(qapp, tmp_path_factory, "sharpen")
+
+
+def opened(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory, finish: str
+) -> Iterator[MainWindow]:
     QStandardPaths.setTestModeEnabled(True)
     palette = load_palette("light")
     apply_theme(qapp, palette)
@@ -53,6 +70,8 @@ def first(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Itera
     window.show()
     window.activateWindow()
     assert QTest.qWaitForWindowActive(window)
+    QTest.mouseClick(switch(window)[finish], LEFT)
+    assert window.document.work.run["finish"] == finish
     speed = window.commands.speed
     speed.setFocus()
     QTest.keyClick(speed, Qt.Key.Key_End)
@@ -72,20 +91,30 @@ def first(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def window(first: MainWindow, qtbot: QtBot) -> MainWindow:
-    """The same window with nothing pointed at, tried or hidden, at the step where it rested."""
-    return stand(qtbot, first, log_of(first).last_gain)
+    """The same window with nothing pointed at, tried or hidden, at the end where it rested."""
+    return stand(qtbot, first, len(log_of(first).records) + 1)
 
 
 @pytest.fixture(params=["triangle", "zone"])
-def asked(first: MainWindow, qtbot: QtBot, request: pytest.FixtureRequest) -> MainWindow:
-    """The same at a step that can be asked about: the last triangle that gained, or the zone that
-    gained and is divided most evenly, since next to a sliver all other pieces may be empty.
+def asked(qtbot: QtBot, request: pytest.FixtureRequest) -> MainWindow:
+    """The one or the other at a step that can be asked about: the last triangle that gained, or the
+    zone that gained and is divided most evenly, since next to a sliver all other pieces may be
+    empty.
     """
-    log = log_of(first)
+    window = request.getfixturevalue("first" if request.param == "triangle" else "sharp")
+    log = log_of(window)
     gained = [n for n, gain in enumerate(log.gains, start=1) if gain]
     if request.param == "triangle":
-        return stand(qtbot, first, max(n for n in gained if n <= 8))
-    return stand(qtbot, first, max((n for n in gained if n > 8), key=lambda n: smaller(log, n)))
+        return stand(qtbot, window, max(gained))
+    zones = [n for n in gained if n > TRIANGLES]
+    return stand(qtbot, window, max(zones, key=lambda n: smaller(log, n)))
+
+
+def switch(window: MainWindow) -> dict[str, QAbstractButton]:
+    """Which acts are run: the buttons in the settings."""
+    field = window.settings.fields["finish"]
+    assert isinstance(field, Switch)
+    return field.buttons
 
 
 def smaller(log: RunLog, step: int) -> float:
@@ -218,68 +247,92 @@ def differs(one: np.ndarray, other: np.ndarray) -> str:
 # -- what is there after a minute -----------------------------------------------------------------
 
 
-def test_the_set_cover_ran_and_rests_at_the_last_step_that_gained(window: MainWindow) -> None:
-    log = log_of(window)
+def test_the_set_cover_ran_and_rests_at_its_end(window: MainWindow) -> None:
+    log, track = log_of(window), window.timeline.track
     run = window.document.work.run
-    assert (run.learner, run["k"], window.document.work.k_drawn) == ("cover", 4, True)
-    # two triangles for each of k, and one zone or several for each of their edges
-    assert isinstance(log.release, SharpenedRelease)
-    zones = len(log.release.zones)
-    assert 24 <= zones <= 120
-    assert len(log.records) == log.planned == 8 + zones
-    assert [isinstance(r.release, TileStep) for r in log.records] == [False] * 8 + [True] * zones
+    told = (run.learner, run["k"], run["finish"], window.document.work.k_drawn)
+    assert told == ("cover", 2, "none", True)
+    # two triangles for each of k
+    assert log.release is not None
+    assert not isinstance(log.release, SharpenedRelease)
+    assert len(log.records) == log.planned == TRIANGLES
     gains = [max(0, r.diagnostics.positives_taken - r.diagnostics.negatives_taken)
-             for r in log.records[:8]]  # fmt: skip
+             for r in log.records]  # fmt: skip
+    assert log.gains == tuple(gains)
+    assert sum(gains) > 4_000
+    assert log.at_end
+    assert track.gains == (*gains, 0)
+    assert track.value() == track.maximum() == TRIANGLES + 1
+    assert window.timeline.text() == "The end"
+
+
+def test_sharpening_is_a_second_act_and_one_block(qtbot: QtBot, sharp: MainWindow) -> None:
+    log, track = log_of(sharp), sharp.timeline.track
+    stand(qtbot, sharp, len(log.records) + 1)
+    assert isinstance(log.release, SharpenedRelease)
+    zones = len(log.release.zones)  # one or several for each of the triangles' edges
+    assert 3 * TRIANGLES <= zones <= 15 * TRIANGLES
+    assert len(log.records) == log.planned == TRIANGLES + zones
+    kinds = [isinstance(r.release, TileStep) for r in log.records]
+    assert kinds == [False] * TRIANGLES + [True] * zones
     n = len(log.alive)
     wrong = [round(n * r.diagnostics.empirical_error) for r in log.records]
-    gains += [max(0, before - after) for before, after in itertools.pairwise(wrong[7:])]
-    assert log.gains == tuple(gains) == window.timeline.track.gains
-    assert sum(gains) > 4_000
-    last = max(step for step, gain in enumerate(gains, start=1) if gain)
-    assert log.cursor == last == window.timeline.track.value()
+    gains = [max(0, before - after) for before, after in itertools.pairwise(wrong[3:])]
+    assert log.gains[TRIANGLES:] == tuple(gains)
+    assert track.gains == (*log.gains[:TRIANGLES], sum(gains), 0)
+    assert track.value() == track.maximum() == TRIANGLES + 2
 
 
-def test_a_sentence_says_why(window: MainWindow) -> None:
+def test_a_sentence_says_why(qtbot: QtBot, window: MainWindow, sharp: MainWindow) -> None:
     log, card = log_of(window), window.why
     assert card.isVisible()
     window.runs.move_cursor(1)
-    assert card.heading.text() == f"Step 1 of {log.planned}: why this triangle"
+    assert card.heading.text() == f"Triangle 1 of {TRIANGLES}, and why"
     assert card.what.text().startswith(f"Covers {log.gain(1)[0]:,} of the ")
-    assert " and no negative. Score, the worse of " in card.what.text()
-    for step, edge, triangle in ((9, 1, 1), (log.planned, 3, 8)):
-        window.runs.move_cursor(step)
-        known = log.records[step - 1].diagnostics
-        assert card.heading.text() == f"Step {step} of {log.planned}: sharpening, and why"
+    # less the negatives, or the worse of that for k
+    assert " Score" in card.what.text()
+    log, card = log_of(sharp), sharp.why
+    edges = 3 * TRIANGLES
+    for stop in log.course(opened=True).stops[TRIANGLES + 1 : -1]:
+        sharp.runs.move_cursor(stop.step)
+        zone = log.record(stop.step).release.zone
+        assert zone is not None
+        number = zone.edge_number
+        assert card.heading.text() == f"Sharpening edge {number + 1} of {edges}, and why"
+        known = log.records[stop.step - 1].diagnostics
         said = card.what.text()
         assert said.startswith("Draws ")
-        assert f"edge {edge} of triangle {triangle} again" in said
+        assert f"edge {number % 3 + 1} of triangle {number // 3 + 1} again" in said
         held = known.positives_alive + known.negatives_alive
+        assert held
         if held > 1:
             assert f", among the {held:,} examples nearest to it. " in said
-            before = log.wrong_before(step)
+            before = log.wrong_before(stop.step)
             assert f" wrongly ({f'{before:,}' if before else 'none'} before). Score: " in said
 
 
 def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, window: MainWindow, sharp: MainWindow
 ) -> None:
-    log, edges = log_of(window), 0
-    for step in range(1, log.planned + 1):
-        window.runs.move_cursor(step)
-        piece = halfplanes_of(log.records[step - 1].release.piece)
-        edges += bool(piece)
-        if not piece:  # all of a zone has one label
-            assert step > 8
-            assert "edge" not in window.dual.title
-            continue
-        assert window.dual.sheet == piece[0].sheet
-        assert [number for number, view in window.dual.sheets.items() if view.isVisible()] == [
-            piece[0].sheet
-        ]
-        assert window.dual.title.endswith(f", edge 1 of {len(piece)}") == (len(piece) > 1)
-        assert len(piece) == 3 or (step > 8 and len(piece) < 3)
+    edges = 0
+    for shown in (window, sharp):
+        log = log_of(shown)
+        for step in range(1, log.planned + 1):
+            shown.runs.move_cursor(step)
+            piece = halfplanes_of(log.records[step - 1].release.piece)
+            edges += bool(piece)
+            if not piece:  # all of a zone has one label
+                assert step > TRIANGLES
+                assert "edge" not in shown.dual.title
+                continue
+            assert shown.dual.sheet == piece[0].sheet
+            assert [number for number, view in shown.dual.sheets.items() if view.isVisible()] == [
+                piece[0].sheet
+            ]
+            assert shown.dual.title.endswith(f", edge 1 of {len(piece)}") == (len(piece) > 1)
+            assert len(piece) == 3 or (step > TRIANGLES and len(piece) < 3)
+        settle(qtbot, shown)
     assert edges > 12
-    settle(qtbot, window)
 
 
 @pytest.mark.parametrize(
@@ -288,6 +341,7 @@ def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(
 def test_the_large_sheet_is_large(
     qtbot: QtBot, window: MainWindow, width: int, height: int, least: int
 ) -> None:
+    window.runs.move_cursor(1)
     window.resize(width, height)
     qtbot.wait(100)
     assert (window.width(), window.height()) == (width, height)
@@ -298,18 +352,24 @@ def test_the_large_sheet_is_large(
     assert window.chart.isVisible()
 
 
-def test_why_is_read_without_scrolling_in_every_step(qtbot: QtBot, window: MainWindow) -> None:
-    room = window.why.findChild(QScrollArea)
-    for step in range(log_of(window).planned + 1):
-        window.runs.move_cursor(step)
-        if step <= 8 or step % 10 == 0:
-            settle(qtbot, window)
-        else:
-            QApplication.processEvents()  # nothing is said later of a zone: see the tenth ones
-        # of a zone's law no share is known
-        gained = 0 < step <= 8 and log_of(window).gains[step - 1] > 0
-        assert window.why.odds.isVisible() == gained
-        assert room.verticalScrollBar().maximum() == 0, window.why.what.text()
+def test_why_is_read_without_scrolling_in_every_step(
+    qtbot: QtBot, window: MainWindow, sharp: MainWindow
+) -> None:
+    for shown in (window, sharp):
+        log, room = log_of(shown), shown.why.findChild(QScrollArea)
+        assert room is not None
+        for step in range(log.planned + 2):
+            shown.runs.move_cursor(step)
+            if step > log.planned:  # its summary, in a window as large as it opens
+                shown.resize(FIRST_SIZE)
+            if step <= TRIANGLES or step % 10 == 0:
+                settle(qtbot, shown)
+            else:
+                QApplication.processEvents()  # nothing is said later of a zone: see the tenth ones
+            # of a zone's law no share is known, nor of a whole run's
+            gained = 0 < step <= TRIANGLES and log.gains[step - 1] > 0
+            assert shown.why.odds.isVisible() == gained
+            assert room.verticalScrollBar().maximum() == 0, shown.why.what.text()
 
 
 # -- asking about another piece -------------------------------------------------------------------
@@ -506,14 +566,17 @@ def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, asked: M
 
 
 def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, sharp: MainWindow
 ) -> None:
-    """Where a run rests, what steps gained and why: all that is of the examples alone."""
+    """What steps gained and why, which edges have examples: all that is of the examples alone."""
+    window = sharp
     log, before = log_of(window), window.runs._run
+    stand(qtbot, window, len(log.records) + 1)
     action(window, "release_view")
     settle(qtbot, window)
     plain = seen(window)
     books = {"negatives_taken": 0, "empirical_error": 0.0}
+    books |= {"positives_alive": 0, "negatives_alive": 0}
     nothing = [
         replace(r, diagnostics=replace(r.diagnostics, positives_taken=taken, **books))
         for r, taken in zip(log.records, (5, 9, *[0] * (len(log.records) - 2)), strict=True)
@@ -521,7 +584,7 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
     examples = window.document.work.examples
     assert examples is not None
     # with labels that the triangles have right no zone gains anything
-    triangles = tuple(r.release.piece for r in log.records[:8])
+    triangles = tuple(r.release.piece for r in log.records[:TRIANGLES])
     labels = predict_pieces("disjunction", triangles, examples.points)
     other = RunLog(examples.points, labels, log.grid, log.settings, None, nothing, log.release)
     assert other.gains[:2] == (5, 9) != log.gains[:2]
@@ -541,23 +604,21 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
 # -- steps that gain nothing ----------------------------------------------------------------------
 
 
-def test_a_run_rests_before_steps_that_found_nothing(
+def test_a_step_that_found_nothing_says_so_and_the_run_rests_at_its_end(
     qtbot: QtBot, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A triangle is covered long before nine steps are over."""
+    """A triangle is covered long before five steps are over."""
     with open_window(tmp_path_factory.mktemp("window")) as window:
         drawing = Drawing(256, (Shape(((40, 40), (220, 60), (60, 220))),))
         window.document.new(Work(drawing=drawing, sampling=SampleSettings(n=4_000)))
         window.document.set_run(k=1, n_steps=5, epsilon=8.0, seed=3)
-        told: list[str] = []
-        window.runs.told.connect(told.append)
         key(window, Qt.Key.Key_F5)
         finish_run(qtbot, window)
         settle(qtbot, window)
         log = log_of(window)
         assert log.gains[-1] == 0
-        assert log.cursor == log.last_gain < log.planned == 5
-        assert told[-1].startswith(f"Finished. Shown is step {log.cursor}: ")
+        assert log.at_end
+        assert window.timeline.text() == "The end"
         window.timeline.track.setValue(5)
         taken = log.records[4].diagnostics.positives_taken
         assert window.why.what.text().startswith("Found nothing: ") == (taken == 0)
@@ -582,4 +643,4 @@ def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(
         window.document.edit("draw", Drawing(256, (square, apart)))
         assert panel.k.value() == 6
         panel.k_drawn.click()
-        assert (panel.k.value(), window.document.work.k_drawn) == (3, True)
+        assert (panel.k.value(), window.document.work.k_drawn) == (2, True)  # of three triangles

@@ -124,9 +124,11 @@ def test_from_the_first_click_to_the_reopened_file(
     log = window.runs.current
     assert log is not None
     assert len(log.records) == 4
-    assert log.cursor == log.last_gain == window.timeline.track.value()
+    assert log.at_end
+    assert window.timeline.text() == "The end"
 
     window.timeline.track.setValue(4)
+    assert window.timeline.words.text() == "Triangle 4 of 4"
     action(window, "back")
     action(window, "back")
     assert log.cursor == 2
@@ -683,7 +685,7 @@ def test_between_two_steps_nothing_is_said_to_be_selected(qtbot: QtBot, window: 
     window.runs.set_speed(0)
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: window.runs.controller.state == "waiting")
-    assert window.timeline.text() == "Step 1 of 2"
+    assert window.timeline.text() == "Triangle 1 of 2"
 
 
 def test_finished_is_said_only_as_long_as_what_finished_is_there(

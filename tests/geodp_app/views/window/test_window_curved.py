@@ -13,6 +13,7 @@ from window_driver import (
     dual_lattice,
     painted,
     run as run_to_end,
+    settle,
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -60,6 +61,9 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: 
     assert window.dual_pane.heading.text() == (
         f"Dual plane: centres of discs of radius {amount(radius)}"
     )
+    assert [mark.step for mark in conics.centres.marks] == list(range(1, len(log.records) + 1))
+    window.runs.move_cursor(len(log.records))
+    settle(qtbot, window)
     marks = conics.centres.marks
     assert [mark.step for mark in marks] == list(range(1, log.cursor + 1))
     assert (marks[-1].u, marks[-1].v) == newest.centre

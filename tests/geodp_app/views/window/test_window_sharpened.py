@@ -13,9 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from window_driver import (
+    LEFT,
     action,
     at,
-    choose,
     dual_lattice,
     key,
     layer,
@@ -29,6 +29,7 @@ from window_driver import (
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.run_log import RunLog
+from geodp_app.views.panels.settings_panel import Switch
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.plotting import shape_path
 from geodp_app.views.window.main_window import MainWindow
@@ -44,7 +45,9 @@ STEPS = 3
 def set_up(window: MainWindow) -> None:
     window.document.edit("draw", TARGET)
     window.document.set_sampling(n=3_000)
-    window.document.set_run(learner="cover", k=2, n_steps=STEPS, epsilon=2.0, seed=5)
+    window.document.set_run(
+        learner="cover", k=2, n_steps=STEPS, epsilon=2.0, seed=5, finish="sharpen"
+    )
 
 
 @pytest.fixture
@@ -111,32 +114,34 @@ def boundary(path) -> list[tuple[float, float]]:
 def test_what_comes_at_the_end_is_chosen_in_the_panel_and_made_by_the_run(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    panel = window.settings
-    assert not panel.fields["finish"].isVisible()  # folded away
-    panel.learner_fold.button.click()
-    assert panel.fields["finish"].isVisible()
-    assert panel.fields["finish"].currentText() == "Sharpen the edges"
-    label = panel._more_learner.labelForField(panel.fields["finish"])
-    assert label.text() == "At the end"  # type: ignore[attr-defined]
+    field = window.settings.fields["finish"]
+    assert isinstance(field, Switch)
+    assert field.isVisible()  # in no fold
+    assert field.accessibleName() == "Acts"
+    triangles, both = field.buttons["none"], field.buttons["sharpen"]
+    assert (triangles.text(), both.text()) == ("Triangles", "Triangles, then sharpen")
+    assert both.isChecked()
     for learner, k, there in (
         ("cover", 1, False), ("cover", 2, True), ("convex-cover", 2, False), ("tiles", 2, False),
         ("discs", 2, False), ("greedy-cover", 2, False), ("cover", 3, True), ("cover", 2, True),
     ):  # fmt: skip
         window.document.set_run(learner=learner, k=k)
-        assert panel.fields["finish"].isVisible() == there, (learner, k)
+        assert field.isVisible() == there, (learner, k)
     log = run(qtbot, window)
     assert isinstance(log.release, SharpenedRelease)
     assert len(log.records) == STEPS + len(log.release.zones)
     assert len(log.release.zones) >= 3 * STEPS
-    choose(panel.fields["finish"], "Stop at the triangles")
+    assert not window.why.sharpen.isVisible()  # it was
+    QTest.mouseClick(triangles, LEFT)
     assert window.document.work.run["finish"] == "none"
     log = run(qtbot, window)
     assert len(log.records) == STEPS
     assert not isinstance(log.release, SharpenedRelease)
-    assert window.commands.by_id["undo"].text() == "Undo change “At the end”"
+    assert window.commands.by_id["undo"].text() == "Undo change “Acts”"
     action(window, "undo")
     assert window.document.work.run["finish"] == "sharpen"
-    assert panel.fields["finish"].currentText() == "Sharpen the edges"
+    assert both.isChecked()
+    assert not triangles.isChecked()
 
 
 def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: MainWindow) -> None:
@@ -189,21 +194,31 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
             assert sum(lines) == len(kinds)
 
 
-def test_zones_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainWindow) -> None:
+def test_edges_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainWindow) -> None:
     window.document.set_run(n_steps=2)
-    window.commands.speed.setCurrentIndex(SPEEDS.index(0.2))
-    controller, delays = window.runs.controller, list[float]()
-    window.runs.changed.connect(lambda _: delays.append(controller.delay))
+    window.commands.speed.setCurrentIndex(SPEEDS.index(0.3))
+    controller, delays = window.runs.controller, dict[int, float]()
+
+    def note(arrived: bool) -> None:
+        log = window.runs.log
+        if arrived and log is not None:
+            delays[len(log.records)] = controller.delay
+
+    window.runs.changed.connect(note)
     log = run(qtbot, window)
-    zones = len(log.records) - 2
-    assert zones > 5
-    assert delays.count(0.2) >= 1
-    assert delays.count(0.04) >= zones - 1
-    assert set(delays) == {0.2, 0.04}
+    assert len(log.records) > 2 + 5
+    # the rest of an edge, and one that no example is nearest to, are no steps to look at
+    stops = {stop.step for stop in log.course(opened=True).stops}
+    for step, delay in delays.items():
+        if step <= 2:
+            assert delay == 0.3
+        else:
+            assert delay == pytest.approx(0.06 if step in stops else 0.0), step
+    assert set(range(1, len(log.records))) <= set(delays)
     # and the next run begins as slowly as this one did
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: window.runs.current is not log)
-    assert controller.delay == 0.2
+    assert controller.delay == 0.3
     window.runs.cancel()
 
 
@@ -298,18 +313,26 @@ def test_a_look_back_goes_from_zones_to_triangles_and_forth(
     qtbot: QtBot, finished: MainWindow
 ) -> None:
     window, log = finished, log_of(finished)
-    back = window.timeline.track
-    whole = len(log.records)
-    second = drawn(log)
-    for step in (whole, STEPS + 1, STEPS, 1, second, 0):
-        back.setValue(step)
+    back, each = window.timeline.track, window.timeline.edges
+    assert not each.isChecked()
+    assert back.maximum() == STEPS + 2  # all of sharpening is one stop
+    QTest.mouseClick(each, LEFT)
+    course = window.runs.course
+    second, edges = drawn(log), 3 * STEPS
+    assert back.maximum() == len(course.stops) - 1 > STEPS + 2
+    for step in (len(log.records), STEPS + 1, STEPS, 1, second, 0):
+        back.setValue(course.position(step))
+        step = course.stops[course.position(step)].step
         settle(qtbot, window)
         assert log.cursor == step
         newest = painted(window, "newest")
         empty = step > STEPS and zone_of(log, step).polygon().is_empty
         assert newest.isEmpty() == (step == 0 or empty)
         if step > STEPS:
-            assert window.why.heading.text() == f"Step {step} of {whole}: sharpening, and why"
+            number = zone_of(log, step).edge_number + 1
+            assert window.why.heading.text() == f"Sharpening edge {number} of {edges}, and why"
             assert window.why.what.text().startswith(("Draws edge ", "Draws part "))
         elif step:
-            assert window.why.heading.text() == f"Step {step} of {whole}: why this triangle"
+            assert window.why.heading.text() == f"Triangle {step} of {STEPS}, and why"
+    QTest.mouseClick(each, LEFT)
+    assert back.maximum() == STEPS + 2

@@ -121,7 +121,7 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
         # the grid of all nine is there from the first
         assert box_of(layer(window, "tiling")) == (0, 0, 256, 256)
         assert painted(window, "tiling").elementCount() == 9 * 5
-    assert window.timeline.words.text() == "Step 2 of 9"
+    assert window.timeline.words.text() == "Tile 2 of 9"
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     settle(qtbot, window)
@@ -129,13 +129,12 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
     assert log is not None
     assert isinstance(log.release, TilesRelease)
     assert len(log.records) == 9
-    assert log.cursor == log.last_gain
+    assert (log.cursor, log.at_end) == (9, True)
     # at rest all that is released is painted
     assert shapely.equals(log.region(), log.release.shape())
     whole = painted(window, "region").boundingRect()
     assert whole.isEmpty() == log.release.shape().is_empty
-    window.runs.move_cursor(9)
-    for step in (8, 7):
+    for step in (9, 8, 7):
         action(window, "back")
         assert log.cursor == step
         assert box_of(layer(window, "newest")) == edges_of(log, step)
@@ -176,7 +175,7 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     window.runs.move_cursor(1)
     # every example lies in one tile: the first costs as much as all
     assert window.figures.budget.spent.text() == "1 of ε = 1"
-    assert window.figures.step.title() == "Step 1 of 16"
+    assert window.figures.step.title() == "Tile 1 of 16"
     window.runs.move_cursor(16)
     errors = window.figures.errors.values
     f = log.figures(16)

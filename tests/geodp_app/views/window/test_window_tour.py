@@ -103,7 +103,7 @@ def check_scene(window: MainWindow, at: int) -> None:
     assert window.commands.by_id["release_view"].isChecked() == (at == 5)
     if at == 5:
         assert log.release is not None
-        assert cursor == len(log.records)
+        assert log.at_end
         assert not window.plane_pane.mark.isVisible()
 
 
@@ -140,7 +140,7 @@ def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> 
     # once more: the run that is there is used
     log = window.runs.current
     assert log is not None
-    assert log.cursor == log.last_gain
+    assert log.at_end
     begin(qtbot, window)
     for _ in STOPS:
         press(window, Qt.Key.Key_Right)
