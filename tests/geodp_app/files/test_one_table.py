@@ -160,6 +160,13 @@ READ: dict[str, tuple[str, str, str | bytes]] = {
         "p.csv",
         rows(X, Y, ["1,0", "0,0"], header="lon;lat;label", sep=";").replace(".", ","),
     ),
+    "empty lines above": ("text", "p.csv", "\n\n" + PLAIN.replace("\n", "\n\n")),
+    "empty lines below a separator": ("text", "p.csv", "sep=,\n\n" + PLAIN),
+    "a space of another alphabet": (
+        "text",
+        "p.csv",
+        rows(X, Y, ["\u00a0yes", "no\u00a0"], header="lon,lat,label"),
+    ),
     "tabs": ("text", "p.csv", rows(X, Y, ["yes", "no"], header="lon\tlat\tlabel", sep="\t")),
     "spaces before quotes": (
         "text",
@@ -233,6 +240,8 @@ def test_every_road_reads_the_same(tmp_path: Path, case: str) -> None:
         "a;b?c.gpkg",
         "e[1]*.gpkg",
         "gzip+tar:b.fgb",
+        "new\nline.gpkg",
+        "a%20b#c&d.fgb",
     ],
 )
 def test_a_path_is_a_path_whatever_it_is_called(
@@ -332,6 +341,16 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "text",
         "lon,lat,longitude,latitude,label\n-95,35,1,2,1\n",
         "several columns are places",
+    ),
+    "two names of labels": (
+        "text",
+        "lon,lat,class,inside\n-95,35,1,0\n",
+        "--columns label=class or --columns label=inside",
+    ),
+    "a number behind a space of another alphabet": (
+        "text",
+        "lon,lat,label\n\u00a0-95,35,1\n",
+        "column lon",
     ),
     "a second latitude": (
         "text",
