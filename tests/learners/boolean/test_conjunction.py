@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from learners.accounting import Charge
 from learners.boolean import conjunction
 from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner, cover_budget
 from learners.boolean.consistent_conjunction import (
@@ -381,18 +380,6 @@ def test_a_monotone_formula_has_the_literals_that_are_not_negated(role: Role) ->
     known = CONSISTENT[role](monotone=True).fit(X, y).release_
     assert known.literals == tuple(one for one in every.literals if one and not one.negated)
     assert (every.parameters, known.parameters) == ((), (("monotone", True),))
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_what_the_private_consistency_learner_states(neighbours: Any) -> None:
-    model = PrivateConsistentConjunctionLearner(epsilon=0.5, neighbours=neighbours)
-    spent = model.fit([[0, 1]], [1]).privacy_
-    assert (spent.epsilon, spent.delta, spent.private) == (0.5, 0.0, True)
-    each = 0.5 if neighbours == "add-remove" else 0.25
-    assert spent.charges == (Charge("selections", each),)
-    for bad in ({"epsilon": 0.0}, {"neighbours": "friends"}):
-        with pytest.raises(ValueError, match=r"positive|add-remove"):
-            PrivateConsistentConjunctionLearner(**bad).fit([[0, 1]], [1])
 
 
 # -- releases ------------------------------------------------------------------------------
