@@ -22,6 +22,7 @@ import learners.noisy_histogram
 import learners.set_cover
 from geodp_app.cli import main
 from geometry.halfplane import HalfplaneLattice
+from learners import ThresholdLearner
 from learners.accounting import PrivacySpent, noise_scale
 from learners.audit import Audit, Auditable, Event, audit, audit_pairs
 from learners.audit_subjects import SUBJECTS
@@ -29,11 +30,7 @@ from learners.noisy_histogram import plan_histogram
 from learners.releases import CoverRelease
 from learners.selection import Cancelled
 from learners.theory.pac import clopper_pearson
-from learners.threshold_learner import (
-    ThresholdLearner,
-    threshold_mistakes,
-    threshold_piece,
-)
+from learners.threshold_learner import threshold_mistakes, threshold_piece
 
 
 def audited(name: str, runs: int, seed: int = 1, **changes: Any) -> Audit:

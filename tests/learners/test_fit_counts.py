@@ -17,23 +17,29 @@ from geometry.columns import count_columns
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
-from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_run, tile_run
+from learners import (
+    ConvexPolygonLearner,
+    ConvexPolytopeLearner,
+    DiscUnionLearner,
+    GreedyConvexLearner,
+    GreedyUnionLearner,
+    NoisyHistogramLearner,
+    PolygonUnionLearner,
+    QuadtreeLearner,
+    ThresholdLearner,
+    cover_run,
+    tile_run,
+)
 from learners.best_piece import best_piece, gain_less_loss
 from learners.conic.selection import ConicSelection
 from learners.conic.shared_points import count_areas
-from learners.conic.union import DiscUnionLearner
 from learners.envelope import strands
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import Estimator
-from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.noisy_histogram import NoisyHistogramLearner
-from learners.quadtree import QuadtreeLearner
 from learners.randomness import SeededRandom
 from learners.scores import Score, mistakes_score
 from learners.selection import PieceKind
-from learners.space.cover import ConvexPolytopeLearner
-from learners.threshold_learner import ThresholdLearner
 
 Make = Callable[[int], Estimator]
 

@@ -13,12 +13,12 @@ from counted import counted
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
+from learners import ThresholdLearner
 from learners.accounting import Charge, spent_after
 from learners.codec import release_from_dict, release_to_dict
 from learners.releases import CoverRelease
 from learners.threshold_learner import (
     Direction,
-    ThresholdLearner,
     threshold_class_size,
     threshold_mistakes,
     threshold_piece,

@@ -14,17 +14,21 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from learners.boolean import conjunction
-from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner, cover_budget
-from learners.boolean.consistent_conjunction import (
-    MOST_MONOTONE,
-    MOST_VARIABLES,
+from learners import (
+    ConjunctionLearner,
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
+    DisjunctionLearner,
     GreedyConjunctionLearner,
     GreedyDisjunctionLearner,
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
+)
+from learners.boolean import conjunction
+from learners.boolean.conjunction import cover_budget
+from learners.boolean.consistent_conjunction import (
+    MOST_MONOTONE,
+    MOST_VARIABLES,
     literals_of,
     mistakes_of_all,
 )

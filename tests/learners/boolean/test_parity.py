@@ -14,16 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from learners import ParityLearner, PrivateParityLearner
 from learners.boolean.gf2 import PackedBits
-from learners.boolean.parity import (
-    COIN,
-    SOURCE_LIMIT,
-    ParityLearner,
-    ParityPlan,
-    PrivateParityLearner,
-    plan_parity,
-    private_parity,
-)
+from learners.boolean.parity import COIN, SOURCE_LIMIT, ParityPlan, plan_parity, private_parity
 from learners.codec import release_to_dict
 from learners.randomness import SeededRandom
 

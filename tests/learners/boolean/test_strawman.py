@@ -11,15 +11,11 @@ import numpy as np
 import pytest
 from chi_square import assert_drawn_from
 
+from learners import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
 from learners.boolean.conjunction import LiteralCover
 from learners.boolean.conjunction_bounds import cover_examples, strawman_examples
 from learners.boolean.literals import candidate_literal, read_columns
-from learners.boolean.strawman import (
-    StrawmanBudget,
-    StrawmanConjunctionLearner,
-    StrawmanDisjunctionLearner,
-    strawman_budget,
-)
+from learners.boolean.strawman import StrawmanBudget, strawman_budget
 from learners.codec import release_from_dict, release_to_dict
 from learners.scores import Role
 

@@ -12,15 +12,19 @@ from concept_matrix import concept_matrix
 from numpy.typing import NDArray
 from silent_noise import silent_noise
 
+from learners import (
+    EmpiricalRiskMinimizer,
+    FiniteClassLearner,
+    PrivateERM,
+    PrivateFiniteClassLearner,
+)
 from learners.accounting import Charge
 from learners.finite import empirical_risk
-from learners.finite.empirical_risk import EmpiricalRiskMinimizer, PrivateERM, choose_least
+from learners.finite.empirical_risk import choose_least
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
-    FiniteClassLearner,
     PointClass,
-    PrivateFiniteClassLearner,
     ThresholdClass,
     check_domain_points,
     count_labels,

@@ -14,13 +14,10 @@ from quick_draws import QuickBits
 from scipy import optimize
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
+from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.records import inside_piece
 from learners.scores import Score, mistakes_score, set_cover_score
 from learners.space import selection as space_selection
-from learners.space.cover import (
-    ConvexPolytopeLearner,
-    SimplexUnionLearner,
-)
 from learners.space.selection import (
     HalfspaceSelection3,
     SimplexSelection3,

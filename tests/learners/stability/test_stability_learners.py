@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
+from learners import StabilityLearner
 from learners.accounting import spent_after
 from learners.checks import check_examples
 from learners.codec import release_from_dict, release_to_dict
@@ -22,13 +23,7 @@ from learners.selection import SelectionProgress
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import random_rows
 from learners.stability.sample_and_aggregate import VoteProgress
-from learners.stability.stability_learner import (
-    FIRST_CELLS,
-    StabilityLearner,
-    final_learner,
-    label_points,
-    shuffled,
-)
+from learners.stability.stability_learner import FIRST_CELLS, final_learner, label_points, shuffled
 from learners.stability.stable_queries import QueryRelease
 
 D = 64

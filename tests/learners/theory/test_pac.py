@@ -14,13 +14,8 @@ from concept_matrix import concept_matrix
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from learners.finite.finite_class import (
-    ConceptClass,
-    FiniteClass,
-    PointClass,
-    PrivateFiniteClassLearner,
-    ThresholdClass,
-)
+from learners import PrivateFiniteClassLearner
+from learners.finite.finite_class import ConceptClass, FiniteClass, PointClass, ThresholdClass
 from learners.finite.sample_sizes import (
     agnostic_examples,
     consistent_examples,
