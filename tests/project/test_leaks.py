@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from geodp import Examples, Frame
 from geodp_app.cli import main
 from geodp_app.commands.compare import learner_names
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import learned_text

@@ -16,12 +16,11 @@ import shapely
 
 import geodp
 import learners
+from geodp import Bounds, Examples, GridMap, LearnedShape
 from geodp_app.cli import main
-from geodp_app.document.examples import Examples
-from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
-from geometry.grid import Bounds, GridMap, checked_bounds
+from geometry.grid import checked_bounds
 from learners.checks import check_points
 from learners.estimator import Estimator
 from learners.registry import LEARNERS

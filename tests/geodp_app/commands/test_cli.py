@@ -194,7 +194,7 @@ def halves(tmp_path, write) -> tuple[Path, Path]:
     points = rng.integers(0, 1025, (200, 2))
     points[-1] = (800, 3)
     points[:3, 0] = 512  # on the line: inside
-    from geodp_app.document.examples import Frame
+    from geodp import Frame
 
     learned = tmp_path / "l.geojson"
     write_learned(learned, left_half(), Frame(1024))
@@ -247,8 +247,7 @@ def test_evaluate_polygons_in_degrees_needs_bounds(write, capsys):
 
 
 def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
-    from geodp_app.document.examples import Frame
-    from geometry.grid import Bounds
+    from geodp import Bounds, Frame
 
     learned = tmp_path / "l.geojson"
     write_learned(learned, left_half(), Frame(1024, Bounds(0, 0, 20, 20)))
@@ -268,8 +267,7 @@ def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
 
 
 def test_the_same_box_on_a_finer_grid_matches_to_its_corners(tmp_path, write, capsys):
-    from geodp_app.document.examples import Frame
-    from geometry.grid import Bounds
+    from geodp import Bounds, Frame
 
     box = Bounds(13.1, 42.3, 20.7, 47.9)
     learned = tmp_path / "l.geojson"

@@ -15,11 +15,11 @@ import shapely
 import shapely.geometry
 from terminal import geodp
 
+from geodp import Bounds, GridMap
 from geodp_app.document.mask import read_mask
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import support_caption
 from geometry.geojson import read_geojson
-from geometry.grid import Bounds, GridMap
 from learners.releases import TilesRelease
 from learners.support import Support
 

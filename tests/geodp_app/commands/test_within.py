@@ -13,10 +13,10 @@ import shapely.geometry
 from conftest import square_geojson
 from terminal import geodp
 
+from geodp import Bounds, GridMap
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
 from geometry.geojson import read_geojson
-from geometry.grid import Bounds, GridMap
 
 BOX = Bounds(10, 40, 20, 50)
 #: A map with a hole, over an edge of the box: it cuts the target, and what is learned of it.  No

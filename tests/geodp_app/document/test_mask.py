@@ -13,14 +13,12 @@ from full_work import MASK
 from hypothesis import given, strategies as st
 
 import assets
+from geodp import Bounds, Examples, Frame, GeoJSONError, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask, clipped, read_mask
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
-from geometry.geojson import GeoJSONError, NoPolygonsError, target_of
-from geometry.grid import Bounds
+from geometry.geojson import NoPolygonsError, target_of
 
 BOX = Bounds(10, 40, 20, 50)
 HERE = Frame(100, BOX)

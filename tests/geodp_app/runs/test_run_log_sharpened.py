@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.session import load_session, save_session

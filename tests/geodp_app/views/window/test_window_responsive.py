@@ -20,7 +20,7 @@ from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 from window_driver import finish_run, open_window, wait
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.files.importing import take_examples
 
 #: A frame, in seconds: no longer may anything hold the window's thread.

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, painted, wait
 
-from geodp_app.document.examples import Examples
+from geodp import Examples
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.views.window import window_files
