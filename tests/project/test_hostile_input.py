@@ -381,16 +381,6 @@ def test_samples_without_area_or_sense(extremes: ModuleType, name: str, d: int) 
         assert extremes.run(name, d, 1.0, sample) == "ends"
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf")])
-def test_budgets_that_are_none_are_refused_by_every_learner(
-    extremes: ModuleType, epsilon: float
-) -> None:
-    sample = dict(extremes.samples(64, 20))["labels by chance"]
-    for name in extremes.NAMES:
-        if not name.startswith("greedy"):
-            assert extremes.run(name, 64, epsilon, sample).startswith("refuses: "), name
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",

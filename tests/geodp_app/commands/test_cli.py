@@ -364,39 +364,6 @@ def test_a_plan_without_k_tells_what_runs_by_tiles_reached(capsys):
     assert "--beta means nothing to tiles" in fails(capsys, "plan", "--beta", ".1")
 
 
-def test_a_plan_for_an_error_tells_examples_and_back(capsys):
-    assert main(["plan", "--alpha", ".01"]) == 0
-    out = capsys.readouterr().out
-    assert "an error of 1\u00a0% takes about " in out
-    assert "examples for shapes of few edges" in out
-    told = plan(capsys, "--alpha", 0.01)
-    for place, kind in enumerate(told["in_practice"]):
-        for end, n in enumerate(kind["examples"]):
-            back = plan(capsys, "--n", n)["in_practice"][place]["error"]
-            assert back[end] == pytest.approx(0.01, rel=1e-3)
-
-
-def test_a_plan_calls_the_hopeless_hopeless(capsys):
-    assert main(["plan", "--n", "30", "--epsilon", "0.3"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Hopeless: with 30 examples at epsilon = 0.3 the noise")
-    for kind in plan(capsys, "--n", 30, "--epsilon", 0.3)["in_practice"]:
-        assert (kind["error"], kind["hopeless"]) == (None, True)
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--epsilon", "12"], "epsilon was measured from 0.1 to 10, not at 12"),
-        (["--n", "100000000"], "n was measured from 30 to "),
-        (["--measure", "paper"], "chord measure"),
-        (["--grid", "64"], "grids from d = 256"),
-    ],
-)
-def test_a_plan_promises_nothing_that_was_not_measured(capsys, options, reason):
-    assert reason in fails(capsys, "plan", *options)
-
-
 def test_plan_and_learn_mean_the_same_learner(capsys):
     """A convex polygon goes by tiles unless --k is given."""
     told = plan(capsys, "--learner", "convex", "--n", 10_000)

@@ -220,16 +220,6 @@ def test_greedy_stops_when_told_and_when_nothing_is_gained() -> None:
         GreedyConjunctionLearner(n_steps=0).fit(X, y)
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_samples_of_one_label_and_of_none(role: Role) -> None:
-    X = np.array([[0, 1], [1, 1]])
-    for labels in ([0, 0], [1, 1]):
-        for learner in (GREEDY[role](), CONSISTENT[role]()):
-            assert learner.fit(X, labels).predict(X).tolist() == labels
-    for learner in (GREEDY[role](), CONSISTENT[role](), PRIVATE[role](seed=0)):
-        assert learner.fit(np.zeros((0, 3)), []).predict(np.zeros((0, 3))).shape == (0,)
-
-
 # -- the private cover ---------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from typing import Any
 
@@ -13,9 +12,7 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from learners import StabilityLearner
-from learners.accounting import spent_after
 from learners.checks import check_examples
-from learners.codec import release_from_dict, release_to_dict
 from learners.randomness import SeededRandom
 from learners.records import StepRelease
 from learners.releases import CoverRelease
@@ -113,26 +110,6 @@ def test_a_shuffle_is_uniform() -> None:
 
 
 # -- the learner ---------------------------------------------------------------------------------
-
-
-def test_a_run_releases_polygons_that_can_be_read_back() -> None:
-    X, y = sample(30_000)
-    model = learner().fit(X, y)
-    assert model.score(X, y) > 0.9
-    release = model.release_
-    assert isinstance(release, CoverRelease)
-    assert release.learner == "StabilityLearner"
-    assert release_from_dict(json.loads(json.dumps(release_to_dict(release)))) == release
-    assert model.polygons_.is_valid
-    spent = model.privacy_
-    assert spent is not None
-    assert (spent.epsilon, spent.delta, spent.neighbours) == (2.0, 1e-6, "add-remove")
-    assert (spent.account, spent.private, spent.steps) == ("stability", False, 1)
-    assert spent_after(spent, 1) == (2.0, "stability")
-    named = dict(release.parameters)
-    assert set(named) == {
-        "k", "chunks", "queries", "halts", "kept", "public_points", "unanswered", "constants",
-    }  # fmt: skip
 
 
 def test_nothing_public_depends_on_the_number_of_examples() -> None:
