@@ -71,7 +71,7 @@ def by_drop(window: MainWindow, path: Path) -> None:
 
 def settle(dialog: ImportDialog) -> None:
     """Until nothing is being read, or the dialog is closed."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     QTest.qWait(20)
     while dialog.isVisible() and dialog._background.busy and time.monotonic() < end:
         QTest.qWait(10)
