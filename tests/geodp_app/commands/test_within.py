@@ -22,7 +22,7 @@ BOX = Bounds(10, 40, 20, 50)
 #: A map with a hole, over an edge of the box: it cuts the target, and what is learned of it.  No
 #: grid point is on its edges.
 MAP = shapely.box(0, 42.001, 16.001, 47.001).difference(shapely.box(13.001, 44.001, 14.001, 45.001))
-LEARNERS = ("tiles", "convex", "cover", "discs", "histogram", "quadtree")
+LEARNERS = ("tiles", "cover", "discs")
 
 
 @pytest.fixture(scope="module")
