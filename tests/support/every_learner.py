@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import learners
+from learners import PrivateExperts
 from learners.declaration import Learner
 from learners.estimator import Estimator
-from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import ThresholdClass
 from learners.registry import LEARNERS
 from learners.stability.base_learners import MajorityCells

@@ -17,12 +17,11 @@ import pytest
 import shapely
 
 import geodp
+from geodp import Bounds, Frame
 from geodp_app.cli import main
-from geodp_app.document.examples import Frame
 from geodp_app.files import gdal_layers
 from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import read_learned, write_learned
-from geometry.grid import Bounds
 
 pyogrio = pytest.importorskip("pyogrio")
 geopandas = pytest.importorskip("geopandas")

@@ -28,10 +28,9 @@ import shapely
 from pyproj import Transformer
 
 import geodp
+from geodp import Bounds, Frame, GeoJSONError, InputError
 from geodp_app.cli import main
-from geodp_app.document.examples import Frame
 from geodp_app.document.mask import read_mask
-from geodp_app.errors import InputError
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, read_rows
@@ -39,8 +38,7 @@ from geodp_app.files.points import Told, in_system, read_points
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.crs import LONLAT
-from geometry.geojson import GeoJSONError
-from geometry.grid import Bounds, checked_bounds
+from geometry.grid import checked_bounds
 
 BOX = Bounds(-100, 30, -90, 40)
 GRID = 1_000_000

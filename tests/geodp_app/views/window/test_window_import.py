@@ -28,12 +28,12 @@ from PySide6.QtWidgets import (
 )
 from window_driver import LEFT, NONE, Lasting, action, drag, key
 
+from geodp import Bounds
 from geodp_app.palette import load_palette
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
-from geometry.grid import Bounds
 
 REPORTS = "longitude, latitude, flooded\n13.5,43.25,yes\n19,46,no\n"
 BAD = REPORTS + "north,43,yes\n25,43,yes\n14,44,perhaps\n"
@@ -74,7 +74,7 @@ def by_drop(window: MainWindow, path: Path) -> None:
 
 def settle(dialog: ImportDialog) -> None:
     """Until nothing is being read, or the dialog is closed."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     QTest.qWait(20)
     while dialog.isVisible() and dialog._background.busy and time.monotonic() < end:
         QTest.qWait(10)

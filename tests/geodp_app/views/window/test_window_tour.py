@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, painted, wait
 
 from assets import Example
+from geodp import Examples
 from geodp_app.document import targets
-from geodp_app.document.examples import Examples
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.views.window.main_window import MainWindow
