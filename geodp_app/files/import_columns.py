@@ -215,8 +215,8 @@ def _axes(
             if twice := [i for i in found if called.count(plain[i]) > 1]:
                 raise InputError(_twice(names, twice))
         # columns that mean the same are as many pairs: of several, none is taken
-        for pair in itertools.product(*both):
-            pairs.setdefault(pair, kind)
+        for first, second in itertools.product(*both):
+            pairs.setdefault((first, second), kind)
     if asked is None and "grid" in pairs.values():
         if placed:
             pairs[0, 1] = "degrees"

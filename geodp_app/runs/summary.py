@@ -50,8 +50,8 @@ def aim_words(log: RunLog) -> str:
 
 def _likelier(log: RunLog, *, sharpening: bool = False) -> str:
     """How the odds follow the score."""
-    privacy, name = log.privacy, "sharpening" if sharpening else "selections"
-    charge = None if privacy is None else privacy.charge(name)
+    privacy = log.privacy
+    charge = privacy and privacy.charge("sharpening" if sharpening else "selections")
     if charge is None:
         return " The best one is taken." if not log.settings.declared.private else ""
     rate = charge.each

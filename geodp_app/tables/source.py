@@ -236,7 +236,7 @@ def other_encoding(source: TableSource) -> str:
     return ""
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> gzip.GzipFile | IO[bytes]:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 

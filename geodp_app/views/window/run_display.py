@@ -109,8 +109,8 @@ class RunDisplay(QObject):
         parts = (work.drawing, work.bounds, work.examples, work.run, mask)
         values = (*parts, log, log.release if log else None)
         counts = (len(log.records), len(log.questions)) if log else (0, 0)
-        counts += (log.cursor, log.at_end) if log else (0, False)
-        moment = (*map(id, values), *counts, past, self._release, self._boxes)
+        place = (log.cursor, log.at_end) if log else (0, False)
+        moment = (*map(id, values), *counts, *place, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
             began = time.monotonic()
