@@ -51,7 +51,8 @@ def aim_words(log: RunLog) -> str:
 def _likelier(log: RunLog, *, sharpening: bool = False) -> str:
     """How the odds follow the score."""
     privacy = log.privacy
-    charge = privacy and privacy.charge("sharpening" if sharpening else "selections")
+    act: ChargeName = "sharpening" if sharpening else "selections"
+    charge = None if privacy is None else privacy.charge(act)
     if charge is None:
         return " The best one is taken." if not log.settings.declared.private else ""
     rate = charge.each
