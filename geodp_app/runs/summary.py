@@ -12,7 +12,7 @@ from geodp_app.formatting import amount, count, percentage
 from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why
-from learners.accounting import PrivacySpent
+from learners.accounting import ChargeName, PrivacySpent
 from learners.records import TileStep
 from learners.releases import Release
 from learners.set_cover import rate_before_sharpening
