@@ -20,6 +20,7 @@ trials               a point of a plain box, kept with the probability it deserv
 splits               a plain box is halved where a rejected point suggests
 close_pairs          a bound that wrong labels hardly loosen
 shared_points        a bound for places with many examples of both labels
+piled_lines          boxes whose lines are weighed by what they gain in piles of reports
 factorised_boxes     tighter envelopes for small boxes, divided into cells
 uncertain            the examples that a box's edges leave uncertain
 cell_weights         what cells weigh

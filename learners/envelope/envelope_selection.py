@@ -51,8 +51,8 @@ are compensated sums of waits, off by at most a factor exp(+-2^-43), and decide 
 only.  Together below exp(+-2^-39), inside the charge of 2^-38 in :mod:`learners.accounting`.
 Light boxes may vanish, and a strand below 1e-150 waits as long as another has 1e-50; masses are
 weighed anew before that is wrong: in a run of 2^64 trials it matters with probability below
-2^-180, which the account covers.  The law: docs/privacy.md, lemmas E1 to E4 and E5; rounding:
-lemma 5; what a draw costs: lemma 2.
+2^-180, which the account covers.  The law: docs/privacy.md, lemmas E1 to E6; rounding: lemma 5;
+what a draw costs: lemma 2.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 
@@ -65,12 +65,13 @@ the sharper the peak of the law and the finer the boxes it takes.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
+from learners.envelope.piled_lines import draw_from_piles
 from learners.envelope.race import STRANDS, settle, weigh_all
 from learners.envelope.repeated_draws import draw_again
 from learners.envelope.strands import Examples, Strand, piece_at, start_strand
@@ -114,6 +115,11 @@ class EnvelopeSelection:
         watch: Watch | None = None,
     ) -> Selected:
         """Draw one piece (see :class:`learners.selection.Selection`)."""
+        target = make_target(self.lattice, score, rate, counts.n)
+        soon = draw_from_piles(self.lattice, self.piece, counts, score, target, source, watch)
+        if soon is not None:
+            sheets, theta, drawn = soon
+            return replace(drawn, piece=piece_at(self.lattice, sheets, theta))
         strands = self._strands(counts, score, rate, source)
         size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
         return settle(strands, self.lattice, PIECE_SIZE[self.piece] * size, watch)[0]

@@ -25,7 +25,7 @@ def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
     orders.
     """
     made_of = readings(lattice)
-    edges = [(sheet, part) for sheet in made_of.sheets for part in _rectangles(made_of)]
+    edges = [(sheet, part) for sheet in made_of.sheets for part in rectangles(made_of)]
     if lattice.measure == "paper":
         edges += [(sheet, part) for sheet in lattice.sheets for part in passing_lines(lattice)]
     choices = list(itertools.combinations_with_replacement(edges, size))
@@ -41,7 +41,7 @@ def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
     return boxes
 
 
-def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
+def rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
     """Half-open rectangles u0, u1, v0, v1 that cover the admitted points of a sheet."""
     side = lattice.d << lattice.bits
     ends = {-side: 0, 0: side + 1, side + 1: lattice.high + 1}
