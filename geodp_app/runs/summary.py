@@ -70,7 +70,7 @@ def summary(log: RunLog) -> Why:
     release, end = log.release, log.figures(len(log.records))
     assert release is not None
     said = (_gained(log), _errors(log, end), published_words(release))
-    return Why("\n".join(said), "", True)
+    return Why(" ".join(said), "", True)
 
 
 def _gained(log: RunLog) -> str:
@@ -85,12 +85,12 @@ def _gained(log: RunLog) -> str:
         return f"One {piece}, chosen for what it labels rightly: {gained} examples."
     if log.role == "conjunction":
         return (
-            f"{count(made)} {piece}s bound the shape. Each was chosen for the negatives that it "
-            f"leaves out, less the positives: {gained}."
+            f"{count(made)} {piece}s bound the shape, each chosen for the negatives that it leaves "
+            f"out, less the positives: {gained}."
         )
     return (
-        f"{count(made)} {piece}s cover the shape. Each was chosen for the positives that no "
-        f"earlier one covers, less the negatives: {gained}."
+        f"{count(made)} {piece}s cover the shape, each chosen for the positives that no earlier "
+        f"one covers, less the negatives: {gained}."
     )
 
 
@@ -100,7 +100,7 @@ def _errors(log: RunLog, end: FiguresView) -> str:
     told = f"Wrong at the end: {percentage(empirical)} of the examples{held_out}."
     if log.settings.sharpened and log.triangles:
         before = log.figures(log.triangles).errors[1]
-        told = f"Wrong after the triangles: {percentage(before)} of the examples. {told}"
+        told = f"Wrong after the triangles: {percentage(before)}. {told}"
     return told
 
 

@@ -120,8 +120,8 @@ def test_the_release_view_shows_nothing_that_depends_on_private_figures(
     panel: FiguresPanel,
 ) -> None:
     public = {
-        "step", "steps", "title", "at_end", "threshold", "epsilon", "delta", "epsilon_so_far", "eta",
-        "account", "neighbours", "guarantee",
+        "step", "steps", "title", "at_end", "threshold", "epsilon", "delta", "epsilon_so_far",
+        "eta", "account", "neighbours", "guarantee",
     }  # fmt: skip
     panel.set_release_view(True)
     panel.show_figures(VIEW)
