@@ -105,15 +105,16 @@ def released_words(tile: TileShown | None) -> tuple[str, str]:
     return f"{tile.label} {_RELEASE}", tile.no_piece
 
 
-def whole_words(marks: Sequence[Mark]) -> str:
-    """What the dual plane of a whole run says."""
+def whole_words(marks: Sequence[Mark], *, lines: bool) -> str:
+    """What the dual plane of a whole run says, with the examples' lines or without."""
     example = next((mark for mark in marks if mark.edges > 1), None)
     which = (
         f": {example.text} is edge {example.edge + 1} of piece {example.step}" if example else ""
     )
     if not marks:
         return "Every tile has a dual plane of its own: step to one to see it."
-    return f"Each line is an example; each numbered point is an edge that was chosen{which}."
+    points = f"ach numbered point is an edge that was chosen{which}."
+    return f"Each line is an example; e{points}" if lines else f"E{points}"
 
 
 def curator_words(
