@@ -137,7 +137,7 @@ def mix(a: str, b: str, share: float) -> str:
 def edge_colours(palette: Palette) -> tuple[str, str, str]:
     """Of the newest piece's edges and their dual points: one hue, told apart by lightness."""
     chosen = palette.chosen
-    return mix(chosen, palette.ink, 0.45), chosen, mix(chosen, palette.canvas, 0.3)
+    return mix(chosen, palette.ink, 0.45), chosen, mix(chosen, palette.canvas, 0.28)
 
 
 def diverging_ramp(palette: Palette) -> NDArray[np.uint8]:

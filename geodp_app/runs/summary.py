@@ -86,12 +86,12 @@ def _gained(log: RunLog) -> str:
         return f"One {piece}, chosen for what it labels rightly: {gained} examples."
     if log.role == "conjunction":
         return (
-            f"{count(made)} {piece}s bound the shape. Each was chosen for the negatives that it "
-            f"leaves out, less the positives: {gained}."
+            f"{count(made)} {piece}s bound the shape, each chosen for the negatives that it leaves "
+            f"out, less the positives: {gained}."
         )
     return (
-        f"{count(made)} {piece}s cover the shape. Each was chosen for the positives that no "
-        f"earlier one covers, less the negatives: {gained}."
+        f"{count(made)} {piece}s cover the shape, each chosen for the positives that no earlier "
+        f"one covers, less the negatives: {gained}."
     )
 
 
@@ -101,7 +101,7 @@ def _errors(log: RunLog, end: FiguresView) -> str:
     told = f"Wrong at the end: {percentage(empirical)} of the examples{held_out}."
     if log.settings.sharpened and log.triangles:
         before = log.figures(log.triangles).errors[1]
-        told = f"Wrong after the triangles: {percentage(before)} of the examples. {told}"
+        told = f"Wrong after the triangles: {percentage(before)}. {told}"
     return told
 
 

@@ -15,6 +15,7 @@ from geodp_app.palette import (
     PALETTES,
     PaletteError,
     diverging_ramp,
+    edge_colours,
     load_palette,
     mix,
     parse_colour,
@@ -181,3 +182,15 @@ def test_the_style_sheets_pictures_have_the_palettes_colours(name: str) -> None:
     for arrow in ("down", "up", "right"):  # one grey for both themes
         for background in (p.panel, p.canvas):
             assert contrast(colours[arrow], background) >= 3
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_an_edges_colour_is_seen_on_the_canvas_and_told_from_the_others(name: str) -> None:
+    palette = load_palette(name)
+    colours = edge_colours(palette)
+    assert len(set(colours)) == 3
+    for colour in colours:
+        assert contrast(colour, palette.canvas) >= 3
+    lightness = [lab(colour, "all")[0] for colour in colours]
+    gaps = np.diff(lightness)
+    assert (gaps > 4).all() or (gaps < -4).all()

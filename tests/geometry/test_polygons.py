@@ -27,6 +27,7 @@ from geometry.polygons import (
     intersection_shape,
     orient_valid,
     piece_polygon,
+    piece_sides,
     union_shape,
 )
 
@@ -127,6 +128,38 @@ def test_clipping_finds_exactly_the_extreme_points(case: Case) -> None:
     corners = clipped(planes, d)
     assert len(set(corners)) == len(corners)
     assert set(corners) == corners_by_brute_force(planes, d)
+
+
+@settings(max_examples=300, deadline=None)
+@given(pieces(most=1, longest=6))
+def test_a_side_is_what_all_others_leave_of_a_boundary(case: Case) -> None:
+    """Along each line the others are cut off one by one, in fractions."""
+    d, (planes,) = case
+    has_area = bool(corners_by_brute_force(planes, d))
+    lines = [h.coefficients for h in planes]
+    lines += [(1, 0, 0), (0, 1, 0), (-1, 0, -d), (0, -1, -d)]
+    sides = piece_sides(planes, d)
+    assert len(sides) == len(planes)
+    for (a, b, c), found in zip(lines, sides, strict=False):
+        foot = (Fraction(a * c, a * a + b * b), Fraction(b * c, a * a + b * b))
+        along = (-b, a)
+        low, high, open_ = -Fraction(10**12), Fraction(10**12), has_area
+        for p, q, r in lines:
+            slope = p * along[0] + q * along[1]
+            gap = r - p * foot[0] - q * foot[1]  # slope * t >= gap
+            if slope > 0:
+                low = max(low, Fraction(gap) / slope)
+            elif slope < 0:
+                high = min(high, Fraction(gap) / slope)
+            else:
+                open_ = open_ and gap <= 0
+        if not open_ or low >= high:
+            assert found is None
+            continue
+        ends = {tuple(float(f + t * s) for f, s in zip(foot, along, strict=True))
+                for t in (low, high)}  # fmt: skip
+        assert found is not None
+        assert set(found) == ends
 
 
 @settings(max_examples=200, deadline=None)

@@ -25,6 +25,7 @@ from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.run.window_runs import SPEEDS
+from geodp_app.views.widgets.plotting import Badge
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.workers import run_controller
@@ -281,6 +282,16 @@ def layer(window: MainWindow, name: str) -> QGraphicsPathItem:
 def painted(window: MainWindow, name: str) -> QPainterPath:
     """The path of such a part."""
     return layer(window, name).path()
+
+
+def badges(window: MainWindow) -> Sequence[Badge]:
+    """Numbers on the plane: large ones of pieces, small ones of the newest one's edges."""
+    return tuple(window.plane.learned._numbers.badges)
+
+
+def lit_edge(window: MainWindow) -> int:
+    """The newest piece's edge that is lit on the plane, from 0; -1 for none."""
+    return int(window.plane.learned._lit)
 
 
 def said(window: MainWindow, name: str) -> str:

@@ -329,3 +329,73 @@ def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
         f"{edge} again, among the 12 examples nearest to it. No edge is "
         "needed: all are labelled 0, 3 wrongly (1,005 before). Score: −3."
     )
+
+
+@pytest.mark.parametrize("n", [FEW, MANY])
+@pytest.mark.parametrize("empty", [(), (0, 2, 3), (8,), tuple(range(9))])
+def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples(
+    n: int, empty: tuple[int, ...]
+) -> None:
+    """While the run grows, against its records looked through one by one; `empty` are edges that no
+    example is nearest to."""
+    done, release = finished(n)
+    log = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, done.settings)
+    nobody = {"positives_alive": 0, "negatives_alive": 0}
+    edges = [step.tile.edge_number for step in release.zones]  # type: ignore[union-attr]
+    assert set(edges) == set(range(3 * STEPS))
+    seen: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+    for record in done.records:
+        edge = -1 if record.step <= STEPS else edges[record.step - STEPS - 1]
+        known = record.diagnostics
+        if edge in empty:
+            known = replace(known, **nobody)
+        log.add(replace(record, diagnostics=known))
+        idle = edge >= 0 and not known.positives_alive + known.negatives_alive
+        for public, stops in seen.items():
+            if public or not idle:
+                if edge >= 0 and stops[-1][1] == edge:
+                    stops.pop()  # the newest step of an edge stands for it
+                stops.append((record.step, edge))
+        over = len(log.records) == len(done.records)
+        if over:
+            log.finish(release)
+        for public, stops in seen.items():
+            titles = [
+                (step, f"Triangle {step} of {STEPS}" if edge < 0
+                 else f"Sharpening edge {edge + 1} of {3 * STEPS}")
+                for step, edge in stops
+            ]  # fmt: skip
+            every = [(0, f"Before triangle 1 of {STEPS}"), *titles]
+            block = every[: STEPS + 1] + every[STEPS + 1 :][-1:]
+            end = [(len(log.records) + 1, "The end")] if over else []
+            for opened, expected in ((True, every + end), (False, block + end)):
+                course = log.course(opened=opened, public=public)
+                assert [tuple(stop) for stop in course.stops] == expected
+                assert (course.first, course.sharpens) == (STEPS, True)
+                assert course.planned >= len(expected) - (1 if over else 0)
+                assert [course.position(step) for step, _ in expected] == [*range(len(expected))]
+            gains = log.gains_by(log.course(opened=False, public=public))
+            assert sum(gains) <= sum(log.gains)
+    assert len(seen[False]) == STEPS + 3 * STEPS - len(empty)
+    assert log.course(opened=True).planned == len(seen[False]) + 1
+
+
+def test_the_cursor_waits_where_nothing_is_to_be_seen_and_the_end_is_a_step_further() -> None:
+    done, release = finished()
+    log = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, done.settings)
+    nobody = {"positives_alive": 0, "negatives_alive": 0}
+    for record in done.records:
+        if record.step in (STEPS + 1, len(done.records)):
+            record = replace(record, diagnostics=replace(record.diagnostics, **nobody))
+        log.add(record)
+        idle = record.step in (STEPS + 1, len(done.records))
+        assert log.cursor == log.newest == record.step - idle
+    last = len(log.records)
+    with pytest.raises(ValueError, match=rf"0\.\.{last}"):
+        log.cursor = last + 1
+    log.finish(release)
+    log.cursor = last + 1
+    assert (log.cursor, log.at_end) == (last, True)
+    assert log.shown_figures.title == "The end"
+    log.cursor = last
+    assert not log.at_end

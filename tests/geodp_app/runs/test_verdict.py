@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assets import examples
+from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.verdict import verdict
@@ -194,3 +196,35 @@ def test_impossible_settings_are_named(change: dict[str, float]) -> None:
 
 def test_by_tiles_an_impossible_epsilon_is_named() -> None:
     assert "cannot run" in verdict(work(1_000, learner="tiles", epsilon=-1.0)).practice
+
+
+_MOSTLY = re.compile(
+    r"With so few examples at this ε about (\d+) of the (\d+) triangles will find nothing"
+    r"(?:: ([\d,]+) would do)?\."
+)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_at_least_three_quarters_of_an_examples_triangles_gain_by_its_own_settings(
+    name: str,
+) -> None:
+    document = Document()
+    document.open_example(name)
+    run = document.work.run
+    assert (run.learner, run["epsilon"]) == ("cover", 1.0)
+    assert verdict(document.work).warning == ""
+    if run["k"] == 1:
+        return
+    # with a tenth and less of its reports they would not, and it says what would do
+    n, told = document.work.sampling.n, None
+    while told is None:
+        n //= 10
+        assert n
+        document.set_sampling(n=n)
+        told = _MOSTLY.search(verdict(document.work).warning)
+    noisy, steps = int(told[1]), int(told[2])
+    assert steps == run.cover_steps
+    assert 4 * noisy > steps
+    assert told[3]
+    document.set_sampling(n=int(told[3].replace(",", "")))
+    assert not _MOSTLY.search(verdict(document.work).warning)

@@ -158,6 +158,8 @@ def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: Mai
     faint = layer(window, "tiling").pen()
     window.document.set_run(learner="tiles", tiles=2)
     run(qtbot, window)
+    assert painted(window, "tiling").isEmpty()  # the end shows what is learned alone
+    window.runs.move_cursor(4)
     plain = layer(window, "tiling").pen()
     assert faint.color().alphaF() < 0.6 * plain.color().alphaF()
     assert faint.widthF() < plain.widthF()
@@ -291,7 +293,7 @@ def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(
     assert len(sizes) > 2
 
 
-def test_the_release_view_shows_the_region_and_no_triangle(
+def test_the_release_view_shows_the_region_and_at_the_end_triangles_under_it(
     qtbot: QtBot, finished: MainWindow
 ) -> None:
     window, log = finished, log_of(finished)
@@ -301,8 +303,14 @@ def test_the_release_view_shows_the_region_and_no_triangle(
     settle(qtbot, window)
     assert boundary(painted(window, "region")) == boundary(shape_path(release.shape()))
     assert shapely.area(release.shape()) > 1_000
-    for name in ("earlier", "newest", "tiling", "pointed"):
-        assert painted(window, name).isEmpty()
+    others = ("newest", "tiling", "pointed")
+    assert not painted(window, "earlier").isEmpty()
+    assert all(painted(window, name).isEmpty() for name in others)
+    # the edges of a step's triangle are no longer those of the region
+    for step in (STEPS, len(log.records)):
+        window.runs.move_cursor(step)
+        assert boundary(painted(window, "region")) == boundary(shape_path(release.shape()))
+        assert all(painted(window, name).isEmpty() for name in ("earlier", *others))
     # the region is not that of the triangles
     points = np.stack(np.meshgrid(range(257), range(257)), axis=-1).reshape(-1, 2)
     cover = predict_pieces("disjunction", release.pieces, points)
