@@ -76,8 +76,8 @@ if TYPE_CHECKING:
         StrawmanDisjunctionLearner as StrawmanDisjunctionLearner,
         ThresholdLearner as ThresholdLearner,
     )
-    from learners.estimator import Estimator
-    from learners.sklearn_support import (
+    from learners.core.estimator import Estimator
+    from learners.core.sklearn_support import (
         NotFittedError as NotFittedError,
         PrivacyWarning as PrivacyWarning,
     )
@@ -90,8 +90,8 @@ _HOMES = {
     "GeoJSONError": "geometry.geojson",
     "InputError": "geodp_app.errors",
     "LearnedShape": "geodp_app.document.learned_shape",
-    "NotFittedError": "learners.sklearn_support",
-    "PrivacyWarning": "learners.sklearn_support",
+    "NotFittedError": "learners.core.sklearn_support",
+    "PrivacyWarning": "learners.core.sklearn_support",
 }
 
 __all__ = [
@@ -143,7 +143,7 @@ def _of_parameters() -> Iterator[None]:
         where = "" if error.filename is None else f"{os.fspath(error.filename)}: "
         raise InputError(f"{where}{error.strerror or error}") from None
     except ValueError as error:
-        from learners.sklearn_support import NotFittedError
+        from learners.core.sklearn_support import NotFittedError
 
         if isinstance(error, BoundsError | GeoJSONError | NotFittedError):
             raise

@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 
 from geodp_app.document.work import LEARNERS, RunSettings
 from geodp_app.runs.learner_process import make_learner
-from learners.codec import release_from_dict, release_to_dict
+from learners.baselines.noisy_histogram import NoisyHistogramLearner
+from learners.baselines.quadtree import QuadtreeLearner
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.estimator import Estimator
 from learners.declaration import Learner
-from learners.estimator import Estimator
 from learners.finite.finite_class import FiniteClass
-from learners.noisy_histogram import NoisyHistogramLearner
-from learners.quadtree import QuadtreeLearner
 from learners.registry import BY_ID
 
 Sample = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -25,8 +25,8 @@ from geodp_app.files import chained_lines
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.ledger_state import budget_words
 from geodp_app.qgis.command import GeodpError, option_arguments, run as run_program
-from learners.accounting import Charge, pure_spent
-from learners.privacy_filter import Budget
+from learners.privacy.accounting import Charge, pure_spent
+from learners.privacy.privacy_filter import Budget
 
 # Verbs
 

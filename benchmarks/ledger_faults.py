@@ -27,8 +27,8 @@ from pathlib import Path
 
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source
-from learners.accounting import Charge, pure_spent
-from learners.privacy_filter import Budget
+from learners.privacy.accounting import Charge, pure_spent
+from learners.privacy.privacy_filter import Budget
 
 ROWS = Source("rows.csv")
 EACH, BUDGET = 0.001, Budget(2.0, 0.0)

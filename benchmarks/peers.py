@@ -18,7 +18,7 @@ import shapely
 from numpy.typing import NDArray
 from questions import Question
 
-from learners.arrangement_selection import ArrangementSelection
+from learners.cover.arrangement_selection import ArrangementSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 
 

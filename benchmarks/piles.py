@@ -15,8 +15,8 @@ from questions import Time, peak_memory
 
 from geodp_app.runs.warm_up import warm_up
 from learners import ConvexPolygonLearner, PolygonUnionLearner
-from learners.estimator import Estimator
-from learners.selection import SelectionProgress
+from learners.core.estimator import Estimator
+from learners.core.selection import SelectionProgress
 
 #: All at the place; within `steps` of it; or positives at it and negatives `steps` beside it.
 Kind = Literal["at", "near", "opposite"]

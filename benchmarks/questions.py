@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from geodp_app.document.sampling import Distribution
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure, Sheet
-from learners.randomness import RandomSource, SeededRandom
-from learners.records import StepRecord
-from learners.scores import Role, Score
-from learners.selection import (
+from learners.core.records import StepRecord
+from learners.core.scores import Role, Score
+from learners.core.selection import (
     PIECE_SIZE,
     PieceKind,
     Selected,
@@ -26,7 +25,8 @@ from learners.selection import (
     SelectionProgress,
     Watch,
 )
-from learners.set_cover import plan_budget, private_steps
+from learners.cover.set_cover import plan_budget, private_steps
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 #: The learners' own default.
 BETA = 0.1
@@ -124,7 +124,7 @@ class Listener:
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """See :meth:`learners.selection.Selection.select`."""
+        """See :meth:`learners.core.selection.Selection.select`."""
         if self.inner is None:
             self.questions.append(Question(self.lattice, counts, score, rate, source))
             answer = (self.lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0),) * PIECE_SIZE[self.piece]

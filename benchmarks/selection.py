@@ -46,9 +46,9 @@ from questions import Case, Listener, Time, first_question, peak_memory
 from geodp_app.runs.warm_up import warm_up as load_loops
 from geometry.grid_counts import GridCounts
 from learners import PolygonUnionLearner
+from learners.core.scores import Score
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.randomness import SeededRandom
-from learners.scores import Score
+from learners.privacy.randomness import SeededRandom
 
 LARGE_GRID = 1 << 20
 

@@ -28,10 +28,10 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-import learners.randomness
+import learners.privacy.randomness
 from benchmarks.audits.declared import SUBJECTS
 from learners import PolygonUnionLearner
-from learners.randomness import SystemRandom
+from learners.privacy.randomness import SystemRandom
 
 #: What is looked at by default.
 NAMES = (
@@ -174,7 +174,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    with mock.patch.object(learners.randomness, "SystemRandom", _Counting):
+    with mock.patch.object(learners.privacy.randomness, "SystemRandom", _Counting):
         for name in options.learner:
             make = SUBJECTS[name].factory(1.0, 1e-6, "add-remove", None)
             for sizes in (SIZES[:2], SIZES[::2]):

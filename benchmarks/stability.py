@@ -30,7 +30,7 @@ from common import DELTA, EPSILON, GRID, describe_run, draw_sample, markdown, un
 from promises.bounds import noisy_chunks
 
 from learners import NoisyHistogramLearner, PolygonUnionLearner
-from learners.estimator import Estimator
+from learners.core.estimator import Estimator
 from learners.stability.base_learners import MajorityCells
 from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.noisy_votes import plan_noisy_votes

@@ -1,4 +1,5 @@
-"""What tidying changes (learners/tidying.py): errors, parts, corners and outlines with and without.
+"""What tidying changes (learners/tiles/tidying.py): errors, parts, corners, outlines with and
+without.
 
     python benchmarks/tidying.py [--learners cover tiles] [--n N ...] [--seeds N]
         [--strength X ...] [--most X ...]
@@ -28,9 +29,10 @@ from shapely.geometry.base import BaseGeometry
 
 import assets
 from geometry.geojson import read_geojson
-from learners import PolygonUnionLearner, tidying
-from learners.records import TileStep
-from learners.releases import Release, SharpenedRelease, TilesRelease
+from learners import PolygonUnionLearner
+from learners.core.records import TileStep
+from learners.core.releases import Release, SharpenedRelease, TilesRelease
+from learners.tiles import tidying
 
 #: Triangles that a cover is told.
 TOLD = {"L": 2, "three": 3, "star": 5}

@@ -5,10 +5,10 @@
 
 For every case one row a number of tiles m: the test error of tiles, the same with their seams
 smoothed, S(m) = the least of mistakes plus A for each edge, summed over the tiles
-(learners/tile_choice.py), and the seconds that S took.  Then the interpolated histogram's error and
-H, the sum over cells of four examples of the smaller number of either label; at last that of the
-nearest example's label, which knows no privacy.  One example changes both S and H by at most 1.
-d = 1024; uniform samples, a share Q of labels wrong.  With cities these alone, all that are not
+(learners/tiles/tile_choice.py), and the seconds that S took.  Then the interpolated histogram's
+error and H, the sum over cells of four examples of the smaller number of either label; at last that
+of the nearest example's label, which knows no privacy.  One example changes both S and H by at most
+1. d = 1024; uniform samples, a share Q of labels wrong.  With cities these alone, all that are not
 held out.
 Decision: docs/decisions/0025-how-many-tiles.md.
 """
@@ -29,9 +29,9 @@ from scipy.ndimage import gaussian_filter
 from scipy.spatial import KDTree
 
 from geometry.grid_counts import GridCounts
-from learners.noisy_histogram import NoisyHistogramLearner
-from learners.polygon_union import PolygonUnionLearner
-from learners.tile_choice import fewest_mistakes
+from learners.baselines.noisy_histogram import NoisyHistogramLearner
+from learners.cover.polygon_union import PolygonUnionLearner
+from learners.tiles.tile_choice import fewest_mistakes
 
 #: Standard deviation of the blur of seams, and its reach from them, as a share of a tile's side.
 BLUR = 0.08

@@ -2,13 +2,17 @@
 
 Names are loaded when first used, so that a reader of releases need not compile samplers.
 
-Here lie what all share and the learners of polygons; the rest is in packages:
+Here lie the declarations; the rest is in packages:
 
+privacy     accounts, noise, the exponential mechanism
+core        what all share: estimator, records, releases, codec
+cover       the set cover, and the learners of polygons
 envelope    the sampler of pieces of the plane
+tiles       runs by tiles
+baselines   histograms, quadtrees, greedy covers
+curved      discs, ellipses, polynomials, and three dimensions
 boolean     conjunctions, disjunctions, parities
 finite      finite classes, private choice from a list, experts
-conic       unions of discs and of ellipses
-space       polytopes, simplices and balls in three dimensions
 stability   any learner by votes of chunks
 theory      sizes of samples, bounds, dimensions, checks by simulation
 """
@@ -22,6 +26,12 @@ import geometry  # noqa: F401  finds a place for compiled loops before any is de
 from learners.registry import LEARNERS
 
 if TYPE_CHECKING:
+    from learners.baselines.greedy import (
+        GreedyConvexLearner as GreedyConvexLearner,
+        GreedyUnionLearner as GreedyUnionLearner,
+    )
+    from learners.baselines.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
+    from learners.baselines.quadtree import QuadtreeLearner as QuadtreeLearner
     from learners.boolean.conjunction import (
         ConjunctionLearner as ConjunctionLearner,
         DisjunctionLearner as DisjunctionLearner,
@@ -38,11 +48,17 @@ if TYPE_CHECKING:
         ParityLearner as ParityLearner,
         PrivateParityLearner as PrivateParityLearner,
     )
-    from learners.conic.union import (
+    from learners.cover.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
+    from learners.cover.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.cover.threshold_learner import ThresholdLearner as ThresholdLearner
+    from learners.curved.conic_union import (
         DiscUnionLearner as DiscUnionLearner,
         EllipseUnionLearner as EllipseUnionLearner,
     )
-    from learners.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
+    from learners.curved.space import (
+        ConvexPolytopeLearner as ConvexPolytopeLearner,
+        SimplexUnionLearner as SimplexUnionLearner,
+    )
     from learners.finite.empirical_risk import (
         EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,
         PrivateERM as PrivateERM,
@@ -55,19 +71,7 @@ if TYPE_CHECKING:
         FiniteClassLearner as FiniteClassLearner,
         PrivateFiniteClassLearner as PrivateFiniteClassLearner,
     )
-    from learners.greedy import (
-        GreedyConvexLearner as GreedyConvexLearner,
-        GreedyUnionLearner as GreedyUnionLearner,
-    )
-    from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
-    from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
-    from learners.quadtree import QuadtreeLearner as QuadtreeLearner
-    from learners.space.cover import (
-        ConvexPolytopeLearner as ConvexPolytopeLearner,
-        SimplexUnionLearner as SimplexUnionLearner,
-    )
     from learners.stability.stability_learner import StabilityLearner as StabilityLearner
-    from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _HOMES = {learner.class_name: learner.path.rpartition(".")[0] for learner in LEARNERS}
 # they play a game, and learn from no examples

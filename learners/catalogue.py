@@ -117,7 +117,7 @@ TOOLS: tuple[Entry, ...] = (
     # polygons
     Entry(
         "Set cover with any selection",
-        "learners.set_cover.private_steps",
+        "learners.cover.set_cover.private_steps",
         (3,),
         "(epsilon, delta)-DP for any selection that draws from the exponential mechanism",
     ),
@@ -132,7 +132,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Selection by the arrangement",
-        "learners.arrangement_selection.ArrangementSelection",
+        "learners.cover.arrangement_selection.ArrangementSelection",
         (6, 8),
         "the same from all cells of the dual arrangement, within exp(2^-60); polynomial in n, for "
         "small samples",
@@ -160,13 +160,13 @@ TOOLS: tuple[Entry, ...] = (
     # finite classes
     Entry(
         "Exponential mechanism over a list",
-        "learners.exponential_mechanism.exponential_index",
+        "learners.privacy.exponential_mechanism.exponential_index",
         (2,),
         "epsilon-DP; exactly its law for integer scores; loss at most ln(|H|/beta)/rate",
     ),
     Entry(
         "Laplace mechanism",
-        "learners.noise.discrete_laplace",
+        "learners.privacy.noise.discrete_laplace",
         (2,),
         "epsilon-DP for counts; integer noise, exactly its law",
     ),

@@ -10,20 +10,20 @@ from unittest import mock
 import numpy as np
 
 import benchmarks.audits.parts
-import learners.agreeing_borders
-import learners.set_cover
-import learners.sharpening
-import learners.support
-import learners.tile_choice
-import learners.tile_run
-import learners.tiles
+import learners.core.support
+import learners.cover.set_cover
+import learners.cover.sharpening
+import learners.tiles.agreeing_borders
+import learners.tiles.tile_choice
+import learners.tiles.tile_run
+import learners.tiles.tiles
 from benchmarks.audits.parts import MIDDLE, PARTS, support_verge
 from benchmarks.audits.subjects import Case
 from benchmarks.audits.twins import Breaks, Twin, narrow, sharp, silent, silent_arrays, until_right
 from geodp_app.files.ledger_state import State
 from geometry.grid_counts import GridCounts
-from learners.privacy_filter import Rule
-from learners.records import TileStep
+from learners.core.records import TileStep
+from learners.privacy.privacy_filter import Rule
 
 
 def _of(name: str) -> Callable[[], Case]:
@@ -42,7 +42,7 @@ def _both(one: Breaks, other: Breaks) -> Iterator[None]:
 def _best_of_the_list() -> Breaks:
     """The number of tiles with the best score, without a draw."""
     return mock.patch.object(
-        learners.tile_choice,
+        learners.tiles.tile_choice,
         "exponential_index",
         lambda source, scores, *more: int(np.argmax(scores)),
     )
@@ -50,22 +50,22 @@ def _best_of_the_list() -> Breaks:
 
 def _counted_in_every_tile() -> Breaks:
     """Scores that count a mistake once for each tile a side, as if it could lie in all of them."""
-    plain = learners.tile_choice.fewest_mistakes
+    plain = learners.tiles.tile_choice.fewest_mistakes
 
     def fewest(counts: GridCounts, numbers: Sequence[int], *more: Any) -> Any:
         return plain(counts, tuple(numbers), *more) * np.array(numbers)
 
-    return mock.patch.object(learners.tile_choice, "fewest_mistakes", fewest)
+    return mock.patch.object(learners.tiles.tile_choice, "fewest_mistakes", fewest)
 
 
 def _mistakes_added() -> Breaks:
     """The mistakes of four numbers of tiles, added, with the noise for one."""
-    plain = learners.tile_choice.fewest_mistakes
+    plain = learners.tiles.tile_choice.fewest_mistakes
 
     def fewest(*given: Any) -> Any:
         return 4 * np.asarray(plain(*given))
 
-    return mock.patch.object(learners.tile_choice, "fewest_mistakes", fewest)
+    return mock.patch.object(learners.tiles.tile_choice, "fewest_mistakes", fewest)
 
 
 def _counted_next_door() -> Breaks:
@@ -80,7 +80,7 @@ def _counted_next_door() -> Breaks:
 
 def _looks_next_door() -> Breaks:
     """A tile agrees with the examples of the tiles beside it, not with what these released."""
-    steps, borders = learners.tile_run.tile_steps, learners.tiles.Borders
+    steps, borders = learners.tiles.tile_run.tile_steps, learners.tiles.tiles.Borders
     held: list[GridCounts] = []
 
     def tile_steps(counts: GridCounts, **more: Any) -> Any:
@@ -97,15 +97,15 @@ def _looks_next_door() -> Breaks:
 
     broken = mock.Mock(of=of)
     return _both(
-        mock.patch.object(learners.tile_run, "tile_steps", tile_steps),
-        mock.patch.object(learners.tiles, "Borders", broken),
+        mock.patch.object(learners.tiles.tile_run, "tile_steps", tile_steps),
+        mock.patch.object(learners.tiles.tiles, "Borders", broken),
     )
 
 
 def _all_in_the_box() -> Breaks:
     """Zones that overlap: each has all examples in its box."""
     return mock.patch.object(
-        learners.sharpening,
+        learners.cover.sharpening,
         "zone_groups",
         lambda zones, points: [np.flatnonzero(zone.in_box(points)) for zone in zones],
     )
@@ -113,7 +113,7 @@ def _all_in_the_box() -> Breaks:
 
 def _again(times: int) -> Breaks:
     """The zone of the middle is drawn so many times, with the whole rate each time."""
-    plain = learners.sharpening.tile_steps
+    plain = learners.cover.sharpening.tile_steps
 
     def tile_steps(counts: GridCounts, *, tiles: Any, groups: Any, **more: Any) -> Any:
         (own,) = (i for i, zone in enumerate(tiles) if zone.holds(MIDDLE)[0])
@@ -123,12 +123,12 @@ def _again(times: int) -> Breaks:
         )
         return plain(counts, tiles=tiles, groups=groups, **more)
 
-    return mock.patch.object(learners.sharpening, "tile_steps", tile_steps)
+    return mock.patch.object(learners.cover.sharpening, "tile_steps", tile_steps)
 
 
 def _ends_by_the_true_count() -> Breaks:
     """A run with k = "auto" ends when no positive example is left, by the examples themselves."""
-    plain, left = learners.set_cover.Cover.take, [0]
+    plain, left = learners.cover.set_cover.Cover.take, [0]
 
     def take(self: Any, *given: Any) -> Any:
         told = plain(self, *given)
@@ -139,16 +139,16 @@ def _ends_by_the_true_count() -> Breaks:
         return not left[0]
 
     return _both(
-        mock.patch.object(learners.set_cover.Cover, "take", take),
-        mock.patch.object(learners.set_cover, "ends_before", ends_before),
+        mock.patch.object(learners.cover.set_cover.Cover, "take", take),
+        mock.patch.object(learners.cover.set_cover, "ends_before", ends_before),
     )
 
 
 def _true_number_of_cells() -> Breaks:
     """How many cells a side is a function of the number of examples itself."""
-    plain = learners.tile_run.noisy_support
+    plain = learners.tiles.tile_run.noisy_support
     return mock.patch.object(
-        learners.tile_run,
+        learners.tiles.tile_run,
         "noisy_support",
         lambda counts, count, scale, source: plain(counts, counts.n, scale, source),
     )
@@ -187,21 +187,21 @@ def _no_new_run() -> Breaks:
 
 PART_TWINS: tuple[Twin, ...] = (
     Twin("tile choice", "three times the rate", _of("tile-choice"),
-         lambda: sharp(learners.tile_choice, 3), 3_000, quick=False),
+         lambda: sharp(learners.tiles.tile_choice, 3), 3_000, quick=False),
     Twin("tile choice", "the best number of tiles, not drawn", _of("tile-choice"),
          _best_of_the_list, 400),
     Twin("tile choice", "a mistake counted once for each tile a side", _of("tile-choice"),
          _counted_in_every_tile, 4_000, quick=False),
     Twin("mistakes", "counts without noise", _of("mistakes"),
-         lambda: silent(learners.tile_choice), 200),
+         lambda: silent(learners.tiles.tile_choice), 200),
     Twin("mistakes", "noise a quarter as wide", _of("mistakes"),
-         lambda: narrow(learners.tile_choice, 4, "discrete_laplace"), 1_500, quick=False),
+         lambda: narrow(learners.tiles.tile_choice, 4, "discrete_laplace"), 1_500, quick=False),
     Twin("mistakes", "those of four numbers of tiles, added", _of("mistakes"), _mistakes_added,
          1_500, quick=False),
     Twin("tile counts", "counts without noise", _of("tile-counts"),
-         lambda: silent_arrays(learners.tiles), 200),
+         lambda: silent_arrays(learners.tiles.tiles), 200),
     Twin("tile counts", "noise a quarter as wide", _of("tile-counts"),
-         lambda: narrow(learners.tiles, 4), 1_500, quick=False),
+         lambda: narrow(learners.tiles.tiles, 4), 1_500, quick=False),
     Twin("tile counts", "an example counts in every tile", _of("tile-counts"), _counted_next_door,
          8_000, quick=False),
     Twin("agreeing borders", "agrees with the examples next door, not with their tile's release",
@@ -213,13 +213,13 @@ PART_TWINS: tuple[Twin, ...] = (
     Twin("sharpening", "a zone's piece is drawn again while it errs", _of("sharpening"),
          until_right, 1_000, quick=False),
     Twin("cover, k not told", "counts without noise", _of("cover-auto"),
-         lambda: silent(learners.set_cover), 300, quick=False),
+         lambda: silent(learners.cover.set_cover), 300, quick=False),
     Twin("cover, k not told", "ends when no positive example is left", _of("cover-auto"),
          _ends_by_the_true_count, 400, quick=False),
     Twin("support", "counts without noise", _of("support"),
-         lambda: silent_arrays(learners.support), 200),
+         lambda: silent_arrays(learners.core.support), 200),
     Twin("support", "noise a quarter as wide", _of("support"),
-         lambda: narrow(learners.support, 4), 1_500, quick=False),
+         lambda: narrow(learners.core.support, 4), 1_500, quick=False),
     Twin("support", "as many cells as the true number of examples asks for", support_verge,
          _true_number_of_cells, 200),
     Twin("a ledger's budget", "cancelled runs cost nothing", _of("budget"),

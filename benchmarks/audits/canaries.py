@@ -16,7 +16,7 @@ from benchmarks.audits.one_run import CanaryAudit, audit_canaries
 from benchmarks.audits.subjects import DELTA, EPSILON, numbered
 from geometry.tiling import tile_square
 from learners import NoisyHistogramLearner, PolygonUnionLearner, QuadtreeLearner
-from learners.randomness import open_source
+from learners.privacy.randomness import open_source
 
 #: Grid, and cells or tiles along a side, a canary in each.
 _GRID, _CELLS = 255, 32

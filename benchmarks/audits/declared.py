@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.audits.events import Auditable, Outcome, Pair, Statistic
-from learners.accounting import Neighbours
 from learners.declaration import Learner
 from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import PointClass, ThresholdClass
+from learners.privacy.accounting import Neighbours
 from learners.registry import LEARNERS
 from learners.stability.base_learners import MajorityCells
 from learners.stability.classifiers import StableQueryClassifier

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
 
-from learners.accounting import PrivacySpent
-from learners.confidence import clopper_pearson
+from learners.core.confidence import clopper_pearson
+from learners.privacy.accounting import PrivacySpent
 
 Outcome = tuple[int, ...]
 

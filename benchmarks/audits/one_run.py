@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.audits.events import Auditable
-from learners.accounting import PrivacySpent
-from learners.randomness import RandomSource, words
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.randomness import RandomSource, words
 
 #: Of each canary, from a release: 1 for in, -1 for out, 0 for no guess.
 Guess = Callable[[Any], NDArray[np.int64]]

@@ -29,15 +29,15 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import TileIndex, tile_square
 from learners import PolygonUnionLearner
-from learners.accounting import Charge, noise_scale, pure_spent
-from learners.noise import discrete_laplace
-from learners.privacy_filter import Budget
-from learners.randomness import RandomSource
-from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.sharpening import sharpened_steps
-from learners.support import cells_per_side
-from learners.tile_choice import CHOICE_SHARE, LEAST_PAYS, choose_per_side, noisy_mistakes
-from learners.tiles import noisy_tile_counts
+from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
+from learners.core.support import cells_per_side
+from learners.cover.sharpening import sharpened_steps
+from learners.privacy.accounting import Charge, noise_scale, pure_spent
+from learners.privacy.noise import discrete_laplace
+from learners.privacy.privacy_filter import Budget
+from learners.privacy.randomness import RandomSource
+from learners.tiles.tile_choice import CHOICE_SHARE, LEAST_PAYS, choose_per_side, noisy_mistakes
+from learners.tiles.tiles import noisy_tile_counts
 
 
 def _examples(*given: tuple[int, int, int]) -> tuple[Any, Any]:

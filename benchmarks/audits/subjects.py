@@ -15,11 +15,11 @@ import numpy as np
 from benchmarks.audits.declared import SIZES, SUBJECTS
 from benchmarks.audits.events import Auditable, Outcome, Pair, Statistic
 from learners import PrivateExperts
-from learners.accounting import Neighbours, PrivacySpent, noise_scale, pure_spent
 from learners.boolean.parity import PrivateParityLearner
 from learners.finite.amplification import AmplifiedLearner
-from learners.noise import discrete_laplace, discrete_laplace_array
-from learners.randomness import RandomSource, open_source
+from learners.privacy.accounting import Neighbours, PrivacySpent, noise_scale, pure_spent
+from learners.privacy.noise import discrete_laplace, discrete_laplace_array
+from learners.privacy.randomness import RandomSource, open_source
 from learners.stability import noisy_votes, sparse_vector, stable_queries
 
 #: Privacy of everything that is audited.

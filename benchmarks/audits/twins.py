@@ -14,30 +14,30 @@ from unittest import mock
 
 import numpy as np
 
+import learners.baselines.noisy_histogram
+import learners.baselines.quadtree
 import learners.boolean.conjunction
 import learners.boolean.consistent_conjunction
 import learners.boolean.parity
+import learners.cover.set_cover
+import learners.cover.threshold_learner
+import learners.curved.listed_selection
 import learners.finite.empirical_risk
 import learners.finite.experts
-import learners.noisy_histogram
-import learners.quadtree
-import learners.set_cover
-import learners.space.selection
 import learners.stability.noisy_votes
 import learners.stability.sparse_vector
 import learners.stability.stable_queries
-import learners.threshold_learner
-import learners.tiles
+import learners.tiles.tiles
 from benchmarks.audits import canaries, subjects
 from benchmarks.audits.events import Audit, audit_pairs
 from benchmarks.audits.one_run import CanaryAudit
 from benchmarks.audits.subjects import MECHANISMS, Case, declared
 from benchmarks.audits.whole import whole_audit
 from learners import PolygonUnionLearner
-from learners.conic.selection import ConicSelection
+from learners.curved.conic_selection import ConicSelection
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 
 Breaks = contextlib.AbstractContextManager[Any]
 
@@ -128,7 +128,7 @@ def _sharp_selection(selection: type[Any], times: int, method: str = "select") -
 
 def until_right() -> Breaks:
     """A tile's piece is drawn again as long as it makes a mistake."""
-    plain = learners.tiles._TileDraw.settle
+    plain = learners.tiles.tiles._TileDraw.settle
 
     def settle(self: Any, *arguments: Any) -> Any:
         for _ in range(20):
@@ -138,7 +138,7 @@ def until_right() -> Breaks:
             self.draw.begin_again()
         return step, selected
 
-    return mock.patch.object(learners.tiles._TileDraw, "settle", settle)
+    return mock.patch.object(learners.tiles.tiles._TileDraw, "settle", settle)
 
 
 def _states_n() -> Breaks:
@@ -218,26 +218,26 @@ TWINS: tuple[Twin, ...] = (
     Twin("noise-arrays", "scale a third of what it must be", _mechanism("noise-arrays"),
          lambda: narrow(subjects, 3), 1_500),
     Twin("set cover's counts", "no noise (discs)", _of("discs"),
-         lambda: silent(learners.set_cover), 500),
+         lambda: silent(learners.cover.set_cover), 500),
     Twin("conjunction's counts", "no noise", _of("conjunction"),
          lambda: silent(learners.boolean.conjunction), 500),
     Twin("conjunction's counts", "no noise, seen in whole releases", _of("conjunction"),
          lambda: silent(learners.boolean.conjunction), 700, "whole"),
     Twin("tiles' count", "no noise", _of("tiles"),
-         lambda: silent(learners.tiles), 300, quick=False),
+         lambda: silent(learners.tiles.tiles), 300, quick=False),
     Twin("histogram of one cell", "the same bits in every run", _of("plain-histogram-cell"),
-         lambda: _same_bits(learners.noisy_histogram), 400),
+         lambda: _same_bits(learners.baselines.noisy_histogram), 400),
     Twin("plain histogram", "noise a quarter as wide", _of("plain-histogram-cell"),
-         lambda: narrow(learners.noisy_histogram, 4), 600),
+         lambda: narrow(learners.baselines.noisy_histogram, 4), 600),
     Twin("interpolated histogram", "parts of an example taken for one", _of("histogram"),
-         lambda: narrow(learners.noisy_histogram, 256), 600, "whole", quick=False),
+         lambda: narrow(learners.baselines.noisy_histogram, 256), 600, "whole", quick=False),
     Twin("quadtree", "splits without noise", _of("quadtree"),
-         lambda: silent_arrays(learners.quadtree), 500),
+         lambda: silent_arrays(learners.baselines.quadtree), 500),
     # exponential mechanism over a list
     Twin("threshold", "six times the rate", _of("threshold"),
-         lambda: sharp(learners.threshold_learner, 6), 1_500),
+         lambda: sharp(learners.cover.threshold_learner, 6), 1_500),
     Twin("threshold", "a replaced example charged like one that is added", _replaced("threshold"),
-         lambda: _whole_epsilon(learners.threshold_learner), 12_000, quick=False),
+         lambda: _whole_epsilon(learners.cover.threshold_learner), 12_000, quick=False),
     Twin("consistent conjunction", "three times the rate", _of("private-consistent-conjunction"),
          lambda: sharp(learners.boolean.consistent_conjunction, 3), 1_000),
     Twin("finite class", "three times the rate", _of("private-finite-class"),
@@ -248,7 +248,7 @@ TWINS: tuple[Twin, ...] = (
     Twin("conjunction's literals", "twelve times the rate", _of("conjunction"),
          lambda: sharp(learners.boolean.conjunction, 12), 1_500),
     Twin("polytope's halfspaces", "twelve times the rate", _of("polytope"),
-         lambda: sharp(learners.space.selection, 12), 2_000, quick=False),
+         lambda: sharp(learners.curved.listed_selection, 12), 2_000, quick=False),
     Twin("experts", "sixteen times the rate", _mechanism("two-experts"),
          lambda: sharp(learners.finite.experts, 16), 1_200),
     Twin("noisy votes", "three times the rate", _mechanism("noisy-votes"),
@@ -278,7 +278,8 @@ TWINS: tuple[Twin, ...] = (
     Twin("release", "the run is named by the number of examples", _of("tiles-given"),
          _named_by_n, 200, "whole", quick=False),
     Twin("plain histogram", "noise a quarter as wide, one run",
-         _of("plain-histogram"), lambda: narrow(learners.noisy_histogram, 4), 1, "canaries"),
+         _of("plain-histogram"), lambda: narrow(learners.baselines.noisy_histogram, 4), 1,
+         "canaries"),
     Twin("tiles", "ten times the rate, two runs",
          _of("tiles"), lambda: _sharp_selection(ConceptSelection, 10, "begin"), 2, "canaries",
          quick=False),

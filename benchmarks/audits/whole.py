@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.audits.events import Audit, Outcome, Pair, audit_pairs
 from benchmarks.audits.subjects import Case
-from learners.codec import release_to_dict
+from learners.core.codec import release_to_dict
 
 #: Of a list so many items are looked at, from either end.
 _ITEMS = 6

@@ -14,8 +14,8 @@ from benchmarks.audits.declared import SUBJECTS
 from benchmarks.audits.events import audit_pairs
 from geometry.grid_counts import GridCounts
 from geometry.polygons import contains_points
-from learners.noisy_histogram import NoisyHistogramLearner
-from learners.quadtree import QuadtreeLearner
+from learners.baselines.noisy_histogram import NoisyHistogramLearner
+from learners.baselines.quadtree import QuadtreeLearner
 from promises.row import Row, Verdict, always
 
 _GRID = 32

@@ -43,11 +43,11 @@ from learners.boolean.consistent_conjunction import (
 )
 from learners.boolean.literals import Literal, evaluate, read_columns
 from learners.boolean.parity import COIN, ParityLearner, PrivateParityLearner, plan_parity
-from learners.exponential_mechanism import utility_loss
+from learners.core.scores import Role
+from learners.cover.set_cover import theorem_steps
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
-from learners.randomness import SeededRandom
-from learners.scores import Role
-from learners.set_cover import theorem_steps
+from learners.privacy.exponential_mechanism import utility_loss
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution, check_promise
 from promises.row import Row, Verdict, exact, simulated
 

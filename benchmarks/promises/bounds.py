@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from learners.accounting import check_budget
-from learners.checks import check_count, check_labels, check_open_unit
-from learners.randomness import SeededRandom
+from learners.core.checks import check_count, check_labels, check_open_unit
+from learners.privacy.accounting import check_budget
+from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import Order
 from learners.stability.noisy_votes import NoisyVotesBudget
 from learners.stability.sparse_vector import Constants, plan_sparse_vector

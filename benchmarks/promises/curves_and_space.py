@@ -17,11 +17,11 @@ from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicKind, ConicLattice, lift
 from geometry.polynomials import BallLattice, PolynomialLattice
 from learners.boolean.conjunction_bounds import CoverPlan, set_cover_examples
-from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
-from learners.polynomial_union import PolynomialUnionLearner
-from learners.scores import mistakes_score
-from learners.space.cover import BallUnionLearner, ConvexPolytopeLearner, SimplexUnionLearner
-from learners.space.selection import SimplexSelection3, simplex_count
+from learners.core.scores import mistakes_score
+from learners.curved.conic_union import DiscUnionLearner, EllipseUnionLearner
+from learners.curved.listed_selection import SimplexSelection3, simplex_count
+from learners.curved.polynomial_union import PolynomialUnionLearner
+from learners.curved.space import BallUnionLearner, ConvexPolytopeLearner, SimplexUnionLearner
 from promises.plane import covered
 from promises.row import Row, Verdict, always, exact
 
@@ -169,7 +169,7 @@ def _fits(reach: int, levels: int, allowed: float) -> Callable[[int], Verdict]:
 
 def _simplices_fit(runs: int) -> Verdict:
     """The best member itself, by the scores of all."""
-    from learners.space import selection
+    from learners.curved import listed_selection as selection
 
     lattice = HalfspaceLattice3(_FIT_D, 1, 8)
     sets = SimplexSelection3(lattice)._sets()
@@ -248,7 +248,7 @@ _SQUARES_PLAN, _CUBICS_PLAN = _plan(_SQUARES.members, 1), _plan(_CUBICS.members,
 
 def _polynomials_fit(runs: int) -> Verdict:
     """Random quadrics through random points: the best member of the default class."""
-    from learners.space import selection
+    from learners.curved import listed_selection as selection
 
     lattice = PolynomialLattice(_D2)
     sets = tuple((normal,) for normal in lattice.normals)
@@ -294,19 +294,19 @@ ROWS: tuple[Row, ...] = (
         100, 1, _ENUMERATED,
     ),
     Row(
-        (10,), "learners/space/cover.py, for KMMS's section 6",
+        (10,), "learners/curved/space.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % on average by polytopes of four halfspaces of "
         "reach 12.",
         f"d = {_FIT_D}, tetrahedra of at least 4 % of the cube", _fits(12, 576, 0.005), 40, 1,
         "The reach is a parameter; 4 by default, which is quicker and as good for fewer examples.",
     ),
     Row(
-        (10,), "learners/space/cover.py, for KMMS's section 6",
+        (10,), "learners/curved/space.py, for KMMS's section 6",
         "Random tetrahedra are met within 2 % on average by polytopes of the default class.",
         f"d = {_FIT_D}, reach 4, 128 levels", _fits(4, 128, 0.02), 40, 4,
     ),
     Row(
-        (10,), "learners/space/cover.py, for KMMS's section 6",
+        (10,), "learners/curved/space.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % by simplices of the class.",
         f"d = {_FIT_D}, 8 levels", _simplices_fit, 6, 1,
         "The limit of unions of simplices: their faces have the 26 directions with entries -1, 0 "
@@ -360,7 +360,7 @@ ROWS: tuple[Row, ...] = (
         80, 1, _ENUMERATED,
     ),
     Row(
-        (11,), "learners/polynomial_union.py, for KMMS's section 6",
+        (11,), "learners/curved/polynomial_union.py, for KMMS's section 6",
         "Regions bounded by random polynomials of degree 2 are met within 4 % on average by "
         "members of the default class.",
         f"d = {_D2}, coefficients of the normal law; reach 2, 64 levels", _polynomials_fit, 20, 1,

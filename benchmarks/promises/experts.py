@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.accounting import zcdp_epsilon
 from learners.finite.experts import (
     MultiplicativeWeights,
     PrivateExperts,
@@ -20,6 +19,7 @@ from learners.finite.experts import (
     plan_experts,
     regret_bound,
 )
+from learners.privacy.accounting import zcdp_epsilon
 from promises.row import Row, Verdict, exact
 
 _EXPERTS, _ROUNDS = 8, 400

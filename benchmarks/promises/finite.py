@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.cover.threshold_learner import ThresholdLearner, threshold_class_size
 from learners.finite.empirical_risk import choose_least
 from learners.finite.finite_class import (
     ConceptClass,
@@ -35,9 +36,8 @@ from learners.finite.vc import (
     sauer_bound,
     vc_dimension,
 )
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution, check_promise
-from learners.threshold_learner import ThresholdLearner, threshold_class_size
 from promises.bounds import learning_run
 from promises.row import Row, Verdict, exact, simulated
 

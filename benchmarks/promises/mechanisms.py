@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from learners.accounting import noise_scale
-from learners.exponential_mechanism import exponential_index, private_rate
-from learners.noise import discrete_laplace
-from learners.randomness import SeededRandom
+from learners.privacy.accounting import noise_scale
+from learners.privacy.exponential_mechanism import exponential_index, private_rate
+from learners.privacy.noise import discrete_laplace
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import check_promise
 from promises.row import Row, Verdict, exact, simulated
 

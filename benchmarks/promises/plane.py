@@ -21,14 +21,14 @@ from geometry.duality import admitted_parts
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.lattice_points import LatticePolygon
-from learners.convex_polygon import ConvexPolygonLearner
-from learners.cover_account import run_delta
+from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
+from learners.core.records import inside_piece, predict_pieces
+from learners.core.scores import Role, mistakes_score
+from learners.cover.convex_polygon import ConvexPolygonLearner
+from learners.cover.polygon_union import PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.polygon_union import PolygonUnionLearner
-from learners.randomness import SeededRandom
-from learners.records import inside_piece, predict_pieces
-from learners.scores import Role, mistakes_score
+from learners.privacy.cover_account import run_delta
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import check_promise
 from learners.theory.planner import (
     LearnerName,

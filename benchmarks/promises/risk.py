@@ -21,7 +21,7 @@ from learners.finite.sample_sizes import (
     private_examples,
     uniform_convergence_examples,
 )
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution, check_promise, generalization_gap
 from promises.bounds import empirical_error
 from promises.finite import wrong_points

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.stability.classifiers import StableSoftClassifier
 from learners.stability.quality import end_quality, strong_failure
 from learners.stability.query_sizes import QuerySizes, soft_sizes, soft_width

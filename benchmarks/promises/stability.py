@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.noisy_votes import VotesAccount, plan_noisy_votes
 from learners.stability.query_sizes import QuerySizes, label_sizes, query_sizes

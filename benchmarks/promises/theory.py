@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from benchmarks.audits.declared import SUBJECTS
 from benchmarks.audits.events import audit_pairs
-from learners.confidence import clopper_pearson
+from learners.core.confidence import clopper_pearson
 from learners.finite.finite_class import MemorizingLearner
 from learners.finite.vc import combined_vc_bound, dichotomies, vc_dimension
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution
 from promises.bounds import empirical_error
 from promises.row import Row, Verdict, always, exact

@@ -32,8 +32,8 @@ from geodp_app.runs.comparison import (
     write_shapes,
 )
 from geodp_app.runs.comparison_table import remarks, table
-from learners.accounting import PrivacySpent
-from learners.privacy_loss import accounting_document
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.privacy_loss import accounting_document
 from learners.registry import unknown_learner
 
 _DEFAULT_WITH_K = ("cover", "greedy-cover")

@@ -18,7 +18,7 @@ from geodp_app.errors import InputError
 from geometry.geojson_rings import short
 
 if TYPE_CHECKING:
-    from learners.releases import Release
+    from learners.core.releases import Release
 
 _DESCRIPTION = f"""Compare a learned shape with labelled examples.
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
 def _decided_by(release: Release | None) -> str:
     """What decides the labels: halfplanes, discs, ellipses, polynomials or, without a release,
     polygons."""
-    from learners.releases import ConicRelease, LiftedRelease
+    from learners.core.releases import ConicRelease, LiftedRelease
 
     if release is None:
         return "polygons"

@@ -33,8 +33,8 @@ from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
     from geodp_app.document.learned_shape import LearnedShape
-    from learners.accounting import PrivacySpent
-    from learners.releases import Release
+    from learners.core.releases import Release
+    from learners.privacy.accounting import PrivacySpent
     from learners.stability.stability_learner import StabilityLearner
 
 
@@ -257,7 +257,7 @@ def run(options: argparse.Namespace) -> None:
         wrong_labels_text,
     )
     from geodp_app.files.writing import try_files, write_files
-    from learners.accounting import privacy_statement
+    from learners.privacy.accounting import privacy_statement
 
     how = {"raw_grid": options.raw_grid, "overwrite": options.overwrite}
     try_files(shape_files(options.output, whole_square(sample.frame, mask), **how))
@@ -402,7 +402,7 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
         raise InputError("--steps and --alpha both choose the number of steps: give one")
     if parameters["k"] == "auto":
         raise InputError("--alpha chooses the number of steps by k: give --k K, or no --alpha")
-    from learners.set_cover import theorem_steps
+    from learners.cover.set_cover import theorem_steps
 
     steps = theorem_steps(parameters["k"], options.alpha)
     if steps > MOST_STEPS:
@@ -421,7 +421,7 @@ def _draw(
     from geodp_app.commands.running import picture_bytes
     from geodp_app.files.reports import release_figures, support_caption
     from geodp_app.runs.figures import Picture
-    from learners.releases import support_shape
+    from learners.core.releases import support_shape
 
     release, mask = learned.release, learned.mask
     error, shape = "–", learned.layers()["learned"]  # of no examples

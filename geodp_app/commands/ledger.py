@@ -12,9 +12,9 @@ from geodp_app.commands import arguments
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import Entry, State, budget_words
-from learners.accounting import Relation
-from learners.privacy_filter import Budget, Composition
-from learners.privacy_loss import accounting_document
+from learners.privacy.accounting import Relation
+from learners.privacy.privacy_filter import Budget, Composition
+from learners.privacy.privacy_loss import accounting_document
 
 _DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.
 

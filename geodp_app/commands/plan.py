@@ -93,7 +93,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
-    from learners.checks import within_floats
+    from learners.core.checks import within_floats
 
     try:
         within_floats(_plan)(options)
@@ -108,7 +108,7 @@ def _plan(options: argparse.Namespace) -> None:
     learner = _settle(options)
     _warn_of_budget(options, learner)
     if learner.id == "threshold" and options.theorem is None:
-        from learners.threshold_learner import threshold_class_size
+        from learners.cover.threshold_learner import threshold_class_size
 
         options.theorem = "private-finite"
         options.size = threshold_class_size(options.grid, options.direction)

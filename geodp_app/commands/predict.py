@@ -49,7 +49,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read both, label, write."""
     from geodp_app.files.learned_file import read_learned
-    from learners.releases import support_shape
+    from learners.core.releases import support_shape
 
     streamed = options.points == Path("-") and not options.points.exists()
     if streamed or options.points.is_fifo() or options.points.is_char_device():

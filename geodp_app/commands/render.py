@@ -41,8 +41,8 @@ def run(options: argparse.Namespace) -> None:
     from geometry.crs import LONLAT
     from geometry.globe import lonlat_box
     from geometry.grid import Bounds
-    from learners.accounting import privacy_statement
-    from learners.releases import support_shape
+    from learners.core.releases import support_shape
+    from learners.privacy.accounting import privacy_statement
 
     learned = read_learned(options.learned)
     release, frame = learned.release, learned.frame

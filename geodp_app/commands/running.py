@@ -15,10 +15,10 @@ from geodp_app.errors import InputError
 from geodp_app.progress import ProgressBar, telling_of_compiling
 from geodp_app.runs.figures import Picture
 from geodp_app.tables.counts import TableCounts
-from learners.accounting import PrivacySpent
+from learners.core.records import StepRecord
+from learners.core.selection import SelectionProgress
 from learners.declaration import Learner
-from learners.records import StepRecord
-from learners.selection import SelectionProgress
+from learners.privacy.accounting import PrivacySpent
 
 
 def fit_learner(

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geodp_app.formatting import SPACE, amount
-from learners.accounting import PrivacySpent
-from learners.privacy_filter import added_up, joint_relation, restated
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.privacy_filter import added_up, joint_relation, restated
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from geodp_app.errors import InputError
 from geometry.crossing_count import crossings_up_to
 from geometry.geojson_rings import short
 from geometry.halfplane import MAX_D
-from learners.accounting import check_budget
+from learners.privacy.accounting import check_budget
 
 #: Most simulated examples: what fits in memory, as on the command line.
 MOST_EXAMPLES = 10**7

@@ -29,7 +29,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.formatting import count
 from geometry.grid import Bounds
-from learners.set_cover import Pieces
+from learners.cover.set_cover import Pieces
 
 #: A sample of no more examples is drawn within a tenth of a second: it follows its settings.
 MOST_AT_ONCE = 200_000

@@ -14,12 +14,12 @@ from geodp_app.document.examples import Frame
 from geodp_app.document.mask import Mask, read_mask
 from geometry.geojson_write import placed_shape
 from geometry.grid import Bounds, GridMap
-from learners.accounting import PrivacySpent
-from learners.checks import check_points
-from learners.estimator import Estimator
-from learners.privacy_loss import accounting_document
-from learners.released_shape import ReleasedShape, released_statement
-from learners.releases import Release
+from learners.core.checks import check_points
+from learners.core.estimator import Estimator
+from learners.core.released_shape import ReleasedShape, released_statement
+from learners.core.releases import Release
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.privacy_loss import accounting_document
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class LearnedShape(ReleasedShape):
 
     @property
     def accounting(self) -> dict[str, Any] | None:
-        """The charges, for other accountants (:mod:`learners.privacy_loss`)."""
+        """The charges, for other accountants (:mod:`learners.privacy.privacy_loss`)."""
         return None if self.privacy is None else accounting_document(self.privacy)
 
     @property

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.drawing.shapes import Drawing
+from learners.cover.set_cover import Finish, Pieces
 from learners.declaration import Learner
-from learners.set_cover import Finish, Pieces
 
 #: Most pieces that k is suggested for: each more takes steps of the same budget.
 MOST = 12

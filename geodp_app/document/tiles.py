@@ -10,10 +10,10 @@ from geodp_app.document.work import RunSettings
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
-from learners.agreeing_borders import chessboard
-from learners.records import StepRecord
+from learners.core.records import StepRecord
+from learners.core.selection import PIECE_SIZE
 from learners.registry import MOST_TILES
-from learners.selection import PIECE_SIZE
+from learners.tiles.agreeing_borders import chessboard
 
 
 def widest(tiles: Iterable[Tile | EdgeZone]) -> int:

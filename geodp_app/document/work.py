@@ -15,10 +15,10 @@ from geodp_app.document.sampling import Distribution
 from geodp_app.drawing.shapes import Drawing
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
-from learners.accounting import Neighbours
+from learners.cover.set_cover import default_steps
 from learners.declaration import Learner, Parameter
+from learners.privacy.accounting import Neighbours
 from learners.registry import BY_ID, offered
-from learners.set_cover import default_steps
 
 #: Learners that the window offers, by id (:mod:`learners.registry`).
 LEARNERS: tuple[str, ...] = tuple(learner.id for learner in offered("window"))

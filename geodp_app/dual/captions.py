@@ -10,7 +10,7 @@ from geodp_app.dual.scene import Mark
 from geodp_app.dual.shading import Scale, ShadeMode
 from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_words
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.records import TileStep
+from learners.core.records import TileStep
 
 CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual plane to draw"
 _CHANGE = (

@@ -16,8 +16,8 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.dual.lines import ExampleLines, distances
 from geodp_app.dual.sheets import Window, dual_position, extent, region
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.records import Piece
-from learners.selection import HeavyBox
+from learners.core.records import Piece
+from learners.core.selection import HeavyBox
 
 #: A neighbourhood shows about so many lines.
 _NEAR_LINES = 60

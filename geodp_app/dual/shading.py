@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from geodp_app.dual.sheets import Window, number
 from geodp_app.runs.protocol import ShadedSheet
-from learners.selection import SheetDensities
+from learners.core.selection import SheetDensities
 
 ShadeMode = Literal["off", "score", "probability"]
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Writing files from a document.  Only a release may be published; see :mod:`learners.records`."""
+"""Writing files from a document.  Only a release may be published (:mod:`learners.core.records`)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from geodp_app.formatting import counted
 from geodp_app.version import __version__
 from geometry.geojson import feature_collection, write_geojson
 from geometry.grid import GridMap
-from learners.records import StepRecord
-from learners.releases import Release
+from learners.core.records import StepRecord
+from learners.core.releases import Release
 
 #: Formats by their endings; a shape with any other is GeoJSON.
 _FORMATS = {

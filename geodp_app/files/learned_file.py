@@ -1,9 +1,9 @@
 """The learned shape as a file: GeoJSON that carries its exact hypothesis.
 
 The foreign member ``geodp`` holds the frame, the program's version and the release
-(:mod:`learners.codec`): what may be published and nothing else.  Polygons that were clipped to a
-public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.  Support, if
-it is released, is a second feature, of the layer "support", which is not clipped.
+(:mod:`learners.core.codec`): what may be published and nothing else.  Polygons that were clipped to
+a public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.  Support,
+if it is released, is a second feature, of the layer "support", which is not clipped.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from geometry.geojson_write import geojson_text, unit_box_map
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.polygons import contains_points
-from learners.accounting import privacy_statement
-from learners.codec import release_from_dict
-from learners.releases import CoverRelease, Release
+from learners.core.codec import release_from_dict
+from learners.core.releases import CoverRelease, Release
+from learners.privacy.accounting import privacy_statement
 
 
 @dataclass(frozen=True, slots=True)

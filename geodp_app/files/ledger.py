@@ -34,11 +34,11 @@ from geodp_app.files.ledger_state import (
     read_state,
 )
 from geodp_app.version import __version__
-from learners.accounting import PrivacySpent, Relation
-from learners.codec import privacy_to_dict
-from learners.privacy_filter import Budget, Composition, Rule
-from learners.privacy_loss import check_statement
-from learners.randomness import SystemRandom, new_run_id
+from learners.core.codec import privacy_to_dict
+from learners.privacy.accounting import PrivacySpent, Relation
+from learners.privacy.privacy_filter import Budget, Composition, Rule
+from learners.privacy.privacy_loss import check_statement
+from learners.privacy.randomness import SystemRandom, new_run_id
 
 #: Joined by whatever is read from the folder in which a file of this name lies, or by a link to
 #: that file.

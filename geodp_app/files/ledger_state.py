@@ -14,9 +14,9 @@ from typing import Any, Literal, get_args
 from geodp_app.errors import InputError
 from geodp_app.files.chained_lines import Line, Lines
 from geodp_app.files.strict import one_line
-from learners.accounting import PrivacySpent, Relation
-from learners.codec import privacy_from_dict
-from learners.privacy_filter import Budget, Rule, added_up, restated
+from learners.core.codec import privacy_from_dict
+from learners.privacy.accounting import PrivacySpent, Relation
+from learners.privacy.privacy_filter import Budget, Rule, added_up, restated
 
 FORMAT, VERSION = "geodp ledger", 2
 

@@ -13,8 +13,8 @@ from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of, no_head
 from geodp_app.files.ledger_state import End, budget_words
-from learners.accounting import PrivacySpent
-from learners.selection import Cancelled
+from learners.core.selection import Cancelled
+from learners.privacy.accounting import PrivacySpent
 
 
 class Recording:

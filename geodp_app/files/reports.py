@@ -10,18 +10,9 @@ from typing import Any
 
 from geodp_app.formatting import SPACE, counted
 from geodp_app.version import __version__
-from learners.accounting import (
-    Charge,
-    ChargeName,
-    PrivacySpent,
-    halve_for_replacement,
-    privacy_statement,
-)
-from learners.codec import release_to_dict, step_to_dict
-from learners.cover_account import run_epsilon
-from learners.privacy_loss import accounting_document
-from learners.records import StepRecord
-from learners.releases import (
+from learners.core.codec import release_to_dict, step_to_dict
+from learners.core.records import StepRecord
+from learners.core.releases import (
     ConicRelease,
     CoverRelease,
     LiftedRelease,
@@ -29,6 +20,15 @@ from learners.releases import (
     SharpenedRelease,
     TilesRelease,
 )
+from learners.privacy.accounting import (
+    Charge,
+    ChargeName,
+    PrivacySpent,
+    halve_for_replacement,
+    privacy_statement,
+)
+from learners.privacy.cover_account import run_epsilon
+from learners.privacy.privacy_loss import accounting_document
 
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."
@@ -96,7 +96,7 @@ def wrong_labels_text(release: Release) -> str | None:
     if not share or asked is None or drawn is None:
         return None
     # it brings compiled loops along
-    from learners.tile_choice import looks_wrong
+    from learners.tiles.tile_choice import looks_wrong
 
     mistakes, count, d = public["noisy_mistakes"], public["noisy_count"], release.d
     noise = {"eta": drawn.each, "scale": 1 / asked.each}

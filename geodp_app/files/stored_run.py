@@ -23,7 +23,7 @@ from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
-from learners.codec import (
+from learners.core.codec import (
     difference,
     release_from_dict,
     release_to_dict,
@@ -32,8 +32,8 @@ from learners.codec import (
     tile_from_dict,
     zone_from_dict,
 )
-from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.releases import Release, SharpenedRelease, TilesRelease
+from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
+from learners.core.releases import Release, SharpenedRelease, TilesRelease
 from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease
 

@@ -31,16 +31,16 @@ from geodp_app.errors import InputError
 from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import check_folder_ending, check_home, note_written
 from geometry.files import atomic_write
+from learners.core.releases import Release
 from learners.declaration import Learner
-from learners.privacy_filter import added_up
-from learners.randomness import SeededRandom, SystemRandom, new_run_id, words
+from learners.privacy.privacy_filter import added_up
+from learners.privacy.randomness import SeededRandom, SystemRandom, new_run_id, words
 from learners.registry import offered, settled
-from learners.releases import Release
 
 if TYPE_CHECKING:
-    from learners.accounting import PrivacySpent
-    from learners.estimator import Estimator
-    from learners.selection import SelectionProgress
+    from learners.core.estimator import Estimator
+    from learners.core.selection import SelectionProgress
+    from learners.privacy.accounting import PrivacySpent
 
 #: Side of the grid on which every learner is tried before anything is timed.
 _TRIAL_GRID = 8

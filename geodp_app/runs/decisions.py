@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from geometry.edge_zones import EdgeZone
 from geometry.tiling import Tile
-from learners.records import StepRelease, TileStep, inside_piece
-from learners.scores import Role
+from learners.core.records import StepRelease, TileStep, inside_piece
+from learners.core.scores import Role
 
 
 class Decisions:

@@ -14,8 +14,8 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, duration, percentage
-from learners.accounting import AccountName, Relation
-from learners.records import StepDiagnostics
+from learners.core.records import StepDiagnostics
+from learners.privacy.accounting import AccountName, Relation
 from learners.registry import RELATIONS
 from learners.stability.sample_and_aggregate import VoteView
 

@@ -51,14 +51,14 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from learners.records import StepRecord
-from learners.selection import Cancelled, HeavyBox, SelectionProgress, SheetDensities
+from learners.core.records import StepRecord
+from learners.core.selection import Cancelled, HeavyBox, SelectionProgress, SheetDensities
 from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from learners.estimator import Estimator
+    from learners.core.estimator import Estimator
 
 #: Boxes of the sampler shown at most.
 MOST_BOXES = 60

@@ -10,7 +10,7 @@ import numpy as np
 from geodp_app.document.examples import Examples
 from geodp_app.formatting import amount
 from geodp_app.runs.protocol import Change, WhyNone
-from learners.accounting import PrivacySpent
+from learners.privacy.accounting import PrivacySpent
 
 _NOTHING: dict[WhyNone, str] = {
     "decided": "An earlier step has decided it, so it changes nothing in this step.",

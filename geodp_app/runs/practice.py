@@ -25,7 +25,7 @@ from learners.theory.rule_of_thumb import (
 )
 
 if TYPE_CHECKING:
-    from learners.releases import Release
+    from learners.core.releases import Release
 
 #: Larger ones are warned about, and so is a delta of MOST_DELTA itself.
 MOST_EPSILON, MOST_DELTA = 20.0, 1e-3

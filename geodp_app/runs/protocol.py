@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.runs.figures import Selecting
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.accounting import PrivacySpent
-from learners.records import Piece, StepRecord
-from learners.releases import Release
-from learners.scores import Score
-from learners.selection import HeavyBox, SheetDensities
+from learners.core.records import Piece, StepRecord
+from learners.core.releases import Release
+from learners.core.scores import Score
+from learners.core.selection import HeavyBox, SheetDensities
+from learners.privacy.accounting import PrivacySpent
 from learners.stability.classifiers import QueryRecord
 from learners.stability.sample_and_aggregate import VoteView
 

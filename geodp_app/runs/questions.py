@@ -14,9 +14,9 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import ConicQuestion
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
-from learners.records import inside_piece
-from learners.scores import Score, mistakes_score, set_cover_score
-from learners.set_cover import score_k
+from learners.core.records import inside_piece
+from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.cover.set_cover import score_k
 
 
 def halts_left(log: RunLog) -> int | None:

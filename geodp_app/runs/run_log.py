@@ -28,14 +28,14 @@ from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.region import Region
 from geometry.tiling import Tile, tiles_shape
-from learners.accounting import PrivacySpent, spent_after
-from learners.records import Piece, StepRecord, TileStep, halfplanes_of
-from learners.releases import Release
-from learners.scores import Role
-from learners.selection import PIECE_SIZE, HeavyBox
-from learners.set_cover import rate_before_sharpening
+from learners.core.records import Piece, StepRecord, TileStep, halfplanes_of
+from learners.core.releases import Release
+from learners.core.scores import Role
+from learners.core.selection import PIECE_SIZE, HeavyBox
+from learners.cover.set_cover import rate_before_sharpening
+from learners.privacy.accounting import PrivacySpent, spent_after
 from learners.stability.sample_and_aggregate import VoteView
-from learners.tile_choice import piece_rate
+from learners.tiles.tile_choice import piece_rate
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
 _TEST_SEED = 1 << 80

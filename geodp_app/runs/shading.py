@@ -34,7 +34,7 @@ from geometry.arrangement import Arrangement, Cell, arrange
 from geometry.clipping import Vertex
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.records import Piece, inside_piece
+from learners.core.records import Piece, inside_piece
 
 #: Draws from a halfplane's law that are enough for what it is normalised by, and the work, in
 #: units of about a microsecond, after which fewer must do.

@@ -12,10 +12,10 @@ from geodp_app.formatting import amount, count, percentage
 from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why
-from learners.accounting import ChargeName, PrivacySpent
-from learners.records import TileStep
-from learners.releases import Release
-from learners.set_cover import rate_before_sharpening
+from learners.core.records import TileStep
+from learners.core.releases import Release
+from learners.cover.set_cover import rate_before_sharpening
+from learners.privacy.accounting import ChargeName, PrivacySpent
 
 
 def aim_words(log: RunLog) -> str:

@@ -23,12 +23,12 @@ from geodp_app.runs import messages
 from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, settle
 from geodp_app.runs.protocol import Job
-from learners.accounting import PrivacySpent
+from learners.privacy.accounting import PrivacySpent
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from learners.estimator import Estimator
+    from learners.core.estimator import Estimator
 
 
 @dataclass(frozen=True, slots=True)

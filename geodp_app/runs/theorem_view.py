@@ -13,9 +13,9 @@ from typing import Any, cast
 from geodp_app.document.work import RunSettings
 from geodp_app.formatting import MISSING, count, percentage
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import after_arithmetic, inner_budget, selection_account
-from learners.composition import advanced_rate
-from learners.set_cover import NOISE_SHARE, Budget, plan_budget, theorem_steps
+from learners.cover.set_cover import NOISE_SHARE, Budget, plan_budget, theorem_steps
+from learners.privacy.accounting import after_arithmetic, inner_budget, selection_account
+from learners.privacy.composition import advanced_rate
 from learners.theory import planner
 from learners.theory.planner import LearnerName, Setting, error_guaranteed, examples_needed
 
@@ -148,7 +148,7 @@ def _cover_part(run: RunSettings) -> RunSettings:
     if not run.sharpened:
         return run
     # it brings compiled loops along
-    from learners.sharpening import plan_sharpened
+    from learners.cover.sharpening import plan_sharpened
 
     plan = plan_sharpened(
         *_budget(run), run.cover_steps, run["beta"], run.whole_neighbours, private=True

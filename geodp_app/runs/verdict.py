@@ -10,9 +10,9 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import SPACE, amount, counted
 from geodp_app.runs.practice import budget_warning, error_sentence, long_run
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import inner_budget
-from learners.set_cover import plan_budget, rate_before_sharpening
-from learners.sharpening import plan_sharpened
+from learners.cover.set_cover import plan_budget, rate_before_sharpening
+from learners.cover.sharpening import plan_sharpened
+from learners.privacy.accounting import inner_budget
 from learners.theory.planner import LearnerName, Setting, drawn_alone, error_guaranteed
 from learners.theory.rule_of_thumb import NotMeasuredError, Settings
 
@@ -254,7 +254,7 @@ def _proved_of_one_draw(run: RunSettings, n: int, parameters: dict[str, Any], fi
 def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
     """What is proved of a private threshold, and the mean of its law."""
     # it brings compiled loops along
-    from learners.threshold_learner import threshold_class_size
+    from learners.cover.threshold_learner import threshold_class_size
 
     fits = "if a halfplane along an axis fits the shape exactly"
     inner = inner_budget(run["epsilon"], run["delta"], run.whole_neighbours)[0]

@@ -22,8 +22,11 @@ from numpy.typing import NDArray
 from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.conic.union import EllipseUnionLearner
-from learners.convex_polygon import ConvexPolygonLearner
+from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
+from learners.core.scores import mistakes_score
+from learners.cover.convex_polygon import ConvexPolygonLearner
+from learners.cover.polygon_union import PolygonUnionLearner
+from learners.curved.conic_union import EllipseUnionLearner
 from learners.envelope.annealing import Annealing
 from learners.envelope.compiled_beside import compile_beside, compile_here
 from learners.envelope.factorised_boxes import make_workspace
@@ -31,11 +34,8 @@ from learners.envelope.first_boxes import first_boxes
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Examples, start_strand
 from learners.envelope.target import make_target
-from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.polygon_union import PolygonUnionLearner
-from learners.randomness import SeededRandom
-from learners.scores import mistakes_score
-from learners.tile_choice import fewest_mistakes
+from learners.privacy.randomness import SeededRandom
+from learners.tiles.tile_choice import fewest_mistakes
 
 #: Side of the tiny sample's grid.
 _GRID = 8

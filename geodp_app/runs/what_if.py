@@ -23,8 +23,8 @@ from geodp_app.runs.protocol import ShadeQuestion
 from geometry.halfplane import Halfplane
 from geometry.lift import Conic
 from geometry.region import Region
-from learners.records import Piece, inside_piece
-from learners.scores import Score, softened_nats
+from learners.core.records import Piece, inside_piece
+from learners.core.scores import Score, softened_nats
 
 #: Odds beyond these are said as powers of ten.
 _PLAIN_ODDS = 1e4

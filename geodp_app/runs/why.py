@@ -1,7 +1,7 @@
 """Why a step chose its piece, in whole sentences.  Private: they count examples.
 
-The score is spelled out with its own numbers (:mod:`learners.scores`), so that a reader can add
-it up; the noisy count in it is published, everything else is not.
+The score is spelled out with its own numbers (:mod:`learners.core.scores`), so that a reader can
+add it up; the noisy count in it is published, everything else is not.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from geodp_app.formatting import SPACE, amount, count, decimal
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone
+from learners.core.records import StepRecord, StepRelease, TileStep
+from learners.core.scores import Role
 from learners.declaration import Learner
-from learners.records import StepRecord, StepRelease, TileStep
-from learners.scores import Role
 
 #: Estimated shares below this are no more than "less than" their upper end.
 _LEAST_PERCENT = 0.01

@@ -1,14 +1,14 @@
 """Private learners of conjunctions and disjunctions of at most k literals (KMMS theorem 3.5).
 
-The set cover of KMMS section 3 (:mod:`learners.set_cover`) with literals as pieces.  In each of m
-steps a noisy count b of the examples still to gain is drawn (a conjunction gains negatives), and
-a literal is selected by the exponential mechanism with
+The set cover of KMMS section 3 (:mod:`learners.cover.set_cover`) with literals as pieces.  In each
+of m steps a noisy count b of the examples still to gain is drawn (a conjunction gains negatives),
+and a literal is selected by the exponential mechanism with
 
     q(h) = min{ (gain examples alive that h decides) - b/k, -(loss examples alive that h decides) };
 
 what it decides (:mod:`learners.boolean.literals`) is removed.  The draw is exact
-(:mod:`learners.exponential_mechanism`): its candidates are the 2d literals and the constant, its
-scores the integers k q, its rate eta/k.
+(:mod:`learners.privacy.exponential_mechanism`): its candidates are the 2d literals and the
+constant, its scores the integers k q, its rate eta/k.
 
 For every candidate the number of alive examples that it would decide is kept, for those to gain
 and those to lose, and examples that a step decides are taken off row by row: time O(ones of the
@@ -20,10 +20,10 @@ spend it twice; the rate comes from the optimal account.  What is guaranteed of 
 :func:`learners.boolean.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md,
 lemma C1.
 
-Other accounts are there to be compared, with the same noise: :mod:`learners.other_accounts`.
+Other accounts are there to be compared, with the same noise: :mod:`learners.cover.other_accounts`.
 The laws of the draws are exact, so nothing need be charged for arithmetic;
-:func:`learners.set_cover.plan_budget` takes 2^-37 of epsilon a step off nevertheless, which is
-left over.
+:func:`learners.cover.set_cover.plan_budget` takes 2^-37 of epsilon a step off nevertheless, which
+is left over.
 
 The strawman, what KMMS set out to better
 -----------------------------------------
@@ -40,7 +40,7 @@ is here so that this can be seen.
 2. *Cover* (Gupta, Ligett, McSherry, Roth, Talwar 2010, section 5).  In each of m steps a literal of
    L, or the constant, is drawn with weight exp(eta * examples that it gains), and what it decides
    is removed.  An example stops mattering once it is decided, so eta is that of a set cover's
-   account (:mod:`learners.cover_account`), whatever m is.
+   account (:mod:`learners.privacy.cover_account`), whatever m is.
 
 The first part looks at the examples to lose alone and the second at the others, and an example is
 one or the other: each has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest
@@ -60,14 +60,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import (
-    Charge,
-    Neighbours,
-    PrivacySpent,
-    check_budget,
-    inner_budget,
-    noise_scale,
-)
 from learners.boolean.formulas import (
     BooleanLearner,
     LiteralRelease,
@@ -75,17 +67,25 @@ from learners.boolean.formulas import (
     run_by_steps,
 )
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
-from learners.checks import check_count, check_open_unit
-from learners.cover_account import run_rate
-from learners.exponential_mechanism import exponential_index
-from learners.noise import discrete_laplace, discrete_laplace_array
-from learners.other_accounts import AccountChoice, by_account
+from learners.core.checks import check_count, check_open_unit
+from learners.core.records import Diagnostics
+from learners.core.scores import Role
+from learners.core.sklearn_support import keyword_parameters
+from learners.cover.other_accounts import AccountChoice, by_account
+from learners.cover.set_cover import Budget, plan_budget, step_count
 from learners.parameters import log_over
-from learners.randomness import RandomSource, open_source
-from learners.records import Diagnostics
-from learners.scores import Role
-from learners.set_cover import Budget, plan_budget, step_count
-from learners.sklearn_support import keyword_parameters
+from learners.privacy.accounting import (
+    Charge,
+    Neighbours,
+    PrivacySpent,
+    check_budget,
+    inner_budget,
+    noise_scale,
+)
+from learners.privacy.cover_account import run_rate
+from learners.privacy.exponential_mechanism import exponential_index
+from learners.privacy.noise import discrete_laplace, discrete_laplace_array
+from learners.privacy.randomness import RandomSource, open_source
 
 
 class LiteralCover:

@@ -22,7 +22,7 @@ probability b all h in H have p - sqrt(2 p t) <= e, and solving for sqrt(p)
     p <= e + t + sqrt(t^2 + 2 t e).                                                           (2)
 
 *Private consistency learner.*  But with probability beta/2 the draw makes at most A / eta
-mistakes, A = ln|H| + ln(2/beta) (:func:`learners.exponential_mechanism.utility_loss`; some
+mistakes, A = ln|H| + ln(2/beta) (:func:`learners.privacy.exponential_mechanism.utility_loss`; some
 function makes none).  In (2) with b = beta/2, e = A / (eta n) and t = A / n:
 
     n >= (A / alpha) (1 + 1/eta + sqrt(1 + 2/eta)).                                           (3)
@@ -53,13 +53,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from learners.accounting import AccountName, Neighbours, inner_budget
 from learners.boolean.conjunction import cover_budget, strawman_budget
-from learners.checks import check_count, check_open_unit
-from learners.exponential_mechanism import private_rate, utility_loss
+from learners.core.checks import check_count, check_open_unit
+from learners.core.scores import softened_shortfall
+from learners.cover.other_accounts import AccountChoice
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
-from learners.other_accounts import AccountChoice
-from learners.scores import softened_shortfall
+from learners.privacy.accounting import AccountName, Neighbours, inner_budget
+from learners.privacy.exponential_mechanism import private_rate, utility_loss
 
 
 def log_conjunctions(d: int, *, monotone: bool = False) -> float:
@@ -139,7 +139,7 @@ def consistency_examples(
 def cover_steps(k: int, alpha: float) -> int:
     """Steps after which at most a share alpha/4 is left to gain but for noise: ceil(k ln(4/alpha)).
 
-    KMMS take ceil(2k ln(2/alpha)), :func:`learners.set_cover.theorem_steps`.
+    KMMS take ceil(2k ln(2/alpha)), :func:`learners.cover.set_cover.theorem_steps`.
     """
     return math.ceil(k * math.log(4 / alpha))
 
@@ -229,7 +229,7 @@ def set_cover_examples(
     k, alpha, beta, epsilon, delta, neighbours :
         As in :func:`cover_examples`.
     softened : bool
-        Whether the selections' law is that of :func:`learners.scores.softened_nats`.
+        Whether the selections' law is that of :func:`learners.core.scores.softened_nats`.
 
     Raises
     ------

@@ -24,7 +24,7 @@ time is proportional to 3^d: all mistakes by one sum along each variable,
 
     count(.., free, ..) = count(.., x_j = 0, ..) + count(.., x_j = 1, ..),
 
-and the draw is exact (:mod:`learners.exponential_mechanism`).
+and the draw is exact (:mod:`learners.privacy.exponential_mechanism`).
 
 `monotone` learners know variables alone, none negated: the class of the notes, the 2^d ANDs of
 subsets of the variables (there is no constant 0 then; the AND of none is constant 1).
@@ -42,16 +42,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Charge, Neighbours, pure_spent
 from learners.boolean.conjunction import LiteralCover
 from learners.boolean.conjunction_bounds import consistency_rate
 from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
 from learners.boolean.literals import Columns, Literal, candidate_literal
-from learners.checks import check_count
-from learners.exponential_mechanism import exponential_index
-from learners.randomness import open_source
-from learners.scores import Role
-from learners.sklearn_support import keyword_parameters
+from learners.core.checks import check_count
+from learners.core.scores import Role
+from learners.core.sklearn_support import keyword_parameters
+from learners.privacy.accounting import Charge, Neighbours, pure_spent
+from learners.privacy.exponential_mechanism import exponential_index
+from learners.privacy.randomness import open_source
 
 
 @keyword_parameters()

@@ -1,7 +1,7 @@
 """Formulas that are released, what a run leaves behind, and what the learners of formulas share.
 
-As :mod:`learners.records` and :mod:`learners.estimator`, for examples of {0,1}^d, dense or sparse,
-and formulas in place of polygons: literals released, diagnostics apart.
+As :mod:`learners.core.records` and :mod:`learners.core.estimator`, for examples of {0,1}^d, dense
+or sparse, and formulas in place of polygons: literals released, diagnostics apart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import PrivacySpent
 from learners.boolean.literals import (
     Columns,
     Literal,
@@ -23,16 +22,17 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.checks import check_labels, predict_as_came, share_right
-from learners.records import Diagnostics
-from learners.scores import Role
-from learners.sklearn_support import (
+from learners.core.checks import check_labels, predict_as_came, share_right
+from learners.core.records import Diagnostics
+from learners.core.scores import Role
+from learners.core.sklearn_support import (
     WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
     keyword_parameters,
 )
+from learners.privacy.accounting import PrivacySpent
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class FormulaRelease:
         None for a learner that is not private.
     """
 
-    #: In files (:mod:`learners.codec`).
+    #: In files (:mod:`learners.core.codec`).
     kind: ClassVar[str] = "formula"
 
     learner: str
@@ -150,7 +150,7 @@ class BooleanLearner(WithParameters, ABC):
         X : array, data frame or scipy sparse matrix, shape (n, d)
             Zeros and ones.  The number of columns is public.
         y : array, shape (n,)
-            Labels as :meth:`learners.estimator.Estimator.fit` takes them.
+            Labels as :meth:`learners.core.estimator.Estimator.fit` takes them.
 
         Raises
         ------

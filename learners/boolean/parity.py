@@ -40,13 +40,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.checks import check_count, check_labels, check_open_unit, predict_as_came, share_right
-from learners.exponential_mechanism import exponential_index
-from learners.noise import below_array
-from learners.randomness import RandomSource, bernoulli, open_source, words
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.core.checks import (
+    check_count,
+    check_labels,
+    check_open_unit,
+    predict_as_came,
+    share_right,
+)
+from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
+from learners.privacy.exponential_mechanism import exponential_index
+from learners.privacy.noise import below_array
+from learners.privacy.randomness import RandomSource, bernoulli, open_source, words
 
 Constants = Literal["tight", "source"]
 
@@ -189,7 +195,7 @@ class ParityRelease:
         None for the learner that is not private.
     """
 
-    #: In files (:mod:`learners.codec`).
+    #: In files (:mod:`learners.core.codec`).
     kind: ClassVar[str] = "parity"
 
     learner: str

@@ -26,11 +26,11 @@ from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import njit
+from learners.core.scores import Score
 from learners.envelope.boxes import NO_SHEET
 from learners.envelope.target import make_target
 from learners.envelope.trials import exact_value
-from learners.randomness import SeededRandom, words
-from learners.scores import Score
+from learners.privacy.randomness import SeededRandom, words
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

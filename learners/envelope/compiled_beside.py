@@ -51,12 +51,12 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
     from numba import typeof
 
     from geometry.counting import make_tables
+    from learners.core.scores import mistakes_score
     from learners.envelope.factorised_boxes import make_workspace
     from learners.envelope.factorised_moves import factor_trial, factorise, split_factors
     from learners.envelope.partition import box_type, make_partition
     from learners.envelope.strands import Examples
     from learners.envelope.target import make_target
-    from learners.scores import mistakes_score
 
     lattice = HalfplaneLattice(_GRID)
     points, labels = np.zeros((1, 2), dtype=np.int64), np.zeros(1, dtype=bool)

@@ -29,14 +29,14 @@ import numpy as np
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
+from learners.core.scores import mistakes_score
+from learners.core.selection import Selected, Watch
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.race import settle
 from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
-from learners.randomness import RandomSource
-from learners.scores import mistakes_score
-from learners.selection import Selected, Watch
+from learners.privacy.randomness import RandomSource
 
 #: Prior probability of a piece of no edge (one label everywhere), one, two and three edges.
 PRIOR = (0.5, 0.25, 0.125, 0.125)

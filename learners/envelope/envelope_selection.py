@@ -48,7 +48,8 @@ uniform bits, for a factorised box also down three trees of six levels; (iii) -l
 uniform to a relative 2^-48 at both ends.  Each moves the probability of an accepted theta by a
 factor within exp(+-2^-43), exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks
 are compensated sums of waits, off by at most a factor exp(+-2^-43), and decide between strands
-only.  Together below exp(+-2^-39), inside the charge of 2^-38 in :mod:`learners.accounting`.
+only.  Together below exp(+-2^-39), inside the charge of 2^-38 in
+:mod:`learners.privacy.accounting`.
 Light boxes may vanish, and a strand below 1e-150 waits as long as another has 1e-50; masses are
 weighed anew before that is wrong: in a run of 2^64 trials it matters with probability below
 2^-180, which the account covers.  The law: docs/privacy.md, lemmas E1 to E6; rounding: lemma 5;
@@ -69,6 +70,8 @@ from dataclasses import dataclass, replace
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.core.scores import Score
+from learners.core.selection import PIECE_SIZE, PieceKind, Selected, Watch, check_max_boxes
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.piled_lines import draw_from_piles
@@ -76,9 +79,7 @@ from learners.envelope.race import STRANDS, settle, weigh_all
 from learners.envelope.repeated_draws import draw_again
 from learners.envelope.strands import Examples, Strand, piece_at, start_strand
 from learners.envelope.target import make_target
-from learners.randomness import RandomSource, SeededRandom
-from learners.scores import Score
-from learners.selection import PIECE_SIZE, PieceKind, Selected, Watch, check_max_boxes
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class EnvelopeSelection:
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """Draw one piece (see :class:`learners.selection.Selection`)."""
+        """Draw one piece (see :class:`learners.core.selection.Selection`)."""
         target = make_target(self.lattice, score, rate, counts.n)
         soon = draw_from_piles(self.lattice, self.piece, counts, score, target, source, watch)
         if soon is not None:

@@ -50,6 +50,8 @@ from geometry.counting import (
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner, njit
+from learners.core.scores import Score
+from learners.core.selection import PIECE_SIZE, PieceKind, Selected, SelectionProgress, Watch
 from learners.envelope.boxes import NO_SHEET, admits_some
 from learners.envelope.chunks import exponential, less, uniform_below
 from learners.envelope.close_pairs import settle_conflicts
@@ -58,9 +60,7 @@ from learners.envelope.first_boxes import rectangles
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.target import Target
 from learners.envelope.trials import exact_value
-from learners.randomness import RandomSource
-from learners.scores import Score
-from learners.selection import PIECE_SIZE, PieceKind, Selected, SelectionProgress, Watch
+from learners.privacy.randomness import RandomSource
 
 #: Points of a pile are at most so many steps from the next one: the number that balances best.
 _STEPS = 3, 6

@@ -20,6 +20,7 @@ from typing import Any
 
 from geometry.counting import alike
 from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.core.selection import Cancelled, HeavyBox, Selected, SelectionProgress, Watch
 from learners.envelope import core
 from learners.envelope.boxes import SHEETS
 from learners.envelope.close_pairs import ClosePairs
@@ -37,7 +38,6 @@ from learners.envelope.partition import (
 )
 from learners.envelope.strands import Strand, piece_at
 from learners.envelope.views import edge_density, heaviest_boxes
-from learners.selection import Cancelled, HeavyBox, Selected, SelectionProgress, Watch
 
 #: Strands that run side by side at most.  Fixed, so that a seed means one run.
 STRANDS = 2

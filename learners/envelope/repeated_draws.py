@@ -20,7 +20,7 @@ from learners.envelope import core
 from learners.envelope.boxes import SHEETS
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Strand
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 
 #: Of the curator's own stream of bits; nothing is released from it.
 _SEED = 1

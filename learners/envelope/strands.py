@@ -42,7 +42,7 @@ from learners.envelope.partition import (
 from learners.envelope.shared_points import heavy_points
 from learners.envelope.target import Target
 from learners.envelope.uncertain import order_by_column
-from learners.randomness import RandomSource
+from learners.privacy.randomness import RandomSource
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.
 _PLAIN_BOXES = 1 << 15

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.selection import HeavyBox, SheetDensities
 from learners.envelope.boxes import NO_SHEET, SHEETS
 from learners.envelope.paper_box import around, paper_box
 from learners.envelope.partition import BOXES, Boxes, Partition
-from learners.selection import HeavyBox, SheetDensities
 
 #: Boxes that stand for all in the pictures.
 _MOST = 2000

@@ -49,12 +49,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.accounting import Neighbours, pure_budget
-from learners.checks import check_labels, check_open_unit, predict_as_came, share_right
-from learners.exponential_mechanism import exponential_index, private_rate
-from learners.noise import below_array
-from learners.randomness import below, open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.core.checks import check_labels, check_open_unit, predict_as_came, share_right
+from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.privacy.accounting import Neighbours, pure_budget
+from learners.privacy.exponential_mechanism import exponential_index, private_rate
+from learners.privacy.noise import below_array
+from learners.privacy.randomness import below, open_source
 
 #: Denominator of the probabilities: coins are exact.
 COIN = 1 << 48

@@ -29,7 +29,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.accounting import (
+from learners.core.checks import check_count
+from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.privacy.accounting import (
     Charge,
     Neighbours,
     PrivacySpent,
@@ -37,11 +39,9 @@ from learners.accounting import (
     pure_budget,
     pure_spent,
 )
-from learners.checks import check_count
-from learners.exponential_mechanism import exponential_index, private_rate
-from learners.noise import discrete_laplace_array
-from learners.randomness import RandomSource, open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.privacy.exponential_mechanism import exponential_index, private_rate
+from learners.privacy.noise import discrete_laplace_array
+from learners.privacy.randomness import RandomSource, open_source
 
 Mechanism = Literal["exponential", "laplace"]
 
@@ -135,7 +135,7 @@ class ErmRelease:
         None for a learner that is not private.
     """
 
-    #: In files (:mod:`learners.codec`).
+    #: In files (:mod:`learners.core.codec`).
     kind: ClassVar[str] = "choice"
 
     learner: str
@@ -260,7 +260,8 @@ class PrivateERM(_LeastLoss):
 
     With probability 1 - beta the sum of losses of the chosen hypothesis exceeds the least one by
     less than bound * (ln(hypotheses) + ln(1/beta)) / epsilon
-    (:func:`learners.exponential_mechanism.utility_loss`); twice that when an example is replaced.
+    (:func:`learners.privacy.exponential_mechanism.utility_loss`); twice that when an example is
+    replaced.
 
     Parameters
     ----------

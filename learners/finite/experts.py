@@ -39,7 +39,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.accounting import (
+from learners.core.checks import check_count
+from learners.parameters import real, whole
+from learners.privacy.accounting import (
     AccountName,
     Charge,
     Neighbours,
@@ -48,11 +50,9 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
-from learners.checks import check_count
-from learners.cover_account import GIVEN_UP
-from learners.exponential_mechanism import exponential_index
-from learners.parameters import real, whole
-from learners.randomness import open_source
+from learners.privacy.cover_account import GIVEN_UP
+from learners.privacy.exponential_mechanism import exponential_index
+from learners.privacy.randomness import open_source
 
 
 def hedge_rate(experts: int, rounds: int) -> float:
@@ -198,7 +198,7 @@ class ExpertsRelease:
         Of all rounds.
     """
 
-    #: In files (:mod:`learners.codec`).
+    #: In files (:mod:`learners.core.codec`).
     kind: ClassVar[str] = "experts"
 
     learner: str

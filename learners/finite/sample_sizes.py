@@ -35,8 +35,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from learners.accounting import noise_scale
-from learners.checks import check_open_unit
+from learners.core.checks import check_open_unit
+from learners.privacy.accounting import noise_scale
 
 #: Beyond this many examples a promise is void, and none are searched for.
 MAX_EXAMPLES = 10**15

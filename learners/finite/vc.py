@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.checks import check_count, check_open_unit
+from learners.core.checks import check_count, check_open_unit
 from learners.finite.sample_sizes import least_count
 
 #: Words that are looked at before a class is called too large: half a minute at most.

@@ -1,9 +1,9 @@
 """The baseline: every query is answered, and every query pays.
 
 m times a class is drawn with probability proportional to exp(r * votes), exactly
-(:mod:`learners.exponential_mechanism`).  One vote that moves changes two scores by 1, in opposite
-directions: bounded range 2r, so 2r-DP and (2r)^2/8-zCDP a query (docs/privacy.md, lemma S8).
-The accounts of m adaptive draws:
+(:mod:`learners.privacy.exponential_mechanism`).  One vote that moves changes two scores by 1, in
+opposite directions: bounded range 2r, so 2r-DP and (2r)^2/8-zCDP a query (docs/privacy.md, lemma
+S8). The accounts of m adaptive draws:
 
 zcdp       m (2r)^2 / 8, converted; basic composition where that grants more.
 advanced   2r-DP each by advanced composition (Dwork, Rothblum, Vadhan 2010); BTT's comparison.
@@ -21,7 +21,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.accounting import (
+from learners.core.checks import check_count
+from learners.privacy.accounting import (
     Charge,
     Neighbours,
     PrivacySpent,
@@ -29,11 +30,10 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
-from learners.checks import check_count
-from learners.composition import advanced_rate
-from learners.cover_account import GIVEN_UP
-from learners.exponential_mechanism import exponential_index
-from learners.randomness import RandomSource
+from learners.privacy.composition import advanced_rate
+from learners.privacy.cover_account import GIVEN_UP
+from learners.privacy.exponential_mechanism import exponential_index
+from learners.privacy.randomness import RandomSource
 
 VotesAccount = Literal["zcdp", "advanced"]
 

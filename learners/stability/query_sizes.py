@@ -43,10 +43,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from learners.checks import check_count, check_open_unit
-from learners.composition import MOST_MECHANISMS
+from learners.core.checks import check_count, check_open_unit
 from learners.finite import vc as dimension
 from learners.finite.sample_sizes import least_count
+from learners.privacy.composition import MOST_MECHANISMS
 from learners.stability.soft_labels import plan_soft_queries
 from learners.stability.sparse_vector import plan_sparse_vector
 from learners.stability.stable_queries import chunks_needed

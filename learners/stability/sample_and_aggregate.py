@@ -48,9 +48,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.noise import below_array
-from learners.randomness import RandomSource
-from learners.selection import Cancelled, SelectionProgress
+from learners.core.selection import Cancelled, SelectionProgress
+from learners.privacy.noise import below_array
+from learners.privacy.randomness import RandomSource
 
 #: Calls a function on each item, in order or side by side, and gives the results in order:
 #: `map`, or the `map` of an executor of concurrent.futures.

@@ -26,9 +26,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.checks import check_count
-from learners.randomness import RandomSource
-from learners.selection import Cancelled
+from learners.core.checks import check_count
+from learners.core.selection import Cancelled
+from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     Mapper,

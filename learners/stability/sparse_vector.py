@@ -38,7 +38,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, get_args
 
-from learners.accounting import (
+from learners.core.checks import check_count, check_open_unit
+from learners.privacy.accounting import (
     Charge,
     PrivacySpent,
     Relation,
@@ -46,11 +47,10 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.checks import check_count, check_open_unit
-from learners.composition import MOST_MECHANISMS, largest_epsilon0, optimal_delta
-from learners.cover_account import GIVEN_UP
-from learners.noise import discrete_laplace
-from learners.randomness import RandomSource
+from learners.privacy.composition import MOST_MECHANISMS, largest_epsilon0, optimal_delta
+from learners.privacy.cover_account import GIVEN_UP
+from learners.privacy.noise import discrete_laplace
+from learners.privacy.randomness import RandomSource
 
 #: More than the relative error of the closed forms of tails.
 _ROUNDING = 1e-9

@@ -3,8 +3,8 @@
 1. Every example goes to one of K chunks by a coin; a learner, `base`, is trained on each.
 2. Public grid points are labelled by the chunks' majority where it is stable, until m are or T are
    answered ⊥ (:mod:`learners.stability.stable_queries`).
-3. The greedy union of k triangles that is not private (:mod:`learners.greedy`) learns from these
-   points and labels alone, so its polygons cost nothing more.
+3. The greedy union of k triangles that is not private (:mod:`learners.baselines.greedy`) learns
+   from these points and labels alone, so its polygons cost nothing more.
 
 (epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m and T are public and chosen
 without a look at the sample.
@@ -47,18 +47,18 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import Relation
-from learners.checks import check_count, check_points
-from learners.estimator import Estimator, Run, Stream
-from learners.greedy import GreedyUnionLearner
-from learners.noise import below_array
-from learners.randomness import RandomSource, below, open_source
-from learners.records import StepRecord, StepRelease
-from learners.releases import CoverRelease
-from learners.scores import Role, mistakes_score
-from learners.selection import Selected, SelectionProgress, Watch
-from learners.set_cover import Cover
-from learners.sklearn_support import keyword_parameters
+from learners.baselines.greedy import GreedyUnionLearner
+from learners.core.checks import check_count, check_points
+from learners.core.estimator import Estimator, Run, Stream
+from learners.core.records import StepRecord, StepRelease
+from learners.core.releases import CoverRelease
+from learners.core.scores import Role, mistakes_score
+from learners.core.selection import Selected, SelectionProgress, Watch
+from learners.core.sklearn_support import keyword_parameters
+from learners.cover.set_cover import Cover
+from learners.privacy.accounting import Relation
+from learners.privacy.noise import below_array
+from learners.privacy.randomness import RandomSource, below, open_source
 from learners.stability.classifiers import (
     PrivateModels,
     QueryRecord,

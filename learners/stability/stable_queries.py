@@ -34,10 +34,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from learners.accounting import Neighbours, PrivacySpent, check_budget, noise_scale
-from learners.checks import check_count
-from learners.noise import discrete_laplace
-from learners.randomness import RandomSource
+from learners.core.checks import check_count
+from learners.privacy.accounting import Neighbours, PrivacySpent, check_budget, noise_scale
+from learners.privacy.noise import discrete_laplace
+from learners.privacy.randomness import RandomSource
 from learners.stability.sparse_vector import (
     SparseVector,
     SparseVectorBudget,

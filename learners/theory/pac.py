@@ -29,12 +29,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.checks import check_count, check_labels, check_open_unit
+from learners.core.checks import check_count, check_labels, check_open_unit
 
 # exported again: it was here first
-from learners.confidence import clopper_pearson as clopper_pearson
-from learners.noise import below_array
-from learners.randomness import RandomSource
+from learners.core.confidence import clopper_pearson as clopper_pearson
+from learners.privacy.noise import below_array
+from learners.privacy.randomness import RandomSource
 
 #: Sum of weights of a distribution at most.
 _MOST_WEIGHT = 1 << 62

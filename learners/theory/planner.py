@@ -54,12 +54,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from geometry.halfplane import FINE_D, HalfplaneLattice
-from learners.accounting import AccountName, Neighbours, check_budget
-from learners.checks import check_open_unit, within_floats
+from learners.core.checks import check_open_unit, within_floats
+from learners.cover.other_accounts import AccountChoice, by_account
+from learners.cover.set_cover import plan_budget, theorem_steps
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
-from learners.other_accounts import AccountChoice, by_account
 from learners.parameters import log_over
-from learners.set_cover import plan_budget, theorem_steps
+from learners.privacy.accounting import AccountName, Neighbours, check_budget
 
 LearnerName = Literal["cover", "convex-cover"]
 

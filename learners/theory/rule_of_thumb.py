@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geometry.halfplane import Measure
-from learners.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
-from learners.checks import within_floats
+from learners.core.checks import within_floats
+from learners.privacy.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
 from learners.theory.practice_table import EPSILONS, RANGES
 
 #: Kinds of runs: by tiles on shapes of few edges, and on outlines with many bends; convex polygons

@@ -21,13 +21,13 @@ from functools import partial
 from typing import Any
 
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import inner_budget
 from learners.boolean import conjunction_bounds, parity
-from learners.checks import check_open_unit, within_floats
+from learners.core.checks import check_open_unit, within_floats
+from learners.cover.other_accounts import AccountChoice
 from learners.finite import experts, sample_sizes, vc
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
-from learners.other_accounts import AccountChoice
+from learners.privacy.accounting import inner_budget
 from learners.stability import query_sizes
 from learners.stability.query_sizes import QuerySizes
 from learners.theory import planner

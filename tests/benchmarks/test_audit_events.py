@@ -17,20 +17,20 @@ import pytest
 from counted import counted
 from scipy import stats
 
+import learners.baselines.noisy_histogram
 import learners.boolean.conjunction
-import learners.noisy_histogram
-import learners.set_cover
+import learners.cover.set_cover
 from benchmarks.audits.declared import SUBJECTS
 from benchmarks.audits.events import Audit, Auditable, Event, audit, audit_pairs
 from geodp_app.cli import main
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
-from learners.accounting import PrivacySpent, noise_scale
-from learners.noisy_histogram import plan_histogram
-from learners.releases import CoverRelease
-from learners.selection import Cancelled
+from learners.baselines.noisy_histogram import plan_histogram
+from learners.core.releases import CoverRelease
+from learners.core.selection import Cancelled
+from learners.cover.threshold_learner import threshold_mistakes, threshold_piece
+from learners.privacy.accounting import PrivacySpent, noise_scale
 from learners.theory.pac import clopper_pearson
-from learners.threshold_learner import threshold_mistakes, threshold_piece
 
 
 def audited(name: str, runs: int, seed: int = 1, **changes: Any) -> Audit:
@@ -178,7 +178,7 @@ def test_halved_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def halved(epsilon: float, steps: int) -> Fraction:
         return noise_scale(epsilon, steps) / 2
 
-    monkeypatch.setattr(learners.noisy_histogram, "noise_scale", halved)
+    monkeypatch.setattr(learners.baselines.noisy_histogram, "noise_scale", halved)
     found = audited("plain-histogram-cell", 1_600)
     assert found.refuted, found
     assert found.lower > 1.2
@@ -192,7 +192,7 @@ def test_a_budget_forgotten_in_one_step_is_caught(monkeypatch: pytest.MonkeyPatc
         whole = noise_scale(plan.inner, 1)
         return replace(plan, count_scale=whole, cell_scale=whole)
 
-    monkeypatch.setattr(learners.noisy_histogram, "plan_histogram", forgetful)
+    monkeypatch.setattr(learners.baselines.noisy_histogram, "plan_histogram", forgetful)
     found = audited("plain-histogram", 3_000)
     assert found.refuted, found
 
@@ -226,7 +226,7 @@ def test_the_best_so_far_of_a_cancelled_run_is_caught() -> None:
 
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("conjunction", learners.boolean.conjunction), ("discs", learners.set_cover)],
+    [("conjunction", learners.boolean.conjunction), ("discs", learners.cover.set_cover)],
 )
 def test_thresholds_from_true_counts_are_caught(
     name: str, module: Any, monkeypatch: pytest.MonkeyPatch

@@ -16,8 +16,8 @@ from benchmarks.audits.subjects import MECHANISMS, Told, declared
 from benchmarks.audits.twins import TWINS, Twin
 from benchmarks.audits.whole import features, whole_audit
 from learners import PolygonUnionLearner
-from learners.accounting import pure_spent
-from learners.codec import release_to_dict
+from learners.core.codec import release_to_dict
+from learners.privacy.accounting import pure_spent
 
 #: The others are marked slow.
 ALL_TWINS = (*TWINS, *PART_TWINS)

@@ -13,8 +13,8 @@ import pytest
 from scipy import stats
 
 from benchmarks.audits.one_run import audit_canaries, chance, least_epsilon
-from learners.accounting import PrivacySpent
-from learners.randomness import SeededRandom
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.randomness import SeededRandom
 
 
 def test_the_chance_without_delta_is_a_binomial_tail() -> None:

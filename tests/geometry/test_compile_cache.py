@@ -20,7 +20,9 @@ from learners.envelope import core
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX folders")
 #: Loading any module with a compiled loop makes numba look for its cache.
-LOADS = "import learners.polygon_union; from numba import config; print(config.CACHE_DIR, end='')"
+LOADS = (
+    "import learners.cover.polygon_union; from numba import config; print(config.CACHE_DIR, end='')"
+)
 
 
 @pytest.fixture
@@ -93,7 +95,7 @@ def test_a_folder_that_is_given_is_kept(monkeypatch):
 COLD = """
 import numpy as np
 from numba.core import event
-from learners.polygon_union import PolygonUnionLearner
+from learners.cover.polygon_union import PolygonUnionLearner
 
 class Heard(event.Listener):
     def on_start(self, event):

@@ -16,8 +16,8 @@ from shapely.geometry import box
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Measure, Sheet
-from learners.codec import step_to_dict, zone_from_dict
-from learners.records import TileStep
+from learners.core.codec import step_to_dict, zone_from_dict
+from learners.core.records import TileStep
 
 
 def excess(h: Halfplane, x: int, y: int) -> Fraction:

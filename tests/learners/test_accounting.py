@@ -13,7 +13,9 @@ import pytest
 from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
 
-from learners.accounting import (
+from learners.core.codec import privacy_from_dict, privacy_to_dict
+from learners.core.scores import Role
+from learners.privacy.accounting import (
     ARITHMETIC,
     Account,
     Charge,
@@ -26,8 +28,6 @@ from learners.accounting import (
     zcdp_budget,
     zcdp_epsilon,
 )
-from learners.codec import privacy_from_dict, privacy_to_dict
-from learners.scores import Role
 
 BUDGETS = [(0.1, 1e-9), (0.5, 0.05), (1.0, 1e-6), (3.0, 1e-12), (8.0, 1e-3)]
 

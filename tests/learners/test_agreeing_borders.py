@@ -18,16 +18,16 @@ from quick_draws import QuickBits, one_sample
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import Tile, TileIndex, tile_square
 from learners import PolygonUnionLearner
-from learners.agreeing_borders import (
+from learners.core.records import TileStep, inside_piece
+from learners.envelope.concept_selection import ConceptSelection
+from learners.tiles.agreeing_borders import (
     MOST_NATS,
     MOST_PLACES,
     Borders,
     border_strength,
     chessboard,
 )
-from learners.envelope.concept_selection import ConceptSelection
-from learners.records import TileStep, inside_piece
-from learners.tiles import _TileDraw
+from learners.tiles.tiles import _TileDraw
 
 RATE, STRENGTH = 0.6, Fraction(2)
 
@@ -203,7 +203,7 @@ def test_fewer_labels_differ_across_the_borders_of_tiles() -> None:
 
     def differing(strength: float) -> int:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("learners.agreeing_borders._STRENGTH", strength)
+            patch.setattr("learners.tiles.agreeing_borders._STRENGTH", strength)
             total = 0
             for seed in range(8):
                 model = PolygonUnionLearner(grid=300, seed=seed, tiles=6).fit(points, labels)

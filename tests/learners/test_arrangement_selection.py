@@ -15,16 +15,16 @@ from counted import counted, of_rows
 
 from geometry.arrangement import arrange
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners import arrangement_selection
-from learners.arrangement_selection import (
+from learners.core.scores import Score, set_cover_score
+from learners.core.selection import Cancelled, SelectionProgress
+from learners.cover import arrangement_selection
+from learners.cover.arrangement_selection import (
     ArrangementSelection,
     Classes,
     halfplane_classes,
     integer_weights,
 )
-from learners.randomness import SeededRandom
-from learners.scores import Score, set_cover_score
-from learners.selection import Cancelled, SelectionProgress
+from learners.privacy.randomness import SeededRandom
 
 Example = tuple[tuple[int, int], bool]
 Value = Callable[[tuple[bool, ...]], int]

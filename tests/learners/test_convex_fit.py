@@ -11,8 +11,8 @@ from shapely.geometry import MultiPoint, Polygon
 from geometry.halfplane import HalfplaneLattice
 from geometry.polygons import contains_points, intersection_shape
 from learners import ConvexPolygonLearner
-from learners.convex_polygon import fit_convex
-from learners.releases import CoverRelease
+from learners.core.releases import CoverRelease
+from learners.cover.convex_polygon import fit_convex
 
 
 def octagon(d: int, seed: int) -> Polygon:

@@ -12,7 +12,9 @@ import pytest
 from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
 
-from learners.accounting import (
+from learners.core.scores import Role
+from learners.cover.set_cover import Budget, plan_budget
+from learners.privacy.accounting import (
     ARITHMETIC,
     MOST_RATE,
     NEGLECTED,
@@ -20,9 +22,13 @@ from learners.accounting import (
     neglected_delta,
     selection_account,
 )
-from learners.cover_account import GIVEN_UP, run_delta, run_epsilon, run_rate, selections_delta
-from learners.scores import Role
-from learners.set_cover import Budget, plan_budget
+from learners.privacy.cover_account import (
+    GIVEN_UP,
+    run_delta,
+    run_epsilon,
+    run_rate,
+    selections_delta,
+)
 
 BUDGETS = [(0.1, 1e-9), (0.5, 0.05), (1.0, 1e-6), (3.0, 1e-12), (8.0, 1e-3)]
 

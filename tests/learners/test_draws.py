@@ -26,21 +26,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import learners.randomness as door
+import learners.privacy.randomness as door
 from benchmarks.audits.declared import SUBJECTS
 from geodp_app.document.examples import Frame
 from geodp_app.files.learned_file import learned_text
 from learners import PolygonUnionLearner, PrivateExperts
-from learners.codec import release_from_dict, release_to_dict
-from learners.noise import discrete_laplace, discrete_laplace_array
-from learners.tile_choice import choice_rate, wrong_share
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.privacy.noise import discrete_laplace, discrete_laplace_array
+from learners.tiles.tile_choice import choice_rate, wrong_share
 
 ROOT = Path(__file__).parents[2]
 _GENERATORS = {"random", "secrets", "uuid", "numpy.random"}
 
 #: Where another generator is allowed, and why.
 _ALLOWED = {
-    "learners/randomness.py": {"os.urandom"},  # the door itself
+    "learners/privacy/randomness.py": {"os.urandom"},  # the door itself
     "geometry/files.py": {"secrets"},  # names of temporary files
     "geodp_app/document/sampling.py": {"numpy.random"},  # simulated examples
     "geodp_app/files/persons.py": {"uuid"},  # reads ids, and draws none
@@ -123,7 +123,7 @@ class Counting:
     def _asker() -> str:
         """The function that draws, the helpers of the door left out."""
         frame: Any = sys._getframe(2)
-        while frame.f_globals["__name__"] == "learners.randomness":
+        while frame.f_globals["__name__"] == "learners.privacy.randomness":
             frame = frame.f_back
         return f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"
 
@@ -167,7 +167,7 @@ def release(name: str, seed: int, log: Counter[str], side: int, patch: pytest.Mo
             if getattr(module, "open_source", None) is original:
                 patched.setattr(module, "open_source", lambda _: Counting(seed, log))
         # the run's name is drawn beside all else, and tells nothing
-        patched.setattr("learners.accounting.new_run_id", lambda: "a" * 32)
+        patched.setattr("learners.privacy.accounting.new_run_id", lambda: "a" * 32)
         patched.setattr(os, "urandom", refuse)
         patched.setattr(random, "random", refuse)
         patched.setattr(random, "getrandbits", refuse)
@@ -181,9 +181,9 @@ def release(name: str, seed: int, log: Counter[str], side: int, patch: pytest.Mo
 
 #: Who may draw.
 _DRAWERS = {
-    "learners.boolean.parity", "learners.conic.selection", "learners.envelope.chunks",
+    "learners.boolean.parity", "learners.curved.conic_selection", "learners.envelope.chunks",
     "learners.envelope.concept_selection", "learners.envelope.envelope_selection",
-    "learners.envelope.strands", "learners.exponential_mechanism", "learners.noise",
+    "learners.envelope.strands", "learners.privacy.exponential_mechanism", "learners.privacy.noise",
     "learners.stability.stability_learner",  # the order in which public points are asked about
 }  # fmt: skip
 

@@ -11,11 +11,11 @@ import shapely
 from every_learner import made, sample
 
 from geometry.tiling import Tile
+from learners.core.estimator import Estimator
+from learners.core.selection import Cancelled
+from learners.core.sklearn_support import NotFittedError
 from learners.declaration import Learner
-from learners.estimator import Estimator
 from learners.registry import LEARNERS
-from learners.selection import Cancelled
-from learners.sklearn_support import NotFittedError
 
 every = pytest.mark.parametrize("declared", LEARNERS, ids=lambda one: one.id)
 in_steps = pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from learners import exponential_mechanism as mechanism
-from learners.exponential_mechanism import (
+from learners.privacy import exponential_mechanism as mechanism
+from learners.privacy.exponential_mechanism import (
     exponential_index,
     private_rate,
     utility_loss,
 )
-from learners.randomness import RandomSource, SeededRandom
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 DIGITS = 120
 

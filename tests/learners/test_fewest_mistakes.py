@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners import fewest_mistakes
-from learners.fewest_mistakes import fewest_in_tile, scaled
+from learners.tiles import fewest_mistakes
+from learners.tiles.fewest_mistakes import fewest_in_tile, scaled
 
 #: Bins along a side and apexes along a side, few enough to list all pieces.
 SIDE, APEXES = 2, 4

@@ -27,19 +27,19 @@ from learners import (
     PolygonUnionLearner,
     QuadtreeLearner,
     ThresholdLearner,
-    cover_run,
-    tile_run,
 )
-from learners.best_piece import best_piece, gain_less_loss
-from learners.conic.selection import ConicSelection
-from learners.conic.shared_points import count_areas
+from learners.core.estimator import Estimator
+from learners.core.scores import Score, mistakes_score
+from learners.core.selection import PieceKind
+from learners.cover import cover_run
+from learners.cover.best_piece import best_piece, gain_less_loss
+from learners.curved.conic_selection import ConicSelection
+from learners.curved.shared_points import count_areas
 from learners.envelope import strands
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.estimator import Estimator
-from learners.randomness import SeededRandom
-from learners.scores import Score, mistakes_score
-from learners.selection import PieceKind
+from learners.privacy.randomness import SeededRandom
+from learners.tiles import tile_run
 
 Make = Callable[[int], Estimator]
 

@@ -9,13 +9,13 @@ from counted import counted
 
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners import GreedyConvexLearner, GreedyUnionLearner
-from learners.arrangement_selection import halfplane_classes
-from learners.best_piece import BestPiece, best_piece, gain_less_loss, settle_shared
-from learners.branch_and_bound import value_of
-from learners.codec import release_from_dict, release_to_dict
-from learners.greedy import GreedyDiagnostics
-from learners.records import inside_piece, predict_pieces
-from learners.selection import Cancelled, SelectionProgress
+from learners.baselines.greedy import GreedyDiagnostics
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.records import inside_piece, predict_pieces
+from learners.core.selection import Cancelled, SelectionProgress
+from learners.cover.arrangement_selection import halfplane_classes
+from learners.cover.best_piece import BestPiece, best_piece, gain_less_loss, settle_shared
+from learners.cover.branch_and_bound import value_of
 
 LATTICES = [
     HalfplaneLattice(1, "chord", 0),

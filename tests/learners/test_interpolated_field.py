@@ -15,8 +15,8 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 from silent_noise import silent_noise
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
-from learners import noisy_histogram
-from learners.noisy_histogram import (
+from learners.baselines import noisy_histogram
+from learners.baselines.noisy_histogram import (
     KERNEL,
     SHARES,
     SHARES_PER_AXIS,
@@ -29,7 +29,7 @@ from learners.noisy_histogram import (
     signs,
     smooth,
 )
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 
 #: Standard deviation of the filter, in cells.
 SIGMA = 0.6

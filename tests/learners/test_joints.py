@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 from shapely.geometry import LineString, Polygon
 
-from learners import joints
-from learners.joints import FREE_NATS, TURN_NATS, joint
+from learners.tiles import joints
+from learners.tiles.joints import FREE_NATS, TURN_NATS, joint
 
 Path = NDArray[np.float64]
 

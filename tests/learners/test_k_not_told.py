@@ -29,15 +29,13 @@ from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.verdict import verdict
 from geodp_app.runs.why import why
-from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner, set_cover
-from learners.accounting import PrivacySpent, spent_after
-from learners.codec import release_from_dict, release_to_dict
-from learners.cover_account import run_rate
-from learners.randomness import SeededRandom
-from learners.records import StepRecord, TileStep
-from learners.releases import SharpenedRelease
-from learners.scores import Role, set_cover_score
-from learners.set_cover import (
+from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.records import StepRecord, TileStep
+from learners.core.releases import SharpenedRelease
+from learners.core.scores import Role, set_cover_score
+from learners.cover import set_cover
+from learners.cover.set_cover import (
     Budget,
     ends_before,
     plan_budget,
@@ -45,6 +43,9 @@ from learners.set_cover import (
     rate_before_sharpening,
     score_k,
 )
+from learners.privacy.accounting import PrivacySpent, spent_after
+from learners.privacy.cover_account import run_rate
+from learners.privacy.randomness import SeededRandom
 
 # -- the law ---------------------------------------------------------------------------------
 

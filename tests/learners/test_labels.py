@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from learners import PolygonUnionLearner, QuadtreeLearner
-from learners.checks import check_labels
-from learners.labels import OPPOSITES, as_numbers, meant
+from learners.core.checks import check_labels
+from learners.core.labels import OPPOSITES, as_numbers, meant
 
 
 def test_no_word_says_both() -> None:

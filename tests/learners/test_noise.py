@@ -12,16 +12,16 @@ import pytest
 from numpy.typing import NDArray
 from tape import Tape
 
-from learners import noise
-from learners.accounting import noise_scale
-from learners.noise import (
+from learners.privacy import noise
+from learners.privacy.accounting import noise_scale
+from learners.privacy.noise import (
     below_array,
     bernoulli_exp,
     discrete_laplace,
     discrete_laplace_array,
     exp_coins,
 )
-from learners.randomness import RandomSource, SeededRandom
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 
 class Restart(Exception):

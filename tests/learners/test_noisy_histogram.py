@@ -20,8 +20,9 @@ from geodp_app.document.sampling import draw_points
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import tile_square
-from learners import NoisyHistogramLearner, noisy_histogram
-from learners.noisy_histogram import (
+from learners import NoisyHistogramLearner
+from learners.baselines import noisy_histogram
+from learners.baselines.noisy_histogram import (
     COUNT_SHARE,
     DEFAULT_MOST,
     MOST_PER_SIDE,
@@ -34,7 +35,7 @@ from learners.noisy_histogram import (
     noisy_field,
     plan_histogram,
 )
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 
 
 def grid_points(d: int) -> NDArray[np.int64]:

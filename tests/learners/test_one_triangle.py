@@ -14,13 +14,13 @@ from watched_selections import watched_selections
 
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
-from learners.arrangement_selection import ArrangementSelection
-from learners.cover_account import run_rate
+from learners.core.records import StepRelease
+from learners.core.releases import CoverRelease
+from learners.core.scores import mistakes_score
+from learners.cover.arrangement_selection import ArrangementSelection
+from learners.cover.set_cover import plan_budget
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.records import StepRelease
-from learners.releases import CoverRelease
-from learners.scores import mistakes_score
-from learners.set_cover import plan_budget
+from learners.privacy.cover_account import run_rate
 
 EPSILON, DELTA = 0.8, 0.01
 GRID = 3

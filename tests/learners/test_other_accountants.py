@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from learners import NoisyHistogramLearner, PolygonUnionLearner
-from learners.accounting import Charge, zcdp_epsilon
-from learners.privacy_filter import renyi_cost
-from learners.privacy_loss import LossLaw, accounting_document, mechanism
-from learners.set_cover import plan_budget
+from learners.cover.set_cover import plan_budget
+from learners.privacy.accounting import Charge, zcdp_epsilon
+from learners.privacy.privacy_filter import renyi_cost
+from learners.privacy.privacy_loss import LossLaw, accounting_document, mechanism
 
 STEP = 1e-3
 

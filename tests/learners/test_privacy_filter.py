@@ -12,12 +12,19 @@ import pytest
 from scipy.optimize import linprog
 from stability_laws import pass_law
 
-from learners.accounting import Charge, PrivacySpent, zcdp_epsilon
-from learners.privacy_filter import Budget, Rule, added_up, joint_relation, renyi_cost, restated
-from learners.set_cover import plan_budget
-from learners.sharpening import plan_sharpened
+from learners.cover.set_cover import plan_budget
+from learners.cover.sharpening import plan_sharpened
+from learners.privacy.accounting import Charge, PrivacySpent, zcdp_epsilon
+from learners.privacy.privacy_filter import (
+    Budget,
+    Rule,
+    added_up,
+    joint_relation,
+    renyi_cost,
+    restated,
+)
 from learners.stability.sparse_vector import plan_sparse_vector
-from learners.tiles import plan_tiles
+from learners.tiles.tiles import plan_tiles
 
 #: A mechanism on two neighbours: each outcome's probability under either.
 Outcomes = Sequence[tuple[float, float]]

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from learners import ConjunctionLearner, PrivateConsistentConjunctionLearner, PrivateParityLearner
-from learners.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
+from learners.baselines.noisy_histogram import plan_histogram
+from learners.baselines.quadtree import plan_quadtree
 from learners.boolean.conjunction import strawman_budget
-from learners.cover_account import selections_delta
+from learners.cover.set_cover import plan_budget
+from learners.cover.sharpening import plan_sharpened
 from learners.declaration import Learner
 from learners.finite.experts import plan_experts
-from learners.noisy_histogram import plan_histogram
-from learners.privacy_loss import LossLaw, accounting_document, check_statement, mechanism
-from learners.quadtree import plan_quadtree
+from learners.privacy.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
+from learners.privacy.cover_account import selections_delta
+from learners.privacy.privacy_loss import LossLaw, accounting_document, check_statement, mechanism
 from learners.registry import offered
-from learners.set_cover import plan_budget
-from learners.sharpening import plan_sharpened
 from learners.stability.noisy_votes import plan_noisy_votes
 from learners.stability.sparse_vector import plan_sparse_vector
-from learners.tiles import plan_tiles
+from learners.tiles.tiles import plan_tiles
 
 SIZES = (1e-6, 0.02, 0.3, 1.0, 4.0, 16.0)
 LAWS = [LossLaw(kind, size) for kind in ("two points", "log-uniform") for size in SIZES]

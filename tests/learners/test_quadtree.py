@@ -18,10 +18,11 @@ from geodp_app.document.sampling import draw_points
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import Tile, TileIndex
-from learners import QuadtreeLearner, quadtree
-from learners.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
-from learners.randomness import RandomSource, SeededRandom
-from learners.releases import TilesRelease
+from learners import QuadtreeLearner
+from learners.baselines import quadtree
+from learners.baselines.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
+from learners.core.releases import TilesRelease
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 #: A labelled point (x, y, label).
 Example = tuple[int, int, int]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tape import Tape
 
-from learners.randomness import (
+from learners.privacy.randomness import (
     SeededRandom,
     SystemRandom,
     below,

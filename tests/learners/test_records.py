@@ -12,11 +12,11 @@ import shapely
 from numpy.typing import NDArray
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
-from learners.accounting import Charge, PrivacySpent
-from learners.codec import release_from_dict, release_to_dict
-from learners.records import Piece, inside_piece, predict_pieces
-from learners.releases import CoverRelease
-from learners.scores import Role
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.records import Piece, inside_piece, predict_pieces
+from learners.core.releases import CoverRelease
+from learners.core.scores import Role
+from learners.privacy.accounting import Charge, PrivacySpent
 
 D = 12
 SPENT = PrivacySpent(

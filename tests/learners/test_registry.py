@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from benchmarks.audits.declared import SUBJECTS
+from learners.core.estimator import Estimator
 from learners.declaration import Learner, Parameter
-from learners.estimator import Estimator
 from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
 
 #: Parameters that no field can hold: grid and bounds are the sample's; others are Python objects,

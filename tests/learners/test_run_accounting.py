@@ -9,9 +9,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from learners.accounting import MOST_RATE, Charge, PrivacySpent, selection_account, spent_after
-from learners.cover_account import run_delta, run_epsilon
-from learners.set_cover import plan_budget
+from learners.cover.set_cover import plan_budget
+from learners.privacy.accounting import (
+    MOST_RATE,
+    Charge,
+    PrivacySpent,
+    selection_account,
+    spent_after,
+)
+from learners.privacy.cover_account import run_delta, run_epsilon
 
 
 def spent(epsilon: float, delta: float, steps: int, neighbours: str = "add-remove") -> PrivacySpent:

@@ -12,13 +12,10 @@ from counted import counted
 from numpy.typing import NDArray
 from scripted_cover import LATTICE, Script, random_pieces, sample
 
-from learners.accounting import after_arithmetic, halve_for_replacement
-from learners.cover_account import run_epsilon, run_rate
-from learners.randomness import RandomSource, SeededRandom
-from learners.records import Piece, StepDiagnostics, StepRecord, StepRelease
-from learners.scores import Role, Score, set_cover_score
-from learners.selection import Selected, SelectionProgress
-from learners.set_cover import (
+from learners.core.records import Piece, StepDiagnostics, StepRecord, StepRelease
+from learners.core.scores import Role, Score, set_cover_score
+from learners.core.selection import Selected, SelectionProgress
+from learners.cover.set_cover import (
     NOISE_SHARE,
     Budget,
     Cover,
@@ -27,6 +24,9 @@ from learners.set_cover import (
     private_steps,
     theorem_steps,
 )
+from learners.privacy.accounting import after_arithmetic, halve_for_replacement
+from learners.privacy.cover_account import run_epsilon, run_rate
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 ROLES: tuple[Role, ...] = ("disjunction", "conjunction")
 

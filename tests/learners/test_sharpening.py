@@ -24,7 +24,14 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.outline import units
 from learners import PolygonUnionLearner
-from learners.accounting import (
+from learners.core.codec import step_to_dict
+from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece
+from learners.core.releases import CoverRelease, SharpenedRelease
+from learners.core.selection import Cancelled
+from learners.cover.set_cover import plan_budget, private_steps, rate_before_sharpening
+from learners.cover.sharpening import plan_sharpened, sharpened_steps, zone_groups, zone_side
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.privacy.accounting import (
     ARITHMETIC,
     LEAST_DELTA,
     MOST_RATE,
@@ -32,15 +39,8 @@ from learners.accounting import (
     neglected_delta,
     spent_after,
 )
-from learners.codec import step_to_dict
-from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.randomness import SeededRandom
-from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece
-from learners.releases import CoverRelease, SharpenedRelease
-from learners.selection import Cancelled
-from learners.set_cover import plan_budget, private_steps, rate_before_sharpening
-from learners.sharpening import plan_sharpened, sharpened_steps, zone_groups, zone_side
-from learners.tile_choice import usual_per_side
+from learners.privacy.randomness import SeededRandom
+from learners.tiles.tile_choice import usual_per_side
 
 Outcome = tuple[int, int, bool]
 Sample = tuple[tuple[tuple[int, int], bool], ...]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from learners.side_by_side import side_by_side
+from learners.core.side_by_side import side_by_side
 
 #: Seconds after which a test that hangs fails.
 PATIENCE = 60.0

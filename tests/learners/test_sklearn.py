@@ -10,8 +10,8 @@ import pytest
 from every_learner import every_learner
 
 import learners
+from learners.core.sklearn_support import PrivacyWarning
 from learners.registry import LEARNERS
-from learners.sklearn_support import PrivacyWarning
 
 pytest.importorskip("sklearn", minversion="1.8", reason="scikit-learn is an extra")
 

@@ -13,10 +13,11 @@ from geometry.edge_zones import EdgeZones
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.polygons import clip_to_box
 from geometry.tiling import Tile, tile_square, tiles_shape
-from learners import PolygonUnionLearner, tiles
-from learners.records import TileStep
-from learners.releases import TilesRelease
-from learners.tidying import EXPECTED, area, largest_speck, without_speck
+from learners import PolygonUnionLearner
+from learners.core.records import TileStep
+from learners.core.releases import TilesRelease
+from learners.tiles import tiles
+from learners.tiles.tidying import EXPECTED, area, largest_speck, without_speck
 
 LATTICE = HalfplaneLattice(8, "chord")
 TILE = tile_square(24, 3)[4]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from learners.sides import Chain, _nearest_lines
-from learners.straight_sides import _price, _rings, straightened
+from learners.tiles.sides import Chain, _nearest_lines
+from learners.tiles.straight_sides import _price, _rings, straightened
 
 D = 1024
 SIDE = 64

@@ -23,12 +23,11 @@ from geodp_app.document.sampling import draw_points, place_target
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import tile_square
-from learners import PolygonUnionLearner, support
-from learners.accounting import ARITHMETIC, MOST_RATE
-from learners.codec import release_from_dict, release_to_dict
-from learners.randomness import SeededRandom
-from learners.releases import TilesRelease
-from learners.support import (
+from learners import PolygonUnionLearner
+from learners.core import support
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.releases import TilesRelease
+from learners.core.support import (
     FALSE_CELLS,
     MOST_PER_SIDE,
     Support,
@@ -36,7 +35,9 @@ from learners.support import (
     least_count,
     noisy_support,
 )
-from learners.tiles import plan_tiles
+from learners.privacy.accounting import ARITHMETIC, MOST_RATE
+from learners.privacy.randomness import SeededRandom
+from learners.tiles.tiles import plan_tiles
 
 
 def sample(d: int, n: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

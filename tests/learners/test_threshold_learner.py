@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
-from learners.accounting import Charge, spent_after
-from learners.codec import release_from_dict, release_to_dict
-from learners.releases import CoverRelease
-from learners.threshold_learner import (
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.releases import CoverRelease
+from learners.cover.threshold_learner import (
     Direction,
     threshold_class_size,
     threshold_mistakes,
     threshold_piece,
 )
+from learners.privacy.accounting import Charge, spent_after
 
 DIRECTIONS: tuple[Direction, ...] = ("right", "left", "above", "below")
 

@@ -18,12 +18,14 @@ from shapely.geometry import box
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.outline import units
 from geometry.tiling import tile_square, tiles_shape
-from learners import ConvexPolygonLearner, PolygonUnionLearner, sharpening, tidying, tile_run
-from learners.codec import release_from_dict, release_to_dict
-from learners.records import Piece, StepRecord, Tidied, TileStep
-from learners.releases import Release, TilesRelease
-from learners.tidying import MOST_NATS, STRENGTH, least_cut, nat_side, tidied, without_large
-from learners.tiles import plan_tiles
+from learners import ConvexPolygonLearner, PolygonUnionLearner
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.records import Piece, StepRecord, Tidied, TileStep
+from learners.core.releases import Release, TilesRelease
+from learners.cover import sharpening
+from learners.tiles import tidying, tile_run
+from learners.tiles.tidying import MOST_NATS, STRENGTH, least_cut, nat_side, tidied, without_large
+from learners.tiles.tiles import plan_tiles
 
 D = 1024
 TILES = tile_square(D, 16)

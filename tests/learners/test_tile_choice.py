@@ -17,11 +17,12 @@ from stability_laws import laplace
 
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square
-from learners import PolygonUnionLearner, tile_choice, tile_run
-from learners.fewest_mistakes import fewest_in_tile, scaled
-from learners.randomness import SeededRandom
-from learners.selection import Cancelled
-from learners.tile_choice import (
+from learners import PolygonUnionLearner
+from learners.core.selection import Cancelled
+from learners.privacy.randomness import SeededRandom
+from learners.tiles import tile_choice, tile_run
+from learners.tiles.fewest_mistakes import fewest_in_tile, scaled
+from learners.tiles.tile_choice import (
     CHOICE_SHARE,
     LEAST_PAYS,
     Candidates,
@@ -35,7 +36,7 @@ from learners.tile_choice import (
     usual_per_side,
     wrong_share,
 )
-from learners.tiles import MISTAKES_SHARE, plan_tiles
+from learners.tiles.tiles import MISTAKES_SHARE, plan_tiles
 
 D = 11
 

@@ -18,12 +18,13 @@ from tiny_samples import SAMPLES, TYPES, in_quarters
 
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square
-from learners import ConvexPolygonLearner, PolygonUnionLearner, tiles
-from learners.codec import release_from_dict, release_to_dict
-from learners.randomness import SeededRandom
-from learners.releases import TilesRelease
-from learners.tidying import nat_squares
-from learners.tiles import noisy_tile_counts
+from learners import ConvexPolygonLearner, PolygonUnionLearner
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.releases import TilesRelease
+from learners.privacy.randomness import SeededRandom
+from learners.tiles import tiles
+from learners.tiles.tidying import nat_squares
+from learners.tiles.tiles import noisy_tile_counts
 
 INDEX = TileIndex.of(tile_square(1, 2))
 

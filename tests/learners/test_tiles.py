@@ -18,7 +18,12 @@ import shapely
 
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
-from learners.accounting import (
+from learners.core.records import TileStep
+from learners.core.releases import TilesRelease
+from learners.core.selection import Selected, Watch
+from learners.cover.set_cover import plan_budget
+from learners.envelope.concept_selection import ConceptDraw
+from learners.privacy.accounting import (
     ARITHMETIC,
     LEAST_DELTA,
     MOST_RATE,
@@ -26,14 +31,9 @@ from learners.accounting import (
     neglected_delta,
     spent_after,
 )
-from learners.envelope.concept_selection import ConceptDraw
-from learners.randomness import SeededRandom
-from learners.records import TileStep
-from learners.releases import TilesRelease
-from learners.selection import Selected, Watch
-from learners.set_cover import plan_budget
-from learners.tile_choice import MOST_PER_SIDE, usual_per_side
-from learners.tiles import noisy_count, plan_tiles
+from learners.privacy.randomness import SeededRandom
+from learners.tiles.tile_choice import MOST_PER_SIDE, usual_per_side
+from learners.tiles.tiles import noisy_count, plan_tiles
 
 
 def sample(d: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learners import PolygonUnionLearner, tile_run
-from learners.randomness import SeededRandom
+from learners import PolygonUnionLearner
+from learners.privacy.randomness import SeededRandom
+from learners.tiles import tile_run
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guarantee.md").read_text(encoding="utf-8")
@@ -72,7 +73,7 @@ def test_a_run_draws_by_the_lines_of_the_page_alone(monkeypatch: pytest.MonkeyPa
     source = Watched(1)
     source.asked = []
     monkeypatch.setattr(tile_run, "open_source", lambda seed: source)
-    monkeypatch.setattr("learners.tile_choice.LEAST_PAYS", 50)
+    monkeypatch.setattr("learners.tiles.tile_choice.LEAST_PAYS", 50)
     rng = np.random.default_rng(1)
     points = rng.integers(0, 17, (400, 2))
     labels = points.sum(axis=1) < 16

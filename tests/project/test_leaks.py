@@ -30,11 +30,11 @@ from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import learned_text
 from geodp_app.files.reports import parts_text, release_figures, report
 from learners import PrivateExperts, PrivateFiniteClassLearner
-from learners.accounting import privacy_statement
 from learners.catalogue import CATALOGUE
-from learners.codec import release_from_dict, release_to_dict
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.records import StepRecord
 from learners.finite.finite_class import ThresholdClass
-from learners.records import StepRecord
+from learners.privacy.accounting import privacy_statement
 from learners.stability.base_learners import GradientDescentClassifier
 
 N, POSITIVES, SEED, D = 10007, 4003, 918273646, 40

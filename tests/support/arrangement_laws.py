@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from geometry.grid_counts import GridCounts
-from learners.arrangement_selection import ArrangementSelection, PreparedLaw
-from learners.scores import Score
+from learners.core.scores import Score
+from learners.cover.arrangement_selection import ArrangementSelection, PreparedLaw
 
 
 @dataclass(frozen=True, slots=True)

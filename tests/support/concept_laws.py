@@ -14,9 +14,9 @@ from counted import counted
 from quick_draws import QuickBits, one_sample
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.records import inside_piece
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
-from learners.randomness import RandomSource
-from learners.records import inside_piece
+from learners.privacy.randomness import RandomSource
 
 #: Edges, bit mask of the grid points inside, label inside.
 Outcome = tuple[int, int, bool]

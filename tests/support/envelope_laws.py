@@ -15,16 +15,16 @@ from quick_draws import QuickBits, one_sample
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.arrangement_selection import ArrangementSelection
+from learners.core.records import inside_piece
+from learners.core.scores import Score, set_cover_score
+from learners.core.selection import Selected
+from learners.cover.arrangement_selection import ArrangementSelection
 from learners.envelope import envelope_selection, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES
 from learners.envelope.target import Target, make_target
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
-from learners.scores import Score, set_cover_score
-from learners.selection import Selected
+from learners.privacy.randomness import SeededRandom
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

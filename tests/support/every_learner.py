@@ -11,8 +11,8 @@ import numpy as np
 
 import learners
 from learners import PrivateExperts
+from learners.core.estimator import Estimator
 from learners.declaration import Learner
-from learners.estimator import Estimator
 from learners.finite.finite_class import ThresholdClass
 from learners.registry import LEARNERS
 from learners.stability.base_learners import MajorityCells

@@ -10,7 +10,7 @@ from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.run_log import RunLog
-from learners.releases import Release
+from learners.core.releases import Release
 
 GRID, N = 64, 500
 

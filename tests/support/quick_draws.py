@@ -24,7 +24,7 @@ from learners.envelope.strands import Examples, Strand
 
 
 class QuickBits:
-    """A seeded source of bits, as :class:`learners.randomness.SeededRandom` is one."""
+    """A seeded source of bits, as :class:`learners.privacy.randomness.SeededRandom` is one."""
 
     private = False
 

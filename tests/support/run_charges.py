@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from geodp_app.document.charges import RunCharge
-from learners.accounting import AccountName, Charge, PrivacySpent, Relation
+from learners.privacy.accounting import AccountName, Charge, PrivacySpent, Relation
 
 
 def stated(epsilon: float, delta: float = 0.0, neighbours: Relation = "add-remove") -> PrivacySpent:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.randomness import RandomSource
+from learners.privacy.randomness import RandomSource
 
 
 def silent_noise(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[tuple[Fraction, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.error_chart import ErrorChart
-from learners.records import StepDiagnostics
+from learners.core.records import StepDiagnostics
 
 
 def with_errors(

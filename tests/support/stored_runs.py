@@ -10,11 +10,11 @@ from geodp_app.files.stored_run import Question, StoredRun
 from geometry.edge_zones import EdgeZones
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square
-from learners.accounting import Charge, PrivacySpent
-from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.releases import CoverRelease, SharpenedRelease, TilesRelease
+from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
+from learners.core.releases import CoverRelease, SharpenedRelease, TilesRelease
+from learners.core.support import Support
+from learners.privacy.accounting import Charge, PrivacySpent
 from learners.stability.stable_queries import QueryRelease
-from learners.support import Support
 
 LATTICE = HalfplaneLattice(100, "chord")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from learners.randomness import RandomSource
+from learners.privacy.randomness import RandomSource
 
 
 class Tape:

@@ -6,10 +6,10 @@ import numpy as np
 from counted import counted
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.scores import set_cover_score
+from learners.core.selection import SelectionProgress
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.randomness import SeededRandom
-from learners.scores import set_cover_score
-from learners.selection import SelectionProgress
+from learners.privacy.randomness import SeededRandom
 
 
 def sample() -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from learners import cover_run
+from learners.cover import cover_run
 
 
 def watched_selections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, float]]:

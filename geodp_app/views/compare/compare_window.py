@@ -58,8 +58,8 @@ from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
 from geodp_app.workers.task_controller import CompareController
-from learners.accounting import PrivacySpent
-from learners.set_cover import Pieces
+from learners.cover.set_cover import Pieces
+from learners.privacy.accounting import PrivacySpent
 
 #: Checked at first: private, without k, and done in moments.
 _FIRST = ("tiles", "histogram", "quadtree")

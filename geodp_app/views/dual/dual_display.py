@@ -35,8 +35,8 @@ from geodp_app.views.widgets.panes import Pane
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from geometry.region import Region
-from learners.records import Piece, TileStep, halfplanes_of
-from learners.releases import Release
+from learners.core.records import Piece, TileStep, halfplanes_of
+from learners.core.releases import Release
 
 #: Pause before a question is asked, in milliseconds: scrubbing asks none.
 _SETTLE = 120

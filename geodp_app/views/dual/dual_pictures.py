@@ -37,7 +37,7 @@ from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.widgets.background import Background, Work
 from geodp_app.views.widgets.plotting import rgba_image
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.selection import SheetDensities
+from learners.core.selection import SheetDensities
 
 
 def cells_image(

@@ -41,8 +41,8 @@ from geodp_app.views.dual.sheet_stack import SheetStack
 from geodp_app.views.widgets.bars import ColourBar
 from geodp_app.views.widgets.panes import dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.records import Piece
-from learners.selection import HeavyBox, SheetDensities
+from learners.core.records import Piece
+from learners.core.selection import HeavyBox, SheetDensities
 
 _P = ParamSpec("_P")
 

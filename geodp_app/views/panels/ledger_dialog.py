@@ -22,7 +22,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.ledger import BESIDE, Ledger
 from geodp_app.views.widgets.number_fields import DecimalField, FieldGuard, SmallNumberField
 from geodp_app.views.widgets.panes import add_field, dressed, fill, sentences, show_words
-from learners.privacy_filter import Budget
+from learners.privacy.privacy_filter import Budget
 from learners.registry import NEIGHBOURS
 
 _WHAT = (

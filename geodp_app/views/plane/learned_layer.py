@@ -30,7 +30,7 @@ from geometry.halfplane import Halfplane
 from geometry.polygons import piece_sides
 from geometry.region import Region
 from geometry.tiling import Tile
-from learners.records import halfplanes_of, piece_shape
+from learners.core.records import halfplanes_of, piece_shape
 
 #: The flash: opacity from strong to resting, in frames of 33 ms.
 _FLASH = 0.6

@@ -38,8 +38,8 @@ from geodp_app.views.run.live import (
     is_quick,
 )
 from geodp_app.workers.run_controller import RunController
-from learners.accounting import PrivacySpent
-from learners.releases import Release
+from learners.core.releases import Release
+from learners.privacy.accounting import PrivacySpent
 
 #: Pauses between steps, in seconds, from slow to fast.
 SPEEDS = (4.0, 2.0, 1.0, 0.3, 0.0)

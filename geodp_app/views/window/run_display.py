@@ -30,8 +30,8 @@ from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
-from learners.releases import Release, support_shape
-from learners.set_cover import score_k
+from learners.core.releases import Release, support_shape
+from learners.cover.set_cover import score_k
 
 #: What pieces are called where the learner's own word says less.
 _PIECE_NAMES = {"tile": "piece", None: "piece"}

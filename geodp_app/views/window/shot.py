@@ -31,7 +31,7 @@ from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.views.window.window_pictures import png_bytes
 from geometry.files import NewFile
-from learners.releases import Release
+from learners.core.releases import Release
 
 #: Parameters given for a learner, by its id; refuses those that it does not take.
 Given = Callable[[str], dict[str, Any]]

@@ -20,7 +20,7 @@ from geodp_app.commands.arguments import join_negative_values
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned, write_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.releases import CoverRelease, Release
+from learners.core.releases import CoverRelease, Release
 
 ROOT = Path(__file__).parents[3]
 CSV = "x,y,label\n3,4,1\n5,6,0\n7,7,1\n"

@@ -23,10 +23,10 @@ from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import parts_text, report
 from geometry.geojson import read_geojson
 from geometry.halfplane import HalfplaneLattice
-from learners.cover_account import run_epsilon
-from learners.releases import CoverRelease, TilesRelease
-from learners.set_cover import plan_budget
-from learners.sharpening import plan_sharpened
+from learners.core.releases import CoverRelease, TilesRelease
+from learners.cover.set_cover import plan_budget
+from learners.cover.sharpening import plan_sharpened
+from learners.privacy.cover_account import run_epsilon
 
 ROOT = Path(__file__).parents[3]
 SEED = 987654321

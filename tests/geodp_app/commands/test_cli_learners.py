@@ -15,7 +15,7 @@ from terminal import fails, geodp, printed
 from geodp_app.files.learned_file import read_learned
 from geometry.lift import ConicLattice
 from learners.boolean.conjunction_bounds import set_cover_examples
-from learners.codec import release_to_dict
+from learners.core.codec import release_to_dict
 from learners.declaration import Learner
 from learners.registry import LEARNERS, offered
 

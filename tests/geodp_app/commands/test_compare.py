@@ -29,7 +29,7 @@ from geodp_app.runs.comparison import (
     make_contender,
     total_spent,
 )
-from learners.selection import Cancelled
+from learners.core.selection import Cancelled
 
 D = 64
 

@@ -24,8 +24,8 @@ from geodp_app.files.importing import import_examples
 from geodp_app.files.ledger import Ledger
 from geodp_app.files.session import save_session
 from geodp_app.runs import comparison
-from learners.estimator import Estimator
-from learners.noise import discrete_laplace
+from learners.core.estimator import Estimator
+from learners.privacy.noise import discrete_laplace
 
 D = 16
 
@@ -86,7 +86,7 @@ def test_nothing_is_drawn_before_the_run_is_on_the_disk(points, ledger, monkeypa
         seen.append([entry.end for entry in ledger.state().entries])
         return discrete_laplace(source, scale)
 
-    monkeypatch.setattr("learners.noisy_histogram.discrete_laplace", looking)
+    monkeypatch.setattr("learners.baselines.noisy_histogram.discrete_laplace", looking)
     assert spend(points) == 0
     assert seen == [[None]]
 

@@ -18,8 +18,8 @@ from geodp_app.document.mask import read_mask
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import support_caption
 from geometry.geojson import read_geojson
-from learners.releases import TilesRelease
-from learners.support import Support
+from learners.core.releases import TilesRelease
+from learners.core.support import Support
 
 BOX = Bounds(10, 40, 20, 50)
 

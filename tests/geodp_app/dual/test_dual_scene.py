@@ -56,7 +56,7 @@ from geodp_app.dual.sheets import (
 from geodp_app.runs.protocol import ShadedCell, ShadedSheet
 from geometry.duality import dual_line
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.selection import HeavyBox
+from learners.core.selection import HeavyBox
 
 LATTICES = [
     HalfplaneLattice(1, "chord", 1),

@@ -27,7 +27,7 @@ from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geometry.files import atomic_write_all
 from learners import PolygonUnionLearner
-from learners.releases import Release
+from learners.core.releases import Release
 
 resource = pytest.importorskip("resource", reason="limits are POSIX's")
 FRAME = Frame(64, Bounds(13, 42, 20, 47))

@@ -20,7 +20,7 @@ from geodp_app.files.learned_layers import SHAPE_FORMATS, style
 from geometry.geojson import target_of
 from geometry.grid import checked_bounds
 from learners import PolygonUnionLearner
-from learners.releases import Release, support_shape
+from learners.core.releases import Release, support_shape
 
 GRID = 64
 METRES = checked_bounds((480_000, 4_980_000, 600_000, 5_100_000), "EPSG:32633")

@@ -15,9 +15,9 @@ from geodp import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, beside, ledger_of, past_run
 from geodp_app.files.ledger_state import budget_words, share_spent
 from geodp_app.files.recording import Recording
-from learners.accounting import Charge, PrivacySpent
-from learners.privacy_filter import Budget
-from learners.selection import Cancelled
+from learners.core.selection import Cancelled
+from learners.privacy.accounting import Charge, PrivacySpent
+from learners.privacy.privacy_filter import Budget
 
 ROOT = Path(__file__).parents[3]
 ROWS = Source("rows.csv")
@@ -277,7 +277,7 @@ _SPEND = """
 import sys
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source
-from learners.accounting import Charge, PrivacySpent
+from learners.privacy.accounting import Charge, PrivacySpent
 ledger, source, made = Ledger(sys.argv[1]), Source("rows.csv"), 0
 sys.stdin.readline()
 while True:

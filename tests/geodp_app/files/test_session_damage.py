@@ -21,7 +21,7 @@ from stored_runs import stored
 
 from geodp import InputError
 from geodp_app.files.session import load_session, save_session
-from learners.codec import privacy_to_dict
+from learners.core.codec import privacy_to_dict
 
 Members = dict[str, bytes]
 

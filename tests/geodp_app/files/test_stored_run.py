@@ -25,7 +25,7 @@ from geodp_app.document.work import RunSettings
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.strict import DamagedFileError
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners.records import StepRecord, StepRelease
+from learners.core.records import StepRecord, StepRelease
 
 RUNS = [asked(), stored(), stored(False), StoredRun(RunSettings("cover", seed=3), 4096)]
 RUNS += [by_tiles(steps) for steps in (0, 1, 3, 4)]
@@ -61,7 +61,7 @@ def test_numpy_numbers_are_stored_as_plain_ones():
 
 
 def test_a_greedy_run_is_kept_with_plain_diagnostics_and_without_loading_its_learner():
-    from learners.greedy import GreedyDiagnostics
+    from learners.baselines.greedy import GreedyDiagnostics
 
     run = stored(False)
     greedy = GreedyDiagnostics(**asdict(diagnostics()), gap=3)

@@ -13,9 +13,9 @@ import assets
 import geodp
 from geodp_app.files.reports import wrong_labels_text
 from geometry.grid_counts import GridCounts
-from learners.randomness import SeededRandom
-from learners.releases import TilesRelease
-from learners.tile_choice import noisy_mistakes, wrong_share
+from learners.core.releases import TilesRelease
+from learners.privacy.randomness import SeededRandom
+from learners.tiles.tile_choice import noisy_mistakes, wrong_share
 
 #: Next to no noise.
 QUIET = Fraction(1, 1000)

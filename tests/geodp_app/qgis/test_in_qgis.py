@@ -22,7 +22,7 @@ from geodp import Bounds, GridMap
 from geodp_app.commands.plugin import plugin_zip
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.ledger import Ledger
-from learners.privacy_filter import Budget
+from learners.privacy.privacy_filter import Budget
 
 ROOT = Path(__file__).parents[3]
 GRID = 64

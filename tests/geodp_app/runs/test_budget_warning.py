@@ -13,7 +13,7 @@ from geodp import Examples, Frame
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.runs.practice import budget_warning, warn_of_budget
 from geometry.halfplane import HalfplaneLattice
-from learners.releases import CoverRelease
+from learners.core.releases import CoverRelease
 
 D = 64
 

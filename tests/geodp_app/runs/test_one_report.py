@@ -16,7 +16,7 @@ from geodp_app.runs.one_report import OneReport, change_words, find_report
 from geodp_app.runs.protocol import Change, WhyNone
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
-from learners.records import inside_piece
+from learners.core.records import inside_piece
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
 SAMPLE = Examples(np.array([[10, 10], [50, 60], [52, 60]]), np.array([0, 1, 0]), Frame(256))

@@ -19,12 +19,18 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.shading import shade
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import PolygonUnionLearner
-from learners.accounting import spent_after
-from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece, predict_pieces
-from learners.releases import CoverRelease, TilesRelease
-from learners.selection import HeavyBox
-from learners.set_cover import Finish
-from learners.tile_choice import CHOICE_SHARE
+from learners.core.records import (
+    StepDiagnostics,
+    StepRecord,
+    StepRelease,
+    inside_piece,
+    predict_pieces,
+)
+from learners.core.releases import CoverRelease, TilesRelease
+from learners.core.selection import HeavyBox
+from learners.cover.set_cover import Finish
+from learners.privacy.accounting import spent_after
+from learners.tiles.tile_choice import CHOICE_SHARE
 
 ALL = ("cover", "convex-cover", "greedy-cover", "greedy-convex")
 

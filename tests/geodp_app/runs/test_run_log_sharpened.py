@@ -20,10 +20,10 @@ from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why, why
 from geometry.edge_zones import EdgeZone, EdgeZones
-from learners.accounting import spent_after
-from learners.records import StepRecord, TileStep, predict_pieces
-from learners.releases import SharpenedRelease
-from learners.set_cover import rate_before_sharpening
+from learners.core.records import StepRecord, TileStep, predict_pieces
+from learners.core.releases import SharpenedRelease
+from learners.cover.set_cover import rate_before_sharpening
+from learners.privacy.accounting import spent_after
 
 GRID, EPSILON, STEPS = 64, 4.0, 3
 #: Examples, so that every edge has one zone, or four.

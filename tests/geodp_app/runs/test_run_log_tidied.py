@@ -15,7 +15,7 @@ from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.strict import DamagedFileError
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import why
-from learners.records import TileStep
+from learners.core.records import TileStep
 
 GRID = 128
 SETTINGS = {

@@ -42,8 +42,8 @@ from geodp_app.runs.protocol import (
     Stopped,
 )
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.records import GreedyDiagnostics, StepDiagnostics, StepRecord
-from learners.scores import set_cover_score
+from learners.core.records import GreedyDiagnostics, StepDiagnostics, StepRecord
+from learners.core.scores import set_cover_score
 
 
 class Client:

@@ -21,9 +21,9 @@ from geodp_app.runs.protocol import ShadedSheet, ShadeQuestion
 from geodp_app.runs.score_raster import pixel_centres
 from geodp_app.runs.shading import shade
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.arrangement_selection import ArrangementSelection
-from learners.records import inside_piece
-from learners.scores import Score, mistakes_score, set_cover_score
+from learners.core.records import inside_piece
+from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.cover.arrangement_selection import ArrangementSelection
 
 
 def question(

@@ -12,7 +12,7 @@ from geodp_app.runs.theorem_view import THEOREMS, Question, answer, figures
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner
-from learners.set_cover import Finish
+from learners.cover.set_cover import Finish
 from learners.theory import planner
 from learners.theory.planner import Setting, error_guaranteed, examples_needed
 from learners.theory.theorems import examples_for, find_theorem

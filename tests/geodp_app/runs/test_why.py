@@ -16,7 +16,7 @@ from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why, odds_words, score_words, why
-from learners.records import StepRecord, StepRelease, TileStep, inside_piece
+from learners.core.records import StepRecord, StepRelease, TileStep, inside_piece
 
 GRID, N, K = 64, 2_000, 3
 _NUMBER = r"(−?[\d,]+(?:\.\d+)?)"

@@ -39,7 +39,7 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.scores import Role
+from learners.core.scores import Role
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 PRIVATE = {"conjunction": ConjunctionLearner, "disjunction": DisjunctionLearner}

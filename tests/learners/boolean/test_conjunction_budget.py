@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from learners.accounting import selection_account
 from learners.boolean.conjunction import NOISE_SHARE, cover_budget
-from learners.composition import advanced_rate
-from learners.set_cover import plan_budget
+from learners.cover.set_cover import plan_budget
+from learners.privacy.accounting import selection_account
+from learners.privacy.composition import advanced_rate
 
 
 @pytest.mark.parametrize("steps", [1, 12, 300])

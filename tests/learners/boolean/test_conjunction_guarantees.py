@@ -13,18 +13,18 @@ import pytest
 from numpy.typing import NDArray
 
 from learners import PrivateConsistentConjunctionLearner, PrivateConsistentDisjunctionLearner
-from learners.accounting import selection_account
 from learners.boolean import conjunction, consistent_conjunction
 from learners.boolean.conjunction import (
     LiteralCover,
     private_literal_steps,
 )
 from learners.boolean.literals import read_columns
-from learners.composition import advanced_rate
-from learners.cover_account import run_delta, run_rate
-from learners.randomness import SeededRandom
-from learners.scores import Role
-from learners.set_cover import Budget
+from learners.core.scores import Role
+from learners.cover.set_cover import Budget
+from learners.privacy.accounting import selection_account
+from learners.privacy.composition import advanced_rate
+from learners.privacy.cover_account import run_delta, run_rate
+from learners.privacy.randomness import SeededRandom
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from learners import ParityLearner, PrivateParityLearner
 from learners.boolean.gf2 import PackedBits
 from learners.boolean.parity import COIN, SOURCE_LIMIT, ParityPlan, plan_parity, private_parity
-from learners.codec import release_to_dict
-from learners.randomness import SeededRandom
+from learners.core.codec import release_to_dict
+from learners.privacy.randomness import SeededRandom
 
 #: Vectors of GF(2)^2, as numbers, and all kinds of example.
 VECTORS = range(4)

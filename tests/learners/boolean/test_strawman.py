@@ -15,7 +15,7 @@ from learners import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
 from learners.boolean.conjunction import LiteralCover, StrawmanBudget, strawman_budget
 from learners.boolean.conjunction_bounds import cover_examples, strawman_examples
 from learners.boolean.literals import candidate_literal, read_columns
-from learners.scores import Role
+from learners.core.scores import Role
 
 D, STEPS = 2, 2
 KINDS = [(*x, y) for x in itertools.product((0, 1), repeat=D) for y in (0, 1)]

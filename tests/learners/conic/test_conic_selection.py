@@ -13,11 +13,7 @@ from quick_draws import QuickBits
 from scipy import stats
 
 from geometry.lift import ConicLattice
-from learners.conic import boxes
-from learners.conic.selection import ConicSelection
-from learners.conic.shared_points import count_areas
-from learners.randomness import SeededRandom
-from learners.scores import (
+from learners.core.scores import (
     POWER,
     Score,
     mistakes_score,
@@ -25,7 +21,11 @@ from learners.scores import (
     softened_nats,
     softened_shortfall,
 )
-from learners.selection import Cancelled, SelectionProgress
+from learners.core.selection import Cancelled, SelectionProgress
+from learners.curved import conic_boxes as boxes
+from learners.curved.conic_selection import ConicSelection
+from learners.curved.shared_points import count_areas
+from learners.privacy.randomness import SeededRandom
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

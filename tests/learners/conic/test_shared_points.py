@@ -13,13 +13,13 @@ from quick_draws import QuickBits
 
 from geometry.grid_counts import GridCounts
 from geometry.lift import ConicLattice
-from learners.conic import boxes
-from learners.conic.selection import ConicSelection
-from learners.conic.shared_points import MOST, Tables, count_areas, make_tables
+from learners.core.scores import POWER, Score, mistakes_score, set_cover_score
+from learners.core.selection import Cancelled, SelectionProgress
+from learners.curved import conic_boxes as boxes
+from learners.curved.conic_selection import ConicSelection
+from learners.curved.shared_points import MOST, Tables, count_areas, make_tables
 from learners.envelope import shared_points
-from learners.randomness import SeededRandom
-from learners.scores import POWER, Score, mistakes_score, set_cover_score
-from learners.selection import Cancelled, SelectionProgress
+from learners.privacy.randomness import SeededRandom
 
 greatest_score = compiled(shared_points.greatest_score)
 examples_of = compiled(shared_points.examples_of)

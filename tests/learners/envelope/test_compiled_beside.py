@@ -14,6 +14,7 @@ import pytest
 from numba import typeof
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.scores import mistakes_score
 from learners.envelope import core
 from learners.envelope.compiled_beside import compile_beside, signatures
 from learners.envelope.factorised_boxes import make_workspace
@@ -21,8 +22,7 @@ from learners.envelope.first_boxes import first_boxes
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Examples, start_strand
 from learners.envelope.target import make_target
-from learners.randomness import SeededRandom
-from learners.scores import mistakes_score
+from learners.privacy.randomness import SeededRandom
 from tests.support.counted import counted
 
 _FACTORISED = """

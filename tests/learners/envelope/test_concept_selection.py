@@ -17,12 +17,12 @@ from concept_laws import (
 from counted import counted
 
 from geometry.halfplane import HalfplaneLattice, Measure
+from learners.core.records import inside_piece
 from learners.envelope import concept_selection, race
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
 from learners.envelope.target import make_target
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
+from learners.privacy.randomness import SeededRandom
 
 #: Bytes of line tables that a draw on a tiny grid never fills.
 ROOM = 1 << 18

@@ -15,6 +15,9 @@ from dual_boxes import edges_in, some_edge
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.core.records import inside_piece
+from learners.core.scores import set_cover_score
+from learners.core.selection import Cancelled, PieceKind
 from learners.envelope import envelope_selection, race, strands
 from learners.envelope.boxes import (
     NEGATIVES,
@@ -29,10 +32,7 @@ from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES, COMPACTIONS, FACTORISED, MIX_USED, PLAIN, Partition
 from learners.envelope.target import make_target
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
-from learners.scores import set_cover_score
-from learners.selection import Cancelled, PieceKind
+from learners.privacy.randomness import SeededRandom
 
 #: Called with a strand after each of its slices of work.
 AfterSlice = Callable[[strands.Strand], None]

@@ -14,6 +14,8 @@ from dual_boxes import holds, reading
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
+from learners.core.scores import set_cover_score
+from learners.core.selection import PieceKind, Selected
 from learners.envelope import partition, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -21,9 +23,7 @@ from learners.envelope.first_boxes import first_boxes
 from learners.envelope.paper_box import readings
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN, box_type, grow, make_partition
 from learners.envelope.target import make_target
-from learners.randomness import SeededRandom
-from learners.scores import set_cover_score
-from learners.selection import PieceKind, Selected
+from learners.privacy.randomness import SeededRandom
 
 #: All that a box takes in a cover of the measure "chord".
 MOST_BYTES = 104

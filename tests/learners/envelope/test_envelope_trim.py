@@ -9,13 +9,13 @@ from counted import counted
 from hypothesis import given, settings, strategies as st
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.scores import set_cover_score
 from learners.envelope import boxes as box_loops, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES
-from learners.randomness import SeededRandom
-from learners.scores import set_cover_score
+from learners.privacy.randomness import SeededRandom
 
 trim = compiled(box_loops.trim)
 

@@ -9,8 +9,8 @@ import pytest
 from watched_draw import select
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.selection import HeavyBox, SelectionProgress, SheetDensities
 from learners.envelope import views
-from learners.selection import HeavyBox, SelectionProgress, SheetDensities
 
 R = 16
 

@@ -34,6 +34,8 @@ from sampler_paths import (
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
+from learners.core.records import inside_piece
+from learners.core.scores import Score, mistakes_score
 from learners.envelope import factorised_moves, race, shared_points, strands
 from learners.envelope.boxes import ORDERS, POSITIVES, SHEETS, pack_sheets, pairs_across
 from learners.envelope.factorised_boxes import make_workspace
@@ -42,9 +44,7 @@ from learners.envelope.partition import BOXES, COMPACTIONS, FORGOTTEN, MIX_USED,
 from learners.envelope.race import divide, settle, weigh_all
 from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
-from learners.scores import Score, mistakes_score
+from learners.privacy.randomness import SeededRandom
 
 #: The lattice's step is a grid unit, so that a class has few members.
 LATTICE = HalfplaneLattice(2, bits=0)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.core.scores import Score
 from learners.envelope import (
     cell_weights,
     factorised_boxes,
@@ -32,7 +33,6 @@ from learners.envelope.factorised_boxes import (
 )
 from learners.envelope.target import Target
 from learners.envelope.uncertain import SEVERAL, order_by_column
-from learners.scores import Score
 
 examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
 inner_term = compiled(cell_weights.inner_term)

@@ -11,13 +11,13 @@ from dual_boxes import Rectangle, edges_in, holds, reading
 from numba import njit
 
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
+from learners.core.records import inside_piece
+from learners.core.scores import set_cover_score
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.paper_box import around, line_of, paper_box, proposals, readings
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
-from learners.scores import set_cover_score
+from learners.privacy.randomness import SeededRandom
 
 TINY = [HalfplaneLattice(d, "paper", bits) for d, bits in ((1, 0), (1, 2), (2, 1), (3, 1), (4, 0))]
 

@@ -14,13 +14,13 @@ from envelope_laws import assert_same_law, score_of
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.records import inside_piece
+from learners.core.scores import set_cover_score
+from learners.core.selection import PIECE_SIZE, Cancelled, PieceKind, SelectionProgress
 from learners.envelope import piled_lines
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.piled_lines import Sampler, find_piles, make_lines
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
-from learners.scores import set_cover_score
-from learners.selection import PIECE_SIZE, Cancelled, PieceKind, SelectionProgress
+from learners.privacy.randomness import SeededRandom
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 from piles import piles

@@ -12,10 +12,10 @@ from envelope_laws import random_examples, score_of
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
+from learners.core.selection import Cancelled, SelectionProgress, Watch
 from learners.envelope import race, strands
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.randomness import SeededRandom
-from learners.selection import Cancelled, SelectionProgress, Watch
+from learners.privacy.randomness import SeededRandom
 
 #: Work of a slice: so little that a draw takes many turns, and strands are divided in it.
 WORK = 100

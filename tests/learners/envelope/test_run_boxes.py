@@ -10,11 +10,11 @@ import pytest
 from watched_draw import sample, select
 
 from geometry.halfplane import HalfplaneLattice
+from learners.core.records import inside_piece
+from learners.core.selection import HeavyBox, SelectionProgress
 from learners.envelope import race, strands
 from learners.envelope.boxes import POSITIVES, SHEETS
 from learners.envelope.partition import BOXES
-from learners.records import inside_piece
-from learners.selection import HeavyBox, SelectionProgress
 
 
 @pytest.mark.parametrize(("kind", "size"), [("halfplane", 1), ("triangle", 3)])

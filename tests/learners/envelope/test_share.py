@@ -20,12 +20,12 @@ from geodp_app.runs.protocol import AsGood, ShadeQuestion, ShareQuestion
 from geodp_app.runs.questions import share_question
 from geodp_app.runs.shading import as_good
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.arrangement_selection import ArrangementSelection
+from learners.core.records import inside_piece
+from learners.core.scores import Score, set_cover_score
+from learners.cover.arrangement_selection import ArrangementSelection
 from learners.envelope.annealing import Annealing
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
-from learners.scores import Score, set_cover_score
+from learners.privacy.randomness import SeededRandom
 
 LATTICES = {"chord": HalfplaneLattice(3, bits=0), "paper": HalfplaneLattice(2, "paper", bits=0)}
 

@@ -21,16 +21,16 @@ from test_close_pairs import pair_all
 
 from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
 from geometry.halfplane import HalfplaneLattice
+from learners.core.records import inside_piece
+from learners.core.scores import set_cover_score
+from learners.core.selection import Cancelled, PieceKind, SelectionProgress
 from learners.envelope import piled_lines, shared_points, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES, bound_of, open_points
 from learners.envelope.strands import Examples, Strand
-from learners.randomness import SeededRandom
-from learners.records import inside_piece
-from learners.scores import set_cover_score
-from learners.selection import Cancelled, PieceKind, SelectionProgress
+from learners.privacy.randomness import SeededRandom
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 from piles import piles

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from learners import FiniteClassLearner, PrivateFiniteClassLearner, PrivateParityLearner
-from learners.codec import release_from_dict, release_to_dict
+from learners.core.codec import release_from_dict, release_to_dict
 from learners.finite import amplification, empirical_risk
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
 from learners.finite.finite_class import FiniteClass, PointClass

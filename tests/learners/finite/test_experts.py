@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from learners import MultiplicativeWeights, PrivateExperts
-from learners.accounting import Neighbours, zcdp_epsilon
 from learners.finite.experts import hedge_rate, plan_experts, regret_bound
+from learners.privacy.accounting import Neighbours, zcdp_epsilon
 
 Losses = tuple[tuple[int, ...], ...]
 

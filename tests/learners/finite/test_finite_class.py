@@ -19,7 +19,6 @@ from learners import (
     PrivateERM,
     PrivateFiniteClassLearner,
 )
-from learners.accounting import Charge
 from learners.finite import empirical_risk
 from learners.finite.empirical_risk import choose_least
 from learners.finite.finite_class import (
@@ -32,7 +31,8 @@ from learners.finite.finite_class import (
 )
 from learners.finite.sample_sizes import one_sided_examples
 from learners.finite.vc import vc_dimension
-from learners.randomness import SeededRandom
+from learners.privacy.accounting import Charge
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution, check_promise
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))

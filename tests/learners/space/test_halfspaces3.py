@@ -15,10 +15,10 @@ from scipy import optimize
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
 from learners import ConvexPolytopeLearner, SimplexUnionLearner
-from learners.records import inside_piece
-from learners.scores import Score, mistakes_score, set_cover_score
-from learners.space import selection as space_selection
-from learners.space.selection import (
+from learners.core.records import inside_piece
+from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.curved import listed_selection as space_selection
+from learners.curved.listed_selection import (
     HalfspaceSelection3,
     SimplexSelection3,
     simplex_count,
@@ -142,7 +142,7 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     lattice = HalfspaceLattice3(2, 1, 2)
     # one set in fifty: enumeration one by one takes long
     sets = spanning_fours(lattice.normals)[::50]
-    monkeypatch.setattr("learners.space.selection._fours", lambda _: sets)
+    monkeypatch.setattr("learners.curved.listed_selection._fours", lambda _: sets)
     points, labels = examples(2, 30, seed=5)
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, sets, points, labels, score)

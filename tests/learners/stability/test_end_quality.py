@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from stability_laws import pass_law
 
-from learners.confidence import mean_bounds, verdict
-from learners.randomness import SeededRandom
+from learners.core.confidence import mean_bounds, verdict
+from learners.privacy.randomness import SeededRandom
 from learners.stability.quality import EndQuality, check_randomization, end_quality, strong_failure
 from learners.stability.sample_and_aggregate import assign_chunks, distances
 from learners.stability.soft_labels import bin_counts, plan_soft_queries

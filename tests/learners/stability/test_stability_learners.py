@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from learners import StabilityLearner
-from learners.checks import check_examples
-from learners.randomness import SeededRandom
-from learners.records import StepRelease
-from learners.releases import CoverRelease
-from learners.selection import SelectionProgress
+from learners.core.checks import check_examples
+from learners.core.records import StepRelease
+from learners.core.releases import CoverRelease
+from learners.core.selection import SelectionProgress
+from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import random_rows
 from learners.stability.sample_and_aggregate import VoteProgress

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from stability_laws import exact_delta, laplace, pass_law, query_law
 
-from learners.accounting import spent_after, zcdp_epsilon
-from learners.codec import privacy_from_dict, privacy_to_dict
-from learners.composition import (
+from learners.core.codec import privacy_from_dict, privacy_to_dict
+from learners.privacy.accounting import spent_after, zcdp_epsilon
+from learners.privacy.composition import (
     advanced_epsilon,
     largest_epsilon0,
     optimal_delta,
 )
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.stability.noisy_votes import NoisyVotes, plan_noisy_votes
 from learners.stability.sample_and_aggregate import distances, winners
 from learners.stability.sparse_vector import (

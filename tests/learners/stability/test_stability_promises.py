@@ -11,7 +11,7 @@ import pytest
 from majority import Majority, sample
 
 from benchmarks.promises.bounds import halts_needed, plan_queries, printed_chunks
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import (
     LabelPrivateLearner,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from stability_laws import Law, exact_delta, query_law
 
-from learners.randomness import SeededRandom, SystemRandom
-from learners.selection import Cancelled
+from learners.core.selection import Cancelled
+from learners.privacy.randomness import SeededRandom, SystemRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (

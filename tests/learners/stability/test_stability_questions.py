@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stability_laws import Law, exact_delta, laplace
 
 from learners import StabilityLearner
-from learners.randomness import RandomSource, SeededRandom
+from learners.privacy.randomness import RandomSource, SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import split_sample
 from learners.stability.sample_and_aggregate import distances, winners

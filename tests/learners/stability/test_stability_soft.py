@@ -16,8 +16,8 @@ from benchmarks.promises.bounds import (
     prediction_stability,
     uniform_stability,
 )
-from learners.noise import below_array
-from learners.randomness import SeededRandom
+from learners.privacy.noise import below_array
+from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import GradientDescentClassifier, lift
 from learners.stability.classifiers import StableSoftClassifier
 from learners.stability.quality import (

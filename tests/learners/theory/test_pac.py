@@ -24,7 +24,7 @@ from learners.finite.sample_sizes import (
     private_examples,
     uniform_convergence_examples,
 )
-from learners.randomness import SeededRandom
+from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import (
     LabelledDistribution,
     check_promise,

@@ -11,8 +11,8 @@ import pytest
 
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
-from learners.accounting import noise_scale
-from learners.set_cover import NOISE_SHARE
+from learners.cover.set_cover import NOISE_SHARE
+from learners.privacy.accounting import noise_scale
 from learners.theory.planner import (
     Setting,
     drawn_alone,

@@ -17,8 +17,8 @@ from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.widgets.plotting import rgba_image
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.records import Piece
-from learners.selection import HeavyBox
+from learners.core.records import Piece
+from learners.core.selection import HeavyBox
 
 LATTICE = HalfplaneLattice(64)
 UNIT = 1 << LATTICE.bits

@@ -13,7 +13,7 @@ from geodp_app.palette import load_palette
 from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.figures_panel import FiguresPanel
 from geodp_app.views.widgets.bars import ShareBar
-from learners.records import StepDiagnostics
+from learners.core.records import StepDiagnostics
 
 VIEW = FiguresView(
     step=3,

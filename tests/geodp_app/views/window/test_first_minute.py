@@ -38,8 +38,8 @@ from geodp_app.views.panels.settings_panel import Switch
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
-from learners.records import TileStep, halfplanes_of, piece_shape, predict_pieces
-from learners.releases import SharpenedRelease
+from learners.core.records import TileStep, halfplanes_of, piece_shape, predict_pieces
+from learners.core.releases import SharpenedRelease
 
 #: Triangles that the opening drawing's run makes.
 TRIANGLES = 4

@@ -38,9 +38,9 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.summary import published_words
 from geodp_app.views.window.main_window import MainWindow
 from geometry.polygons import piece_sides
-from learners.records import halfplanes_of, piece_shape
-from learners.releases import SharpenedRelease
-from learners.selection import HeavyBox
+from learners.core.records import halfplanes_of, piece_shape
+from learners.core.releases import SharpenedRelease
+from learners.core.selection import HeavyBox
 
 #: Examples, fewer than it opens with, and the triangles that its drawing's run makes.
 FEW, TRIANGLES = 8_000, 4

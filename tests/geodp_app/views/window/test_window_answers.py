@@ -26,8 +26,8 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.window.main_window import MainWindow
-from learners.records import Diagnostics, StepRecord
-from learners.selection import HeavyBox
+from learners.core.records import Diagnostics, StepRecord
+from learners.core.selection import HeavyBox
 from learners.stability.sample_and_aggregate import VoteView
 
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))

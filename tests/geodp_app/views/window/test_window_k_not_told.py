@@ -16,8 +16,8 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session
 from geodp_app.views.window.main_window import MainWindow
 from geometry.edge_zones import EdgeZone
-from learners.records import TileStep
-from learners.releases import SharpenedRelease
+from learners.core.records import TileStep
+from learners.core.releases import SharpenedRelease
 
 SQUARE = Shape(((10, 10), (50, 10), (50, 50), (10, 50)))
 

@@ -35,8 +35,8 @@ from geodp_app.views.widgets.plotting import shape_path
 from geodp_app.views.window.main_window import MainWindow
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.records import TileStep, predict_pieces
-from learners.releases import SharpenedRelease
+from learners.core.records import TileStep, predict_pieces
+from learners.core.releases import SharpenedRelease
 
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (220, 150), (100, 230))),))
 STEPS = 3

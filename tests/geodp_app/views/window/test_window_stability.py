@@ -18,7 +18,7 @@ from geodp_app.runs.figures import Selecting
 from geodp_app.runs.protocol import Progressed
 from geodp_app.views.plane.votes_layer import margin_image
 from geodp_app.views.window.main_window import MainWindow
-from learners.releases import CoverRelease
+from learners.core.releases import CoverRelease
 from learners.stability.sample_and_aggregate import PLACES, VoteView
 
 TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))

@@ -18,7 +18,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
-from learners.releases import support_shape
+from learners.core.releases import support_shape
 
 TARGET = Drawing(256, (Shape(((20, 60), (100, 60), (100, 190), (20, 190))),))
 SQUARE = shapely.box(0, 0, 256, 256)

@@ -31,7 +31,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.releases import TilesRelease
+from learners.core.releases import TilesRelease
 
 #: A triangle: edges through some tiles, others of one label.
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))

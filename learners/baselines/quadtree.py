@@ -1,0 +1,255 @@
+"""Baseline: a private quadtree that is split where both labels occur, in the manner of PrivTree.
+
+1. A tile, at first the whole square, is split into four at its middle when
+
+       max(score - depth * decay, -decay) + DiscreteLaplace(scale) > 0,
+
+   score = min(positive examples, negative examples) of the tile, depth its number of ancestors.
+   A tile of one grid point is never split.
+2. Every tile that is left is labelled by the sign of its positive less its negative examples, with
+   integer Laplace noise of scale 1 / epsilon_leaves.
+
+Source: Zhang, Xiao, Xie 2016, *PrivTree: a differentially private algorithm for hierarchical
+decompositions*, with their threshold 0 and fan-out F = 4.  Departs from it: the score is the
+smaller of two counts (theirs is the number of points), and scores, noise and decay are whole
+numbers.
+
+Privacy (docs/privacy.md, lemmas B1 and B2), for neighbours that add or remove one example.  The
+score of a tile is moved by the example by 0 or 1, only if the tile holds it, always upwards by
+adding it; and a child's score is at most its parent's.  Their proof needs no more.  Let
+
+    scale >= (2F - 1) / (F - 1) / epsilon_tree,   decay >= scale * ln F, a whole number,
+
+p = e^(-1/scale), and S(a) = P(a + DiscreteLaplace(scale) > 0).  Then ln S(a) / S(a-1) is 1/scale
+for a <= 1 and at most p^(a-1) / scale for a >= 1.  Among the tiles that hold the example, each
+inside the one before, score - depth * decay falls by at least decay a level.  Where it is at most
+-decay with the example, nothing changes; above, from the deepest upwards, it is at least
+1 - decay, 1, 1 + decay, 1 + 2 decay, ...  So the example raises the logarithm of the tree's
+probability by at most
+
+    (1 + 1 + p^decay + p^(2 decay) + ...) / scale <= (1 + F / (F - 1)) / scale <= epsilon_tree,
+
+and lowers it by at most 1 / scale, for the one tile with it that is not split.  Given the tree,
+the tiles that are left are disjoint: 2. is epsilon_leaves-DP (parallel composition: McSherry
+2009).  The run is (epsilon_tree + epsilon_leaves)-DP; the noise is exact
+(:mod:`learners.privacy.noise`), so delta is 0.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.grid import Box
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import HalfplaneLattice
+from learners.baselines.labelled_tiles import labelled_stream
+from learners.core.estimator import Estimator, Run, Stream
+from learners.core.scores import Role
+from learners.core.selection import SelectionProgress, Watch
+from learners.core.sklearn_support import keyword_parameters
+from learners.privacy.accounting import (
+    Charge,
+    Neighbours,
+    PrivacySpent,
+    check_budget,
+    inner_budget,
+    noise_scale,
+    pure_spent,
+)
+from learners.privacy.noise import discrete_laplace_array
+from learners.privacy.randomness import RandomSource, open_source
+
+#: Share of epsilon that pays for the tree; the rest labels its leaves.
+TREE_SHARE = 0.7
+
+#: Tiles that one is split into.
+FAN_OUT = 4
+
+#: Not below ln FAN_OUT.
+_LOG_FAN_OUT = Fraction(13862944, 10**7)
+
+
+@dataclass(frozen=True, slots=True)
+class QuadtreeBudget:
+    """What one run may spend, fixed before it starts by public numbers alone.
+
+    Attributes
+    ----------
+    tree_scale : Fraction
+        Scale of the integer Laplace noise of a tile's score.
+    decay : int
+        Taken off the score for every ancestor.
+    leaf_scale : Fraction
+        Scale of the integer Laplace noise of a leaf's majority.
+    epsilon_tree : float
+        What the tree costs, for neighbours that add or remove one example.
+    spent : PrivacySpent
+    """
+
+    tree_scale: Fraction
+    decay: int
+    leaf_scale: Fraction
+    epsilon_tree: float
+    spent: PrivacySpent
+
+
+def plan_quadtree(
+    epsilon: float, delta: float, neighbours: Neighbours, private: bool
+) -> QuadtreeBudget:
+    """Divide epsilon between the tree and its leaves.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee.
+    """
+    check_budget(epsilon, delta)
+    inner, _ = inner_budget(epsilon, 0.0, neighbours)
+    epsilon_tree = TREE_SHARE * inner
+    # rounded down: the shares must not add up to more
+    epsilon_leaves = math.nextafter(inner - epsilon_tree, 0.0)
+    scale = Fraction(2 * FAN_OUT - 1, FAN_OUT - 1) * noise_scale(epsilon_tree, 1)
+    decay, leaf_scale = math.ceil(scale * _LOG_FAN_OUT), noise_scale(epsilon_leaves, 1)
+    charges = Charge("noisy splits", epsilon_tree), Charge("noisy cells", epsilon_leaves)
+    spent = pure_spent(epsilon, neighbours, private, *charges)
+    return QuadtreeBudget(scale, decay, leaf_scale, epsilon_tree, spent)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The tiles of a tree that are not split.
+
+    Attributes
+    ----------
+    boxes : ndarray of int64, shape (m, 4)
+        x0, y0, x1, y1 of each, both ends included; large ones first.
+    owner : ndarray of int64, shape (m,)
+        The leaf of every entry.
+    """
+
+    boxes: NDArray[np.int64]
+    owner: NDArray[np.int64]
+
+
+def grow(
+    counts: GridCounts,
+    scale: Fraction,
+    decay: int,
+    source: RandomSource,
+    watch: Watch | None = None,
+) -> Leaves:
+    """Draw a tree, level by level.
+
+    Parameters
+    ----------
+    counts : GridCounts
+        Examples on the grid, m entries.
+    scale, decay :
+        As in :class:`QuadtreeBudget`.
+    source : RandomSource
+    watch : callable, optional
+        Called before every level; may raise Cancelled.
+    """
+    boxes: NDArray[np.int64] = np.array([[0, 0, counts.d, counts.d]], dtype=np.int64)
+    rows, node = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)
+    owner = np.zeros(len(counts), dtype=np.int64)
+    left: list[NDArray[np.int64]] = []
+    depth = held = 0
+    while len(boxes):
+        if watch is not None:
+            watch(SelectionProgress(depth, len(boxes), 0.0))
+        negatives, positives = counts.where(rows).by_group(node, len(boxes))
+        scores = np.maximum(np.minimum(positives, negatives) - depth * decay, -decay)
+        split = np.asarray((boxes[:, :2] < boxes[:, 2:]).any(axis=1))
+        split[split] = _exceeds(scores[split], scale, source)
+        stays = ~split[node]
+        owner[rows[stays]] = held + (np.cumsum(~split) - 1)[node[stays]]
+        left.append(boxes[~split])
+        held += len(left[-1])
+        rows, node = rows[~stays], (np.cumsum(split) - 1)[node[~stays]]
+        boxes, node = _split(boxes[split], counts.points[rows], node)
+        depth += 1
+    return Leaves(np.concatenate(left), owner)
+
+
+def _exceeds(scores: NDArray[np.int64], scale: Fraction, source: RandomSource) -> NDArray[np.bool_]:
+    """Which scores exceed 0 with noise, shape (m,)."""
+    return np.asarray(scores + discrete_laplace_array(source, scale, len(scores)) > 0)
+
+
+def _split(
+    boxes: NDArray[np.int64], points: NDArray[np.int64], node: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Quarter boxes (m, 4); the quarters that hold a grid point, and which one holds each point."""
+    low, high = boxes[:, :2], boxes[:, 2:]
+    middle = (low + high) // 2
+    quarters = np.empty((len(boxes), FAN_OUT, 4), dtype=np.int64)
+    for corner in range(FAN_OUT):
+        beyond = np.array([corner & 1, corner >> 1], dtype=np.bool_)
+        quarters[:, corner, :2] = np.where(beyond, middle + 1, low)
+        quarters[:, corner, 2:] = np.where(beyond, high, middle)
+    flat = quarters.reshape(-1, 4)
+    exists = (flat[:, :2] <= flat[:, 2:]).all(axis=1)
+    beyond_middle = points > middle[node]
+    corner_of = beyond_middle[:, 0] + 2 * beyond_middle[:, 1]
+    return flat[exists], (np.cumsum(exists) - 1)[FAN_OUT * node + corner_of]
+
+
+@keyword_parameters()
+class QuadtreeLearner(Estimator):
+    """epsilon-private baseline: a quadtree refined where the labels are mixed.
+
+    Parameters
+    ----------
+    epsilon, delta, grid, bounds, neighbours, seed :
+        As in :class:`learners.baselines.noisy_histogram.NoisyHistogramLearner`.
+
+    Attributes
+    ----------
+    release_ : TilesRelease
+        What may be published.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 40)
+    >>> y = (X[:, 0] + X[:, 1] <= 14).astype(int)
+    >>> model = QuadtreeLearner(grid=16, seed=7).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> model.privacy_.epsilon, model.privacy_.delta
+    (1.0, 0.0)
+    """
+
+    role: ClassVar[Role] = "disjunction"
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    grid: int = 1024
+    bounds: Box | None = None
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    def _planned(self) -> Run:
+        budget = plan_quadtree(self.epsilon, self.delta, self.neighbours, self.seed is None)
+
+        def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+            """All noise is drawn at the call: the number of leaves is known after it."""
+            started = time.perf_counter()
+            # refuses a grid that cannot be used at all before anything is drawn
+            HalfplaneLattice(self.grid)
+            source = open_source(self.seed)
+            leaves = grow(counts, budget.tree_scale, budget.decay, source, watch)
+            negatives, positives = counts.by_group(leaves.owner, len(leaves.boxes))
+            noise = discrete_laplace_array(source, budget.leaf_scale, len(leaves.boxes))
+            inside = np.asarray(positives - negatives + noise > 0)
+            return labelled_stream(leaves.boxes, inside, leaves.owner, counts, started)
+
+        return Run(budget.spent, begin)

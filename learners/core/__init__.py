@@ -1,0 +1,16 @@
+"""What all learners share.
+
+estimator         fit, predict and the stream of records of a learner of regions
+checks            what is asked of examples and numbers
+labels            what a label says
+sklearn_support   parameters, and what scikit-learn asks of an estimator
+records           what a step publishes, and what only the curator may see
+releases          what a run publishes
+released_shape    a release that draws and writes itself
+codec             releases as JSON
+scores            the score of a piece
+selection         what samplers of pieces have in common
+support           where there were enough examples
+side_by_side      work in threads, in order
+confidence        bounds from independent draws
+"""

@@ -1,0 +1,340 @@
+"""What the learners share: parameters, examples, and scikit-learn's conventions.
+
+Parameters are stored unchanged and checked when a run starts; learned attributes end in ``_``.
+scikit-learn is not imported, but its pipelines, scores and searches take the learners, see
+:mod:`learners.core.sklearn_support`.  Only `release_` may be published (docs/privacy.md, lemma 6).
+
+A learner declares its parameters and picks the :class:`Run` that they ask for; how that goes is a
+matter of the run (docs/decisions/0022-runs.md).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geometry.grid import Bounds, Box, checked_bounds
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import Measure
+from learners.core.checks import check_examples, check_points, predict_as_came, share_right
+from learners.core.records import StepRecord
+from learners.core.released_shape import PlacedRelease
+from learners.core.releases import Lattice, Release, release_of
+from learners.core.scores import Role
+from learners.core.selection import PieceKind, Watch
+from learners.core.sklearn_support import (
+    WithParameters,
+    check_column_names,
+    classifier_tags,
+    column_names,
+    keyword_parameters,
+)
+from learners.core.support import Support
+from learners.privacy.accounting import Neighbours, PrivacySpent
+
+SelectionName = Literal["envelope", "arrangement"]
+
+
+class CoverParameters(Protocol):
+    """What learners by set cover are told besides k."""
+
+    role: ClassVar[Role]
+    epsilon: float
+    delta: float
+    grid: int
+    n_steps: int | None
+    beta: float
+    neighbours: Neighbours
+    seed: int | None
+
+
+class PlaneParameters(CoverParameters, Protocol):
+    """What the learners of polygons are told."""
+
+    piece: ClassVar[PieceKind]
+    tiles: int | None
+    edges: int
+    alpha: float | None
+    measure: Measure
+    selection: SelectionName
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A run that has begun.
+
+    Attributes
+    ----------
+    records : iterator of StepRecord
+        To come.
+    lattice : HalfplaneLattice, ConicLattice or HalfspaceLattice3
+        As the release states it.
+    parameters : tuple of (str, value)
+        Public parameters of the run, in order.
+    support : Support or None
+        Where there were enough examples, of a run that releases it.
+    """
+
+    records: Iterator[StepRecord]
+    lattice: Lattice
+    parameters: tuple[tuple[str, Any], ...]
+    support: Support | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What parameters ask for: planned by public numbers alone, and not begun.
+
+    Attributes
+    ----------
+    spent : PrivacySpent or None
+        What it will spend; None for a learner that is not private.
+    begin : callable
+        begin(counts, watch) starts it on a sample that has been checked.  Refuses other parameters
+        than those of the plan before anything is drawn.
+    """
+
+    spent: PrivacySpent | None
+    begin: Callable[[GridCounts, Watch | None], Stream]
+
+
+@keyword_parameters()
+class Estimator(WithParameters, ABC):
+    """fit, predict and score of a learner that is a stream of step records.
+
+    Every learner has a parameter `grid`.  Examples may come as rows or as their counts: the same
+    release under the same seed, as it asks only how many of each label lie on each grid point;
+    where chunks vote rows have their own coins.
+
+    Attributes
+    ----------
+    release_ : Release
+        The hypothesis of a complete run.
+    bounds_ : Bounds or None
+        Where the grid lies, as `bounds` said.
+    feature_names_in_ : ndarray of object, shape (2,)
+        Column names of the examples; only where they came as a data frame.
+    labels_ : ndarray, shape (2,)
+        What the examples call the 0 and the 1 of the release.  For the curator, as `classes_` is:
+        a release never has them.
+    """
+
+    #: Columns of X.
+    dimensions: ClassVar[int] = 2
+
+    role: ClassVar[Role]
+
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
+
+    @abstractmethod
+    def _planned(self) -> Run:
+        """The run that the parameters ask for; raises as :meth:`plan`.
+
+        Called of a learner whose parameters are Python's own (:meth:`settled`).
+        """
+
+    def plan(self, run: str | None = None) -> PrivacySpent | None:
+        """What a run with these parameters will spend, by public numbers alone.
+
+        Parameters
+        ----------
+        run : str, optional
+            Name of the next run, if that is private; by default a new one.
+
+        Returns
+        -------
+        PrivacySpent or None
+            As the release says after the next run; None for a learner that is not private.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
+        spent = self.settled()._planned().spent
+        spent = None if spent is None else spent.of_run(run)
+        self.__dict__["_next_run"] = None if spent is None else spent.run
+        return spent
+
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """Run the learner, one record a step; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
+        record is asked for.
+        """
+        told, points, labels = self._begin(X, y)
+        return self._start(told, GridCounts.of_examples(points, labels, told._side()), watch)
+
+    def steps_counts(
+        self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
+        told = self._fresh()
+        return self._start(told, GridCounts.of(counts, told._side(), self.dimensions), watch)
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
+        """Run all steps.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n, 2), or GeoDataFrame
+            Grid coordinates (x, y), whole numbers in 0..grid; with `bounds` coordinates in their
+            system, longitude and latitude by default, or points of geopandas in any system.
+        y : array, shape (n,)
+            Labels: 0 or 1, False or True, -1 or 1, words such as no and yes; or with `positive`
+            that label and another one.  Predictions come back as they came.
+        watch : callable, optional
+            Called now and then with a SelectionProgress; may raise Cancelled.
+
+        Raises
+        ------
+        ValueError
+            If an example or a parameter is out of range; a BoundsError, which is one, if a point
+            lies outside the bounds.
+        TypeError
+            If X is a sparse matrix, or holds objects that are no numbers.
+        """
+        for _ in self.steps(X, y, watch=watch):
+            pass
+        return self
+
+    def fit_counts(self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None) -> Self:
+        """Run all steps on examples that are counted already, however many they are.
+
+        Parameters
+        ----------
+        counts : GridCounts or array of int
+            Counts of every grid point, counts[label, x, y], shape (2, grid + 1, grid + 1); or
+            entries (x, y, label, count) in any order, shape (m, 4).  In three dimensions with a z
+            after the y.
+        watch : callable, optional
+            As in :meth:`fit`.
+
+        Raises
+        ------
+        ValueError
+            If the counts are of another grid, a count is negative or no whole number, or a
+            parameter is out of range.
+        """
+        for _ in self.steps_counts(counts, watch=watch):
+            pass
+        return self
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
+        """Labels after the first step, the second, and so on."""
+        release = self._fitted()
+        return map(self._as_came, release.staged_predict(self._check_points(X, release)))
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of X: 2, or 3 for a learner in space."""
+        self._require_fitted()
+        return self.dimensions
+
+    @property
+    def polygons_(self) -> BaseGeometry:
+        """The learned region, valid shapely geometry in grid units."""
+        return self._fitted().shape()
+
+    def _begin(
+        self, X: ArrayLike, y: ArrayLike
+    ) -> tuple[Self, NDArray[np.int64], NDArray[np.bool_]]:
+        """Forget the last run, and check what the next is told and its examples.
+
+        The learner of that run, then as :func:`check_examples`.
+        """
+        told = self._fresh()
+        points, labels = check_examples(
+            X, y, told._side(), self.dimensions, told._bounds(), told.positive
+        )
+        self._named(y, labels)
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_: NDArray[np.object_] = names
+        return told, points, labels
+
+    def _bounds(self) -> Bounds | None:
+        box: Box | None = getattr(self, "bounds", None)
+        return None if box is None else checked_bounds(box)
+
+    def _side(self) -> int:
+        side: int = vars(self)["grid"]
+        return side
+
+    def _start(self, told: Self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        """The records of a run on a sample that has been checked; checks the parameters now."""
+        run = told._planned()
+        return self._keep(told, run.begin(counts, watch), self._of_run(run.spent))
+
+    def _of_run(self, spent: PrivacySpent | None) -> PrivacySpent | None:
+        """The statement of the run that begins, by the name that was promised or a new one."""
+        name = self.__dict__.pop("_next_run", None)  # two runs never have one name
+        return None if spent is None else spent.of_run(name)
+
+    def _keep(self, told: Self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
+        """Pass the records on, and keep what was learned once the run is complete."""
+        released = []
+        for record in stream.records:
+            released.append(record.release)
+            if record.step == record.steps:
+                common = type(self).__name__, stream.lattice, stream.parameters, spent
+                self._take(told)
+                self.bounds_: Bounds | None = told._bounds()
+                self.release_: Release = release_of(common, self.role, released, stream.support)
+            yield record
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the name of the next run, which is not a copy's."""
+        return {key: value for key, value in self.__dict__.items() if key != "_next_run"}
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+        release = self._fitted()
+        return release.predict(self._check_points(X, release))
+
+    def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
+        check_column_names(X, getattr(self, "feature_names_in_", None))
+        return check_points(X, release.d, self.dimensions, self.bounds_)
+
+    def _fitted(self) -> Release:
+        self._require_fitted()
+        return self.release_
+
+    def to_geojson(self, *, raw_grid: bool = False) -> dict[str, Any]:
+        """As :meth:`learners.core.released_shape.ReleasedShape.to_geojson`."""
+        return self.placed().to_geojson(raw_grid=raw_grid)
+
+    def to_geodataframe(self) -> Any:
+        """As :meth:`learners.core.released_shape.ReleasedShape.to_geodataframe`."""
+        return self.placed().to_geodataframe()
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """As :meth:`learners.core.released_shape.ReleasedShape.plot`."""
+        return self.placed().plot(ax, **style)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows of a fitted learner; before, it shows the parameters."""
+        return self.placed()._repr_html_() if self.__sklearn_is_fitted__() else None
+
+    def placed(self) -> PlacedRelease:
+        """The release and where its grid lies, which draw and write themselves.
+
+        Raises
+        ------
+        NotFittedError
+            If no run is complete.
+        """
+        return PlacedRelease(self._fitted(), self.bounds_)
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of a learner's kind and input."""
+        return classifier_tags(random=getattr(self, "seed", 0) is None)

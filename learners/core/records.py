@@ -1,0 +1,284 @@
+"""What a run leaves behind step by step: what is released, and the diagnostics beside it.
+
+What a step publishes is a :class:`StepRelease` or a :class:`TileStep`.  Everything that a curator
+may look at but not publish is a :class:`StepDiagnostics`.  What a finished run publishes:
+:mod:`learners.core.releases` (docs/privacy.md, lemma 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry import Polygon
+from shapely.geometry.base import BaseGeometry
+
+from geometry.edge_zones import EdgeZone
+from geometry.halfplane import Halfplane
+from geometry.lift import Conic
+from geometry.outline import Outline
+from geometry.polygons import piece_polygon
+from geometry.region import Region
+from geometry.tiling import Tile
+from learners.core.scores import Role
+
+Piece = tuple[Halfplane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepRelease:
+    """What one step publishes: the piece and the noisy count it was judged by.
+
+    Attributes
+    ----------
+    piece : tuple of Region
+        One halfplane, or three whose intersection is a triangle; or one disc or ellipse.
+    threshold : int or None
+        b_j, the noisy lower estimate of the examples left to gain; None when no noise was
+        drawn (non-private learners).
+    """
+
+    piece: tuple[Region, ...]
+    threshold: int | None
+
+    @property
+    def halfplanes(self) -> Piece:
+        """The piece, if it is one of halfplanes; else empty."""
+        return halfplanes_of(self.piece)
+
+    @property
+    def tile(self) -> None:
+        """It is of the whole square."""
+
+    zone = tidied = tile
+
+    @property
+    def inside(self) -> bool:
+        """Label inside the piece, as far as the step says."""
+        return True
+
+    def shape(self) -> BaseGeometry:
+        """The part of the square in the piece, in grid units."""
+        if not self.piece:
+            return Polygon()
+        return piece_shape(self.piece, self.piece[0].lattice.d)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """What is labelled otherwise than drawn when all tiles are (:mod:`learners.tiles.tidying`).
+
+    Attributes
+    ----------
+    changed : Outline
+        Where labels are those of the outline; elsewhere they stay as drawn.
+    outline : Outline
+        The whole shape; where nothing is changed, as drawn up to its grid.
+    """
+
+    changed: Outline
+    outline: Outline
+
+    def predict(self, points: NDArray[np.int64], drawn: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Labels of grid points (n, 2), of those that are drawn, shape (n,)."""
+        rows = np.flatnonzero(self.changed.holds(points))
+        labels = drawn.copy()
+        labels[rows] = self.outline.holds(points[rows])
+        return labels
+
+
+@dataclass(frozen=True, slots=True)
+class TileStep:
+    """What one step of a run by tiles publishes: how one tile is labelled, or the zone of an edge.
+
+    Its methods are about the tile as it was drawn.
+
+    Attributes
+    ----------
+    tile : Tile or EdgeZone
+    piece : tuple of Halfplane
+        At most three, in the tile's own frame; none for one label everywhere.
+    inside : bool
+        Label inside the piece; the rest of the tile has the other one.
+    tidied : Tidied or None
+        What the last step of a run changes in all tiles together.
+    count : int or None
+        Noisy number of the tile's examples, where it is released.
+    """
+
+    tile: Tile | EdgeZone
+    piece: Piece
+    inside: bool
+    tidied: Tidied | None = None
+    count: int | None = None
+
+    @property
+    def zone(self) -> EdgeZone | None:
+        """The tile, if it is the zone of an edge."""
+        return self.tile if isinstance(self.tile, EdgeZone) else None
+
+    @property
+    def halfplanes(self) -> Piece:
+        """The piece."""
+        return self.piece
+
+    @property
+    def threshold(self) -> None:
+        """A tile is judged by its mistakes alone."""
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Labels of grid points (n, 2) of the tile, in the frame of the grid."""
+        held = inside_piece(self.piece, self.tile.to_own_frame(points))
+        return held if self.inside else ~held
+
+    def shape(self) -> BaseGeometry:
+        """What it labels 1, in grid units."""
+        if not self.piece:
+            return self.tile.polygon() if self.inside else Polygon()
+        held = self.tile.piece_polygon(self.piece)
+        return held if self.inside else self.tile.polygon().difference(held)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """What only the curator may see of one step, of formulas too.
+
+    Attributes
+    ----------
+    positives_alive, negatives_alive : int
+        Examples alive before the step; by tiles, those in the tile.
+    positives_taken, negatives_taken : int
+        Examples that the step removed; by tiles, those that it labels 1.
+    score : float
+        Score of the piece in examples (at most 0 up to the noise of b_j).
+    empirical_error, false_positive_rate, false_negative_rate : float
+        Of the hypothesis so far, as fractions of all examples (predicted 1 though 0;
+        predicted 0 though 1).
+    seconds : float
+        Wall time of the step.
+    """
+
+    positives_alive: int
+    negatives_alive: int
+    positives_taken: int
+    negatives_taken: int
+    score: float
+    empirical_error: float
+    false_positive_rate: float
+    false_negative_rate: float
+    seconds: float
+
+    @classmethod
+    def booked(
+        cls,
+        alive: Sequence[int],
+        taken: Sequence[int],
+        mistakes: tuple[int, int],
+        n: int,
+        **others: Any,
+    ) -> Self:
+        """Of counts of examples.
+
+        Parameters
+        ----------
+        alive, taken : (negatives, positives)
+        mistakes : (false positives, false negatives)
+            Of the hypothesis so far.
+        n : int
+            Examples in all.
+        others :
+            The other fields as they are.
+        """
+        n = max(1, n)
+        return cls(
+            *(alive[1], alive[0], taken[1], taken[0]),
+            empirical_error=sum(mistakes) / n,
+            false_positive_rate=mistakes[0] / n,
+            false_negative_rate=mistakes[1] / n,
+            **others,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepDiagnostics(Diagnostics):
+    """What only the curator may see of one step in the plane or in space.
+
+    Attributes
+    ----------
+    trials, boxes : int
+        Work of the sampler.
+    log_mass : float
+        Natural log of the sampler's envelope, relative to the base measure.
+    """
+
+    trials: int
+    boxes: int
+    log_mass: float
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyDiagnostics(StepDiagnostics):
+    """What is known of a greedy step; `score` is gain - loss_weight * loss, in examples.
+
+    Attributes
+    ----------
+    gap : int
+        No piece of the lattice scores more than `score + gap`.
+    """
+
+    gap: int
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no piece of the lattice scores more, by proof."""
+        return self.gap == 0
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step of a run: its number (from 1), of how many, its release and its diagnostics.
+
+    Of a cover that will be sharpened, there are at least so many: its zones are not known yet.  One
+    with k = "auto" may make fewer triangles than that counts, and says so with its last.
+    """
+
+    step: int
+    steps: int
+    release: StepRelease | TileStep
+    diagnostics: StepDiagnostics
+
+
+def inside_piece(piece: tuple[Region, ...], points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which points (n, 2) lie in the intersection of the piece's closed halfplanes."""
+    inside = np.ones(len(points), dtype=np.bool_)
+    for region in piece:
+        inside &= region.contains(points)
+    return inside
+
+
+def halfplanes_of(piece: tuple[Region, ...]) -> Piece:
+    """A piece of halfplanes as such; empty for one of anything else."""
+    return tuple(region for region in piece if isinstance(region, Halfplane))
+
+
+def piece_shape(piece: tuple[Region, ...], d: int) -> BaseGeometry:
+    """The part of a piece in the square [0, d]^2: halfplanes that meet, or a disc or ellipse."""
+    if piece and isinstance(piece[0], Conic):
+        return piece[0].polygon()
+    return piece_polygon(halfplanes_of(piece), d)
+
+
+def predict_pieces(
+    role: Role, pieces: tuple[tuple[Region, ...], ...], points: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Union (disjunction) or intersection (conjunction) of the pieces at grid points (n, 2)."""
+    inside = np.full(len(points), role == "conjunction", dtype=np.bool_)
+    for piece in pieces:
+        if role == "disjunction":
+            inside |= inside_piece(piece, points)
+        else:
+            inside &= inside_piece(piece, points)
+    return inside

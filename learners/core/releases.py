@@ -1,0 +1,386 @@
+"""What may be published of a run: a hypothesis in the plane or in space, and what it has spent.
+
+A :class:`Release` holds what is differentially private under the stated account, and nothing
+else: no number of examples, no seed, no error.  Why it may be published: docs/privacy.md, lemma 6.
+Its form in files: :mod:`learners.core.codec`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
+from geometry.halfplane import HalfplaneLattice
+from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
+from geometry.lift import Conic, ConicLattice, conic_union
+from geometry.polygons import intersection_shape, union_shape
+from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
+from geometry.region import Region
+from geometry.tiling import Tile, TileIndex, tiles_shape
+from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
+from learners.core.scores import Role
+from learners.core.support import Support
+from learners.privacy.accounting import PrivacySpent
+
+#: What the pieces of a release are taken from.
+Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3 | PolynomialLattice | BallLattice
+
+
+@dataclass(frozen=True, slots=True)
+class Release(ABC):
+    """A finished hypothesis with its privacy statement: all that may be published.
+
+    Attributes
+    ----------
+    learner : str
+        Name of the learner.
+    lattice : HalfplaneLattice, ConicLattice, HalfspaceLattice3, PolynomialLattice or BallLattice
+        The class of the halfplanes, discs, ellipses, halfspaces or lifted regions; by tiles, of
+        every tile's own frame.
+    parameters : tuple of (str, value)
+        Public parameters of the run, in order.
+    privacy : PrivacySpent or None
+        None for a learner that is not private.
+    """
+
+    #: Its kind in files.
+    kind: ClassVar[str]
+
+    learner: str
+    lattice: Lattice
+    parameters: tuple[tuple[str, Any], ...]
+    privacy: PrivacySpent | None
+
+    @property
+    def d(self) -> int:
+        """Grid size: points have integer coordinates in 0..d."""
+        return self.lattice.d
+
+    @property
+    @abstractmethod
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order."""
+
+    @abstractmethod
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+
+    @abstractmethod
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels as :meth:`predict` after the first step, the second, and so on."""
+
+    @abstractmethod
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+
+
+@dataclass(frozen=True, slots=True)
+class PiecesRelease(Release):
+    """A union of pieces, or their intersection.
+
+    Attributes
+    ----------
+    role : {"disjunction", "conjunction"}
+        Union of the pieces, or their intersection.
+    pieces : tuple of tuple of Region
+    thresholds : tuple of int
+        The noisy counts, one a step.
+    """
+
+    role: Role
+    pieces: tuple[tuple[Any, ...], ...]
+    thresholds: tuple[int, ...]
+
+    @property
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order."""
+        return _pieces_made(self.pieces, self.thresholds)
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
+        return predict_pieces(self.role, self.pieces, points).astype(np.int64)
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first piece, the second, and so on."""
+        for count in range(1, len(self.pieces) + 1):
+            yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverRelease(PiecesRelease):
+    """A union or an intersection of pieces in the plane: halfplanes one by one, or triangles."""
+
+    kind: ClassVar[str] = "cover"
+
+    lattice: HalfplaneLattice
+    pieces: tuple[Piece, ...]
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        if self.role == "disjunction":
+            return union_shape(self.pieces, self.d)
+        return intersection_shape(tuple(h for piece in self.pieces for h in piece), self.d)
+
+
+@dataclass(frozen=True, slots=True)
+class TilesRelease(Release):
+    """Tiles that divide the square, each labelled by a piece of its own.
+
+    Attributes
+    ----------
+    tiles : tuple of TileStep
+        In the order in which they were learned; together they hold every grid point once.  The last
+        one may change labels of all.
+    support : Support or None
+        Where there were enough examples to say anything; None where that is not released.
+    """
+
+    kind: ClassVar[str] = "tiles"
+
+    lattice: HalfplaneLattice
+    tiles: tuple[TileStep, ...]
+    support: Support | None = None
+
+    @property
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order."""
+        return self.tiles
+
+    @property
+    def d(self) -> int:
+        """Grid size: coordinates are 0 to d."""
+        return self.tiles[0].tile.d
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+        labels = np.zeros(len(points), dtype=np.bool_)
+        for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
+            if len(rows):
+                labels[rows] = step.predict(points[rows])
+        return _final(self.tiles, points, labels)
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first tile, the second, and so on; 0 in tiles still to come."""
+        labels = np.zeros(len(points), dtype=np.bool_)
+        for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
+            labels[rows] = step.predict(points[rows])
+            yield _final((step,), points, labels)
+
+    def index(self) -> TileIndex:
+        """Which tile holds a grid point.
+
+        Raises
+        ------
+        ValueError
+            If the tiles do not hold every grid point exactly once.
+        """
+        return TileIndex.of([step.tile for step in self.tiles if isinstance(step.tile, Tile)])
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        tidied = self.tiles[-1].tidied
+        if tidied is not None:
+            return tidied.outline.polygon()
+        return tiles_shape(step.shape() for step in self.tiles)
+
+
+@dataclass(frozen=True, slots=True)
+class SharpenedRelease(Release):
+    """A union of triangles whose edges have been drawn again, each in its own zone.
+
+    Attributes
+    ----------
+    pieces : tuple of tuple of Halfplane
+        The triangles.
+    thresholds : tuple of int
+        The noisy counts, one a triangle.
+    side : int
+        Most grid points along a side of a zone.
+    zones : tuple of TileStep
+        In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.  The last one may change
+        labels of all.
+        Points where edges tie in a zone without area are labelled by the triangles.
+    """
+
+    kind: ClassVar[str] = "sharpened"
+
+    lattice: HalfplaneLattice
+    pieces: tuple[Piece, ...]
+    thresholds: tuple[int, ...]
+    side: int
+    zones: tuple[TileStep, ...]
+
+    @property
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order: a triangle, or a zone."""
+        return *_pieces_made(self.pieces, self.thresholds), *self.zones
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+        labels = predict_pieces("disjunction", self.pieces, points)
+        for step, rows in self._groups(points):
+            labels[rows] = step.predict(points[rows])
+        return _final(self.zones, points, labels)
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first triangle, the second, and so on, and then zone after zone."""
+        labels = np.zeros(len(points), dtype=np.bool_)
+        for count in range(1, len(self.pieces) + 1):
+            labels = predict_pieces("disjunction", self.pieces[:count], points)
+            yield labels.astype(np.int64)
+        for step, rows in self._groups(points):
+            labels[rows] = step.predict(points[rows])
+            yield _final((step,), points, labels)
+
+    def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
+        """Each zone with the rows that it decides again; points beyond its box stay as they were:
+        they lie on a line between zones."""
+        numbers = EdgeZones(self.pieces, self.side).find(points)
+        for number, step in enumerate(self.zones):
+            rows = np.flatnonzero(numbers == number)
+            assert isinstance(step.tile, EdgeZone)
+            yield step, rows[step.tile.in_box(points[rows])]
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        tidied = self.zones[-1].tidied
+        if tidied is not None:
+            return tidied.outline.polygon()
+        return joined_shape(step.shape() for step in self.zones)
+
+
+@dataclass(frozen=True, slots=True)
+class ConicRelease(PiecesRelease):
+    """A union of discs or of ellipses, one a step."""
+
+    kind: ClassVar[str] = "conics"
+
+    lattice: ConicLattice
+    pieces: tuple[tuple[Conic], ...]
+
+    @property
+    def conics(self) -> tuple[Conic, ...]:
+        """The discs or ellipses, one a step."""
+        return tuple(conic for piece in self.pieces for conic in piece)
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units.
+
+        Arcs are drawn as chords, none farther than 1/64 of a grid unit from its arc
+        (:data:`geometry.lift.CHORD_ERROR`).
+        """
+        return conic_union(self.conics)
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceRelease(PiecesRelease):
+    """A union or an intersection of pieces in three dimensions.
+
+    A piece is one halfspace, or four whose intersection is a simplex.
+    """
+
+    kind: ClassVar[str] = "space"
+
+    lattice: HalfspaceLattice3
+    pieces: tuple[tuple[Halfspace3, ...], ...]
+
+    def shape(self) -> BaseGeometry:
+        """A body in space has no shape in the plane.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError("a hypothesis in three dimensions has no shape in the plane")
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedRelease(PiecesRelease):
+    """A union of regions bounded by polynomials, or of balls in space."""
+
+    kind: ClassVar[str] = "lifted"
+
+    lattice: PolynomialLattice | BallLattice
+    pieces: tuple[tuple[LiftedRegion, ...], ...]
+
+    def shape(self) -> BaseGeometry:
+        """The cells of the grid points that are labelled 1, as valid polygons in grid units.
+
+        Raises
+        ------
+        ValueError
+            If the regions lie in space.
+        """
+        if self.lattice.dimensions == 3:
+            raise ValueError("a hypothesis in three dimensions has no shape in the plane")
+        side = self.d + 1
+        grid = np.indices((side, side)).reshape(2, -1).T.astype(np.int64)
+        return cells_shape(self.predict(grid).reshape(side, side) == 1)
+
+
+def _pieces_made(
+    pieces: Sequence[tuple[Region, ...]], thresholds: tuple[int, ...]
+) -> tuple[StepRelease, ...]:
+    """Steps with their noisy counts, of which one that is not private has none."""
+    return tuple(itertools.starmap(StepRelease, itertools.zip_longest(pieces, thresholds)))
+
+
+def _final(
+    steps: tuple[TileStep, ...], points: NDArray[np.int64], drawn: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Labels 0/1 of points that are drawn so, after the last of some steps."""
+    tidied = steps[-1].tidied
+    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)
+
+
+def support_shape(release: Release) -> BaseGeometry | None:
+    """Where there were enough examples, polygons in grid units; None if it is not released."""
+    support = release.support if isinstance(release, TilesRelease) else None
+    return None if support is None else support.shape(release.d)
+
+
+def release_of(
+    common: tuple[str, Lattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
+    role: Role,
+    released: list[StepRelease | TileStep],
+    support: Support | None = None,
+) -> Release:
+    """The hypothesis of a complete run.
+
+    Parameters
+    ----------
+    common : tuple
+        Name of the learner, lattice, public parameters, and what was spent.
+    role : {"disjunction", "conjunction"}
+    released : list of StepRelease or TileStep
+        What the steps published.
+    support : Support, optional
+        What a run by tiles published beside them.
+    """
+    name, lattice, parameters, spent = common
+    tiles = tuple(step for step in released if isinstance(step, TileStep))
+    steps = [step for step in released if isinstance(step, StepRelease)]
+    thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
+    parts: tuple[Any, ...] = tuple(step.piece for step in steps)
+    if isinstance(lattice, ConicLattice):
+        return ConicRelease(name, lattice, parameters, spent, role, parts, thresholds)
+    if isinstance(lattice, HalfspaceLattice3):
+        return SpaceRelease(name, lattice, parameters, spent, role, parts, thresholds)
+    if isinstance(lattice, PolynomialLattice | BallLattice):
+        return LiftedRelease(name, lattice, parameters, spent, role, parts, thresholds)
+    plane = name, lattice, parameters, spent
+    pieces = tuple(step.halfplanes for step in steps)
+    if tiles and isinstance(tiles[0].tile, EdgeZone):
+        return SharpenedRelease(*plane, pieces, thresholds, tiles[0].tile.zones.side, tiles)
+    if tiles:
+        return TilesRelease(*plane, tiles, support)
+    return CoverRelease(*plane, role, pieces, thresholds)

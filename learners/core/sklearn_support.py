@@ -1,0 +1,313 @@
+"""What scikit-learn asks of an estimator, without importing it.
+
+The learners follow its conventions: ``clone``, pipelines, ``cross_val_score`` and
+``GridSearchCV`` take them.  Points that are not on the grid yet are taken with public bounds::
+
+    from sklearn.model_selection import GridSearchCV
+    from learners import QuadtreeLearner
+
+    model = QuadtreeLearner(bounds=(13, 42, 20, 47), seed=1)
+    search = GridSearchCV(model, {"epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)  # simulated
+
+Only the learner is private.  A step before it that looks at the examples (a scaler, a
+discretizer), a score on examples, and a search that keeps the best of its runs are not: each
+run of a search spends its epsilon, and the scores by which it chooses are not noisy.  Use them on
+public or simulated data; a search over parameters of a private learner is warned of
+(:class:`PrivacyWarning`).
+
+A release holds labels 0 and 1.  Predictions come back as the labels of the examples came, "no" and
+"yes" or -1 and 1, and `classes_` holds these: it is the curator's, as the fitted learner is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, dataclass_transform
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geometry.places import has_geometry
+from learners.core.labels import spelled
+from learners.parameters import kinds, read
+from learners.privacy.accounting import PrivacySpent
+
+Class = TypeVar("Class")
+
+
+_OF_A_SEARCH = (
+    "a search over parameters fits this private learner: each run spends its epsilon, and the "
+    "parameters that are chosen by their scores are covered by no statement; search on public or "
+    "simulated data, with a seed, which says that nothing is private"
+)
+
+
+class PrivacyWarning(UserWarning):
+    """What is done spends privacy, or tells something, that no statement covers."""
+
+
+class NotFittedError(ValueError, AttributeError):
+    """A learner was asked for its hypothesis before a run was complete.
+
+    Where scikit-learn has been imported, what is raised is its error of the same name too.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the class of both names is made on the spot, and pickle would not find it
+        return not_fitted_error, self.args
+
+
+def not_fitted_error(message: str) -> NotFittedError:
+    """The error to raise; for who has imported scikit-learn, one that it knows."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    if theirs is None:
+        return NotFittedError(message)
+    both: type[NotFittedError] = type("NotFittedError", (NotFittedError, theirs), {})
+    return both(message)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def keyword_parameters(
+    *, after: Mapping[str, Sequence[str]] | None = None
+) -> Callable[[type[Class]], type[Class]]:
+    """A constructor that takes what the class declares and what it inherits, all by keyword.
+
+    A parameter is a name with a type, and maybe a default; to declare one again changes its
+    default, not its place.  What is the same for all of a class is a ClassVar; what a run sets
+    has its type where it is set.
+
+    Parameters
+    ----------
+    after : dict, optional
+        New parameters by the one they follow wherever parameters are told; by default they come
+        last.
+
+    Examples
+    --------
+    >>> @keyword_parameters()
+    ... class Square(WithParameters):
+    ...     grid: int = 1024
+    ...     seed: int | None = None
+    >>> @keyword_parameters(after={"grid": ["cells"]})
+    ... class Cells(Square):
+    ...     cells: int = 8
+    >>> Cells(grid=16)
+    Cells(grid=16, cells=8, seed=None)
+    """
+
+    def declare(cls: type[Class]) -> type[Class]:
+        order = list(inspect.signature(cls).parameters)
+        made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+        taken = inspect.signature(made).parameters
+        order += [name for name in taken if name not in order]
+        for before, new in (after or {}).items():
+            order = [name for name in order if name not in new]
+            place = order.index(before) + 1
+            order[place:place] = new
+        # of all classifiers, so told last
+        order.sort(key=lambda name: name == "positive")
+        # a dataclass has the inherited fields first; by keyword all orders are the same
+        init: Any = made.__init__
+        stated = inspect.signature(init)
+        parameters = [stated.parameters["self"], *(taken[name] for name in order)]
+        init.__signature__ = stated.replace(parameters=parameters)
+        return made
+
+    return declare
+
+
+class WithParameters:
+    """Constructor parameters by name, and whether a run is complete.
+
+    Parameters are stored unchanged when a learner is made, see :func:`keyword_parameters`; what a
+    run publishes is `release_`; what else it learns ends in ``_`` too.
+    """
+
+    release_: Any
+
+    #: Of a clone of scikit-learn's: whether its parameters have been set since.
+    _tried: bool
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor parameters by name (`deep` has no effect)."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set constructor parameters.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown.
+        """
+        known = inspect.signature(type(self)).parameters
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
+            setattr(self, name, value)
+        if parameters and self.__dict__.get("_tried") is False:
+            self._tried = True
+        return self
+
+    def settled(self) -> Self:
+        """The same learner with parameters as :func:`learners.parameters.read` reads them.
+
+        A run is planned and made by these, and states them; what was given stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If a value is of another kind than is declared.
+        """
+        declared = kinds(type(self))
+        given = self.get_params()
+        return type(self)(**{name: read(name, declared[name], given[name]) for name in given})
+
+    def __sklearn_clone__(self) -> Self:
+        """What scikit-learn's `clone` makes: the same learner, not fitted.
+
+        It knows that it is a clone.  Searches over parameters fit clones whose parameters they have
+        set: that is how :meth:`_fresh` tells them from other runs.
+        """
+        from sklearn.base import clone
+
+        given = {name: clone(value, safe=False) for name, value in self.get_params().items()}
+        copy = type(self)(**given)
+        copy._tried = False
+        return copy
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({shown})"
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The two labels, sorted: 0 and 1 unless the examples have others."""
+        self._require_fitted()
+        pair = self._spelled()
+        # labels of several types have no order
+        return pair if pair.dtype.kind == "O" and len({*map(type, pair)}) > 1 else np.sort(pair)
+
+    @property
+    def privacy_(self) -> PrivacySpent | None:
+        """What the run spent and by which account; None for a learner that is not private."""
+        self._require_fitted()
+        spent: PrivacySpent | None = self.release_.privacy
+        return spent
+
+    def _fresh(self) -> Self:
+        """Forget the last run: one that fails or is cancelled leaves nothing behind.
+
+        A run begins so; one that is private and of a search over parameters is warned of.
+
+        Returns
+        -------
+        learner
+            That of the run, its parameters read: :meth:`settled`.
+        """
+        if self.__dict__.get("_tried") and getattr(self, "seed", 0) is None:
+            warnings.warn(_OF_A_SEARCH, PrivacyWarning, stacklevel=4)
+        for name in [name for name in self.__dict__ if name.endswith("_")]:
+            del self.__dict__[name]
+        return self.settled()
+
+    def _take(self, told: Self) -> Self:
+        """Take over what the learner of a run has learned."""
+        vars(self).update((name, value) for name, value in vars(told).items() if name[-1] == "_")
+        return self
+
+    def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
+        """Remember how checked labels were spelled, the one that says 0 and the one that says 1."""
+        positive = getattr(self, "positive", None)
+        self.labels_: NDArray[Any] = spelled(np.asarray(y), ones, positive)
+
+    def _spelled(self) -> NDArray[Any]:
+        return getattr(self, "labels_", np.array([0, 1], dtype=np.int64))
+
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]:
+        """Labels 0 and 1 as the examples spell them."""
+        return self._spelled()[predicted]
+
+    def _require_fitted(self) -> None:
+        """Raise unless a run is complete."""
+        if "release_" not in self.__dict__:
+            raise not_fitted_error(
+                f"this {type(self).__name__} has not been fitted yet: call fit first"
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """What scikit-learn's check_is_fitted asks."""
+        return "release_" in self.__dict__
+
+
+def classifier_tags(random: bool) -> Any:
+    """scikit-learn's tags of a learner; called by scikit-learn alone.
+
+    Parameters
+    ----------
+    random : bool
+        Whether two runs on the same examples may differ.
+    """
+    from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+    return Tags(
+        estimator_type="classifier",
+        target_tags=TargetTags(required=True),
+        classifier_tags=ClassifierTags(multi_class=False),
+        # whole numbers from 0 on: scikit-learn says so by these two, as of its CategoricalNB
+        input_tags=InputTags(categorical=True, positive_only=True),
+        non_deterministic=random,
+    )
+
+
+def refuse_sparse(X: object) -> None:
+    """Refuse scipy's sparse matrices and arrays, which numpy takes for single objects.
+
+    Raises
+    ------
+    TypeError
+        If X is one.
+    """
+    if hasattr(X, "tocsr") and hasattr(X, "toarray"):
+        raise TypeError("Sparse data was passed for X, but dense data is required: use toarray()")
+
+
+def column_names(X: object) -> NDArray[np.object_] | None:
+    """Column names of a data frame, shape (columns,).
+
+    None for an array, for points of geopandas, or if one is no string.
+    """
+    columns = getattr(X, "columns", None)
+    if columns is None or has_geometry(X):
+        return None
+    names = list(columns)
+    if not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(names, dtype=object)
+
+
+def check_column_names(X: object, fitted: NDArray[np.object_] | None) -> None:
+    """Refuse a data frame whose columns are not those of the examples, in the same order.
+
+    Parameters
+    ----------
+    X : array or data frame
+    fitted : ndarray of object or None
+        The examples' column names; None if they had none.
+
+    Raises
+    ------
+    ValueError
+        If both have names, and they differ.
+    """
+    names = column_names(X)
+    if names is None or fitted is None or list(names) == list(fitted):
+        return
+    raise ValueError(
+        "The feature names should match those that were passed during fit: "
+        f"{list(fitted)}, got {list(names)}"
+    )

@@ -1,0 +1,129 @@
+"""A run of the private set cover (:mod:`learners.cover.set_cover`), as parameters ask for it.
+
+Pieces are halfplanes or triangles, discs, ellipses, halfspaces or simplices; triangles may be
+sharpened afterwards (:mod:`learners.cover.sharpening`), and one alone is drawn by its mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from geometry.grid_counts import MOST_EXAMPLES, GridCounts
+from geometry.halfplane import HalfplaneLattice
+from learners.core.checks import check_count, check_open_unit
+from learners.core.estimator import CoverParameters, PlaneParameters, Run, Stream
+from learners.core.releases import Lattice
+from learners.core.selection import PieceKind, Sampler, Selection, Watch
+from learners.cover.arrangement_selection import ArrangementSelection
+from learners.cover.set_cover import (
+    Finish,
+    Pieces,
+    noise_share,
+    plan_budget,
+    private_steps,
+    step_count,
+)
+from learners.cover.sharpening import plan_sharpened, sharpened_steps
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.privacy.randomness import open_source
+
+
+def cover_run(
+    told: CoverParameters,
+    k: Pieces | None,
+    pieces: Callable[[], tuple[Lattice, Sampler]],
+    *,
+    alpha: float | None = None,
+    finish: Finish | None = None,
+) -> Run:
+    """The cover by k pieces.
+
+    Parameters
+    ----------
+    told : CoverParameters
+    k : int or "auto"
+    pieces : callable
+        The class of pieces and its sampler.
+    alpha : float, optional
+        Error aimed at: chooses the number of steps, if that is not given.
+    finish : {"sharpen", "none"}, optional
+        Of a union of triangles: what follows them.  With it `k` may be "auto".
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; as the run begins, if k is too large for so many examples.
+    """
+    k = _check_k(k, finish)
+    sharpened = finish == "sharpen" and k != 1
+    steps = step_count(told.n_steps, k, alpha, triangles=finish is not None)
+    check_open_unit(beta=told.beta)
+    # one triangle alone is drawn by its mistakes, without a noisy count
+    share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
+    terms = told.epsilon, told.delta, steps, told.beta, told.neighbours, told.seed is None, share
+    whole = plan_sharpened(*terms) if sharpened else None
+    budget = plan_budget(*terms) if whole is None else whole.cover
+
+    def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+        lattice, selection = pieces()
+        if k != "auto" and k * counts.n > MOST_EXAMPLES:
+            raise ValueError(
+                f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
+                "arithmetic is exact: use a smaller k, or fewer examples"
+            )
+        source = open_source(told.seed)
+        records = private_steps(
+            counts,
+            role=told.role,
+            k=k,
+            budget=budget,
+            selection=selection,
+            source=source,
+            watch=watch,
+            sharpened=sharpened,
+        )
+        if whole is not None:
+            records = sharpened_steps(counts, records, eta=whole.eta, source=source, watch=watch)
+        return Stream(records, lattice, (("k", k), ("steps", steps), ("beta", told.beta)))
+
+    return Run((whole or budget).spent, begin)
+
+
+def plane_cover(told: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:
+    """The cover by k triangles or halfplanes of a learner that could also go by tiles."""
+
+    def pieces() -> tuple[Lattice, Sampler]:
+        if told.tiles is not None:
+            raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
+        lattice = HalfplaneLattice(told.grid, told.measure)
+        return lattice, make_selection(told.selection, lattice, told.piece)
+
+    return cover_run(told, k, pieces, alpha=told.alpha, finish=finish)
+
+
+def make_selection(name: str, lattice: HalfplaneLattice, piece: PieceKind) -> Selection:
+    """The sampler of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name == "envelope":
+        return EnvelopeSelection(lattice, piece)
+    if name == "arrangement":
+        return ArrangementSelection(lattice, piece)
+    raise ValueError(f"unknown selection {name!r}: use 'envelope' or 'arrangement'")
+
+
+def _check_k(k: Pieces | None, finish: Finish | None) -> Pieces:
+    if k is None:
+        raise ValueError("k is missing: give the number of pieces")
+    if k != "auto":
+        return check_count("k", k)
+    if finish is None:
+        raise ValueError("k = 'auto' is for unions of triangles: give the number of pieces")
+    # the edges of one triangle divide the square without any need
+    if finish == "none":
+        raise ValueError("k = 'auto' is for covers that are sharpened: give the number of pieces")
+    return "auto"

@@ -1,0 +1,325 @@
+"""The private set-cover engine: KMMS section 3, for any selection and either role.
+
+Disjunction (a union of pieces): in each of m steps a noisy count b of the positive examples
+still alive is drawn, a piece T is selected by the exponential mechanism with score
+min{#S1 in T - b/k, -#S0 in T}, and the examples in T are removed.  Conjunction (an
+intersection) swaps the roles: negatives outside a halfplane are gained, positives outside are
+lost, and what lies outside is removed.
+
+    b = #gain + DiscreteLaplace(m / epsilon_noise) - Delta,
+    Delta = ceil(m / epsilon_noise * ln(m / beta)),
+
+so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
+
+The number of steps is public and never cut short; but a run with k = "auto" may end sooner, by
+its noisy counts, and is charged for all its steps (:func:`ends_before`; docs/privacy.md, lemma 9).
+Privacy of the whole run, for neighbours that add or remove one labelled example: counts and
+selections are charged together, by the optimal account (:mod:`learners.privacy.cover_account`;
+lemma 4), once the samplers' arithmetic has been paid for (lemma 5).  KMMS spend epsilon on each and so twice
+epsilon in all.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.grid_counts import GridCounts
+from learners.core.checks import check_count, check_open_unit
+from learners.core.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
+from learners.core.scores import Role, Score, mistakes_score, set_cover_score
+from learners.core.selection import Sampler, Selected, Watch
+from learners.parameters import log_over
+from learners.privacy.accounting import (
+    MOST_RATE,
+    Charge,
+    Neighbours,
+    PrivacySpent,
+    after_arithmetic,
+    check_budget,
+    inner_budget,
+    neglected_delta,
+    noise_scale,
+)
+from learners.privacy.cover_account import run_rate
+from learners.privacy.noise import discrete_laplace
+from learners.privacy.randomness import RandomSource
+
+#: What follows the pieces of a union: their edges drawn again (:mod:`learners.cover.sharpening`),
+#: or nothing.
+Finish = Literal["sharpen", "none"]
+
+#: Pieces of a good hypothesis; "auto" where nobody knows (:func:`ends_before`).
+Pieces = int | Literal["auto"]
+
+#: What the noisy counts may cost alone, in parts of epsilon; they cost the selections hardly any
+#: rate, but for very few steps (docs/decisions/0010-the-optimal-account.md).
+NOISE_SHARE = 0.2
+
+#: Steps for each unit of k: exp(-3), a twentieth, of the examples to gain may be left.
+_STEPS_PER_K = 3
+
+#: The same of triangles, of which later ones are noise
+#: (docs/decisions/0016-k-not-told.md), and whose edges may be drawn again afterwards.
+_TRIANGLES_PER_K = 2
+
+#: Most steps of a run with k = "auto" (docs/decisions/0016-k-not-told.md).
+_AUTO_STEPS = 8
+
+#: What its noisy counts may cost alone, in parts of epsilon: they steer it.
+_AUTO_NOISE_SHARE = 0.6
+
+#: It ends where what is left to gain weighs fewer nats, by a noisy count without its margin.
+_LEAST_WEIGHT = 5.0
+
+
+def noise_share(k: Pieces) -> float:
+    """What the noisy counts of a run may cost alone, in parts of its epsilon."""
+    return _AUTO_NOISE_SHARE if k == "auto" else NOISE_SHARE
+
+
+def score_k(k: Pieces) -> int:
+    """The k of the score: with "auto" each piece is asked for all that is left."""
+    return 1 if k == "auto" else k
+
+
+def ends_before(k: Pieces, budget: Budget, noisy: int) -> bool:
+    """Whether a run ends before a step with that noisy count, which is never its first."""
+    return k == "auto" and budget.eta * (noisy + budget.margin) < _LEAST_WEIGHT
+
+
+def default_steps(k: Pieces, *, triangles: bool = False) -> int:
+    """Steps when none are given: one piece needs one step, k pieces three each, triangles two.
+
+    KMMS's m = ceil(2k ln(2/alpha)) is what their theorem needs; in practice its later steps
+    cost more noise than they gain.
+    """
+    if k == "auto":
+        return _AUTO_STEPS
+    return 1 if k == 1 else (_TRIANGLES_PER_K if triangles else _STEPS_PER_K) * k
+
+
+def theorem_steps(k: int, alpha: float) -> int:
+    """KMMS's number of steps, ceil(2k ln(2/alpha))."""
+    return math.ceil(2 * k * log_over(2, alpha))
+
+
+def step_count(
+    n_steps: int | None, k: Pieces, alpha: float | None = None, *, triangles: bool = False
+) -> int:
+    """Steps as given, or as alpha asks for, or the default.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or alpha is given without k.
+    """
+    if n_steps is not None:
+        return check_count("the number of steps", n_steps)
+    if alpha is None:
+        return default_steps(k, triangles=triangles)
+    if k == "auto":
+        raise ValueError("alpha chooses the number of steps by k: give k, or no alpha")
+    check_open_unit(alpha=alpha)
+    return theorem_steps(k, alpha)
+
+
+#: In a cover that will be sharpened, the examples that a step has still to cover weigh no more
+#: nats together, by the noisy counts: at first 100, later 120 times the root of the share that is
+#: left (docs/decisions/0015-sharpening.md).
+_FIRST_NATS, _LATER_NATS = 100.0, 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one run may spend, fixed before it starts by public numbers alone.
+
+    Attributes
+    ----------
+    steps : int
+    scale : Fraction or None
+        Scale of the integer Laplace noise of each count, in examples; None where none is drawn.
+    margin : int
+        Delta, taken off each noisy count.
+    eta : float
+        Nats per example in each selection.
+    spent : PrivacySpent
+    """
+
+    steps: int
+    scale: Fraction | None
+    margin: int
+    eta: float
+    spent: PrivacySpent
+
+
+def plan_budget(
+    epsilon: float,
+    delta: float,
+    steps: int,
+    beta: float,
+    neighbours: Neighbours,
+    private: bool,
+    noise_share: float = NOISE_SHARE,
+) -> Budget:
+    """Noise of the counts and rate of the selections of a run that is (epsilon, delta)-DP.
+
+    `noise_share` is what the noisy counts may cost alone, in parts of epsilon; at 0 none are drawn.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee, or delta does not pay for the events that the samplers'
+        arithmetic neglects.
+    """
+    check_budget(epsilon, delta)
+    inner_epsilon, _ = inner_budget(epsilon, delta, neighbours)
+    epsilon_noise = noise_share * inner_epsilon
+    scale = noise_scale(epsilon_noise, steps) if epsilon_noise else None
+
+    def granted(delta: float) -> float:
+        inner = inner_budget(epsilon, delta, neighbours)
+        left = after_arithmetic(*inner, steps)
+        return min(run_rate(*left, steps, epsilon_noise / steps), MOST_RATE)
+
+    # charged at the rate that all of delta would grant: the lower one that is used neglects less
+    neglected = neglected_delta(granted(delta), steps, neighbours)
+    if neglected >= delta:
+        raise ValueError(
+            f"delta = {delta:g} does not pay for what the arithmetic of {steps} selections "
+            f"neglects at epsilon = {epsilon:g}: use a delta above {neglected:.1e}, or a smaller "
+            "epsilon"
+        )
+    eta = granted(delta - neglected)
+    selections, margin = Charge("selections", eta, steps), 0
+    charges: tuple[Charge, ...] = (selections,)
+    if scale is not None:
+        charges = Charge("noisy counts", epsilon_noise / steps, steps), selections
+        margin = math.ceil(float(scale) * log_over(steps, beta))
+    spent = PrivacySpent(epsilon, delta, neighbours, "optimal", charges, private)
+    return Budget(steps, scale, margin, eta, spent)
+
+
+def rate_before_sharpening(eta: float, noisy: int, first: int) -> float:
+    """Nats per example in the selections of a cover that will be sharpened; at most eta.
+
+    Where there are many examples, triangles need not fit as well as they could: what they leave,
+    sharpening finds, and draws from a law that is less sharp take a fraction of the time.
+
+    Parameters
+    ----------
+    eta : float
+        What the budget grants.
+    noisy, first : int
+        The step's noisy count and the first step's, which are published.
+    """
+    left, all_of_them = max(1, noisy), max(1, first)
+    return min(eta, _FIRST_NATS / left, _LATER_NATS / math.sqrt(left * all_of_them))
+
+
+def private_steps(
+    counts: GridCounts,
+    *,
+    role: Role,
+    k: Pieces,
+    budget: Budget,
+    selection: Sampler,
+    source: RandomSource,
+    watch: Watch | None = None,
+    sharpened: bool = False,
+) -> Iterator[StepRecord]:
+    """Run the engine, one record a step; the last one's `steps` is the number of steps made.
+
+    Parameters
+    ----------
+    counts : GridCounts
+        Examples on the grid.
+    role : {"disjunction", "conjunction"}
+    k : int or "auto"
+        Pieces of a good hypothesis.
+    budget : Budget
+    selection : Sampler
+    source : RandomSource
+    watch : callable, optional
+        Called from inside every selection; may raise Cancelled.
+    sharpened : bool
+        Whether the rate is that of :func:`rate_before_sharpening`.
+    """
+    cover = Cover(counts, role)
+
+    def look() -> tuple[GridCounts, int | None]:
+        """The examples alive, and the step's noisy count if any."""
+        alive = counts.where(cover.alive)
+        if budget.scale is None:
+            return alive, None
+        gain = alive.positives if role == "disjunction" else alive.negatives
+        return alive, gain + discrete_laplace(source, budget.scale) - budget.margin
+
+    started = time.perf_counter()
+    (alive, noisy), step, steps = look(), 0, budget.steps
+    first = noisy
+    while step < steps:
+        step += 1
+        eta = budget.eta
+        if noisy is None or first is None:
+            score = mistakes_score(alive.positives)
+        else:
+            eta = rate_before_sharpening(eta, noisy, first) if sharpened else eta
+            score = set_cover_score(role, score_k(k), noisy, alive.positives, alive.negatives)
+        selected = selection.select(alive, score, eta / score.k, source, watch)
+        released = StepRelease(selected.piece, noisy)
+        diagnostics = cover.take(selected, score, started)
+        started = time.perf_counter()
+        if step < steps:
+            alive, noisy = look()
+            # the count that ends a run is paid for like those of all steps
+            ends = noisy is not None and ends_before(k, budget, noisy)
+            steps = step if ends else steps
+        yield StepRecord(step, steps, released, diagnostics)
+
+
+class Cover:
+    """Which examples of a run are alive, and how wrong it is so far: for the curator.
+
+    Attributes
+    ----------
+    alive : ndarray of bool, shape (m,)
+        Entries whose examples no piece has decided.
+    """
+
+    def __init__(self, counts: GridCounts, role: Role) -> None:
+        self._counts = counts
+        self._role = role
+        self.alive: NDArray[np.bool_] = np.ones(len(counts), dtype=np.bool_)
+
+    def take(self, selected: Selected, score: Score, started: float) -> StepDiagnostics:
+        """Remove what the piece decides, and say what it did."""
+        held = inside_piece(selected.piece, self._counts.points)
+        # examples of each label: dead outside, dead inside, alive outside, alive inside
+        groups = self._counts.by_group(2 * self.alive + held, 4)
+        negatives, positives = groups.tolist()
+        # a union decides what is inside, an intersection what is outside
+        decided = 3 if self._role == "disjunction" else 2
+        self.alive = self.alive & (held != (decided == 3))
+        left = 5 - decided
+        # alive examples are predicted 0 by a union so far, 1 by an intersection so far
+        if self._role == "disjunction":
+            mistakes = sum(negatives) - negatives[left], positives[left]
+        else:
+            mistakes = negatives[left], sum(positives) - positives[left]
+        return StepDiagnostics.booked(
+            (negatives[2] + negatives[3], positives[2] + positives[3]),
+            (negatives[decided], positives[decided]),
+            mistakes,
+            sum(negatives) + sum(positives),
+            score=score.value(positives[3], negatives[3]) / score.k,
+            seconds=time.perf_counter() - started,
+            **selected.progress.work(),
+        )

@@ -1,0 +1,198 @@
+"""Draws of a disc or an ellipse from the exponential mechanism, up to a rounding that is charged.
+
+The class is a lattice of :mod:`geometry.lift`, the same in every step, the law P(theta)
+proportional to
+
+    weight(value) = (1 - rate * value / POWER) ** -POWER,
+
+value the integer of :class:`learners.core.scores.Score`, which must be at most 0.  Where a member
+fits that is exp(rate * value); one that falls short by much counts as if the rate were lower, so a
+law without a member that fits is no sharper for more examples
+(docs/decisions/0019-softened-scores.md).  A lattice of discs has some 2**60 members at d = 1024,
+one of ellipses 2**76: none is enumerated.  As in
+:mod:`learners.envelope.envelope_selection`,
+
+1. keep boxes of parameters that cover the class.  Its outer shape holds what some member of a
+   box may hold, its inner one what all hold, so bound = min(k * P(outer) + c_pos,
+   -k * N(inner) + c_neg) is at least every value in it (with many examples of both labels on one
+   grid point a lower bound is, :mod:`learners.curved.shared_points`);
+2. draw a box in proportion to its lattice points times weight(bound), theta uniform in it, and
+   accept with probability weight(value(theta)) / weight(bound);
+3. after a rejection halve the box across the side that matters most; start again.
+
+**Law.**  Given the boxes, a trial accepts theta with probability weight(value(theta)) / M, M
+the same for all theta, whatever the boxes are; these depend on the past through rejected trials
+only.  So but for rounding the accepted theta has the target law (docs/privacy.md, lemma L1).  No
+draw is cut short: when the boxes are used up, trials go on from the envelope as it is.
+
+**Arithmetic.**  As there: membership, counts, bounds and acceptance are integers, the outer and
+inner ellipse being rounded to the safe side (:mod:`learners.curved.conic_boxes`); a mass is off by
+at most seven roundings of a product and those of a power; the tree is the same, of at most 22
+levels. So the charge of 2**-38 in :mod:`learners.privacy.accounting` covers it, with more to spare
+as there is one strand and no clock.
+
+Complexity: tables O(m + d^2) for m entries, then O(d) a trial and a split; how many it takes
+depends on the data, and so does the time (docs/privacy.md).  Labels that fit are easy: a few
+hundred boxes for a disc, ten thousand for an ellipse.  One ellipse that fits badly takes some
+400,000, the late steps of a cover up to millions, whatever n is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from geometry.grid_counts import GridCounts
+from geometry.lift import Conic, ConicLattice
+from learners.core.scores import POWER, Score, softened_nats
+from learners.core.selection import Selected, SelectionProgress, Watch, check_max_boxes
+from learners.curved import conic_boxes as boxes
+from learners.curved.conic_boxes import ConicTarget, Refinement
+from learners.curved.shared_points import Tables, make_tables
+from learners.privacy.randomness import RandomSource
+
+#: 16-bit chunks drawn from the source at first, and at most, in one go.
+_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
+
+#: Trials between two looks at the watch; one takes up to some 50 microseconds.
+_TRIALS_PER_CALL = 1000
+
+#: Boxes at first.
+_FIRST_BOXES = 1 << 8
+
+
+@dataclass(frozen=True, slots=True)
+class ConicSelection:
+    """Sampler of discs or ellipses.
+
+    Parameters
+    ----------
+    lattice : ConicLattice
+        The class.
+    max_boxes : int
+        Boxes kept; at most 2**22, as the proof of the arithmetic assumes, and rounded up to a
+        power of two.
+    """
+
+    lattice: ConicLattice
+    max_boxes: int = 1 << 22
+
+    def __post_init__(self) -> None:
+        check_max_boxes(self.max_boxes)
+
+    def select(
+        self,
+        counts: GridCounts,
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """Draw one (see :class:`learners.core.selection.Sampler`).
+
+        Raises
+        ------
+        ValueError
+            If a score may be above 0.
+        """
+        if score.value(counts.positives, 0) > 0:
+            raise ValueError("scores of discs and ellipses must be at most 0")
+        draw = _Draw(self, counts, score, rate, source)
+        parameters = draw.settle(watch)
+        conic: Conic = self.lattice.conic(*parameters)
+        return Selected((conic,), draw.progress())
+
+
+class _Draw:
+    """One draw: its tables, boxes and bits."""
+
+    def __init__(
+        self,
+        selection: ConicSelection,
+        counts: GridCounts,
+        score: Score,
+        rate: float,
+        source: RandomSource,
+    ) -> None:
+        lattice = selection.lattice
+        self._members = lattice.members
+        self._rate = rate
+        self._most = selection.max_boxes
+        self._source = source
+        self._tables = make_tables(counts, rate * score.k)
+        self._target = ConicTarget(
+            k=score.k,
+            c_pos=score.c_pos,
+            c_neg=score.c_neg,
+            total=score.total,
+            half=POWER / rate,
+            reference=0,
+            size=len(lattice.low),
+            d=lattice.d,
+            bits=lattice.bits,
+        )
+        self._state = _whole_class(lattice, self._target, self._tables, self._most)
+        self._chunks = np.empty(0, dtype=np.uint16)
+        self._at = 0
+
+    def settle(self, watch: Watch | None) -> tuple[int, ...]:
+        """Refine until one is accepted; its parameters."""
+        theta = np.zeros(boxes.HIGH, dtype=np.int64)
+        self._weigh()
+        while True:
+            if self._at + boxes.RESERVE > len(self._chunks):
+                self._refill()
+            why, self._at = boxes.run(
+                self._target, self._tables, self._state, self._chunks, self._at,
+                _TRIALS_PER_CALL, theta,
+            )  # fmt: skip
+            if why == boxes.ACCEPTED:
+                return tuple(theta[: self._target.size].tolist())
+            if why == boxes.FULL and len(self._state.boxes) < self._most:
+                self._state = boxes.grow(self._state)
+                self._weigh()
+            if why == boxes.STARVED:
+                self._weigh()
+            if watch is not None:
+                watch(self.progress())
+
+    def progress(self) -> SelectionProgress:
+        """How far it is."""
+        tally, mass = self._state.tally, float(self._state.tree[1])
+        log_mass = math.log(mass) + softened_nats(self._target.reference, self._rate)
+        return SelectionProgress(
+            trials=int(tally[boxes.TRIALS]),
+            boxes=int(tally[boxes.BOXES]),
+            log_mass=log_mass - math.log(self._members),
+        )
+
+    def _weigh(self) -> None:
+        """Make the best bound weigh 1."""
+        best = int(boxes.best_bound(self._target, self._state))
+        self._target = self._target._replace(reference=best)
+        boxes.weigh(self._target, self._state)
+
+    def _refill(self) -> None:
+        """More bits; what is left of the old ones is thrown away unread."""
+        count = min(max(_FIRST_CHUNKS, 2 * len(self._chunks)), _MOST_CHUNKS)
+        self._chunks = np.frombuffer(self._source.bytes(2 * count), dtype="<u2")
+        self._at = 0
+
+
+def _whole_class(
+    lattice: ConicLattice, target: ConicTarget, tables: Tables, most: int
+) -> Refinement:
+    """One box with every member."""
+    room = 1 << (most - 1).bit_length()
+    state = boxes.make_refinement(min(_FIRST_BOXES, room))
+    box = state.boxes[0]
+    size = target.size
+    box[boxes.LOW : boxes.LOW + size] = lattice.low
+    box[boxes.HIGH : boxes.HIGH + size] = lattice.high
+    box[boxes.POSITIVES] = tables.positives[-1, -1]
+    box[boxes.SOME] = (1 << len(tables.shared)) - 1
+    boxes.recount(target, tables, box)
+    state.tally[boxes.BOXES] = 1
+    return state

@@ -1,0 +1,148 @@
+"""Integer Laplace noise, exactly.
+
+The discrete Laplace law P(z) proportional to exp(-|z| / scale), scale = s / t a
+ratio of integers, drawn with integer arithmetic alone (Canonne, Kamath, Steinke
+2020, *The discrete Gaussian for differential privacy*, algorithms 1 and 2).
+Adding it to a count of sensitivity 1 is (t / s)-differentially private with no
+floating-point caveat (docs/privacy.md, lemma 3).
+
+For many counts at once (:func:`discrete_laplace_array`) each line of the algorithms is carried out
+for all draws that still wait for it.  A draw that is rejected waits for the next
+round and takes fresh bits, so the draws are independent and each has exactly the stated law: only
+integers are drawn and compared.
+
+A coin of probability u / (s i) is one of 1 / i and, if it shows heads, one of u / s: so no product
+grows beyond 64 bits.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learners.privacy.randomness import RandomSource, below, bernoulli
+
+#: Largest bounds of draws, and numerators of scales: noise then fits into 64 bits.
+_MOST_BITS, _SCALE_BITS = 62, 48
+
+
+def discrete_laplace_array(source: RandomSource, scale: Fraction, count: int) -> NDArray[np.int64]:
+    """Independent integers z with P(z) proportional to exp(-|z| / scale), int64 of shape (count,).
+
+    Raises
+    ------
+    ValueError
+        If the scale is not positive, or its numerator has more than 48 bits.
+    """
+    if scale <= 0:
+        raise ValueError(f"scale must be positive, got {scale}")
+    s, t = scale.numerator, scale.denominator
+    if s.bit_length() > _SCALE_BITS:
+        raise ValueError(f"the scale's numerator must have at most {_SCALE_BITS} bits, got {s}")
+    noise = np.zeros(count, dtype=np.int64)
+    waiting = np.arange(count)
+    while len(waiting):
+        u = below_array(source, s, len(waiting))
+        kept = exp_coins(source, u, s)
+        magnitude = _magnitudes(u[kept], _geometric(source, int(kept.sum())), s, t)
+        negative = below_array(source, 2, len(magnitude)) == 1
+        # zero would be drawn twice as often as it should, once with each sign
+        drawn = ~(negative & (magnitude == 0))
+        noise[waiting[kept][drawn]] = np.where(negative, -magnitude, magnitude)[drawn]
+        done = np.zeros(len(waiting), dtype=np.bool_)
+        done[np.flatnonzero(kept)[drawn]] = True
+        waiting = waiting[~done]
+    return noise
+
+
+def below_array(source: RandomSource, bound: int, count: int) -> NDArray[np.int64]:
+    """Uniform integers in 0..bound-1, int64 of shape (count,), exact, by rejection."""
+    if not 1 <= bound <= 1 << _MOST_BITS:
+        raise ValueError(f"bound must lie in 1..2**{_MOST_BITS}, got {bound}")
+    numbers = np.zeros(count, dtype=np.int64)
+    bits = (bound - 1).bit_length()
+    if bits == 0:
+        return numbers
+    size = next(size for size in (1, 2, 4, 8) if 8 * size >= bits)
+    filled = 0
+    while filled < count:
+        drawn = np.frombuffer(source.bytes(size * (count - filled)), dtype=f"<u{size}")
+        shifted = (drawn >> (8 * size - bits)).astype(np.int64)
+        taken = shifted[shifted < bound]
+        numbers[filled : filled + len(taken)] = taken
+        filled += len(taken)
+    return numbers
+
+
+def exp_coins(source: RandomSource, u: NDArray[np.int64], s: int) -> NDArray[np.bool_]:
+    """True with probability exactly exp(-u / s), independently, for integers 0 <= u <= s.
+
+    Algorithm 1: the parity of a run of coins of probability u / (s i), i = 1, 2, ...
+    """
+    odd = np.ones(len(u), dtype=np.bool_)
+    waiting = np.arange(len(u))
+    i = 1
+    while len(waiting):
+        waiting = waiting[below_array(source, i, len(waiting)) == 0]
+        waiting = waiting[below_array(source, s, len(waiting)) < u[waiting]]
+        odd[waiting] ^= True
+        i += 1
+    return odd
+
+
+def _geometric(source: RandomSource, count: int) -> NDArray[np.int64]:
+    """How often a coin of probability exp(-1) shows heads in a row, int64 of shape (count,)."""
+    heads = np.zeros(count, dtype=np.int64)
+    waiting = np.arange(count)
+    while len(waiting):
+        waiting = waiting[exp_coins(source, np.ones(len(waiting), dtype=np.int64), 1)]
+        heads[waiting] += 1
+    return heads
+
+
+def _magnitudes(u: NDArray[np.int64], v: NDArray[np.int64], s: int, t: int) -> NDArray[np.int64]:
+    """(u + s v) // t, int64; u < s."""
+    most = s * (int(v.max(initial=0)) + 1)
+    if max(most, t).bit_length() <= _MOST_BITS:
+        return np.asarray((u + s * v) // t)
+    exact = [(a + s * b) // t for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+    return np.array(exact, dtype=np.int64)
+
+
+def bernoulli_exp(source: RandomSource, gamma: Fraction) -> bool:
+    """True with probability exactly exp(-gamma), gamma >= 0 rational."""
+    if gamma < 0:
+        raise ValueError(f"gamma must not be negative, got {gamma}")
+    while gamma > 1:
+        if not _bernoulli_exp_unit(source, Fraction(1)):
+            return False
+        gamma -= 1
+    return _bernoulli_exp_unit(source, gamma)
+
+
+def _bernoulli_exp_unit(source: RandomSource, gamma: Fraction) -> bool:
+    """Algorithm 1 for 0 <= gamma <= 1: the parity of a run of Bernoulli(gamma / i)."""
+    i = 1
+    while bernoulli(source, gamma.numerator, gamma.denominator * i):
+        i += 1
+    return i % 2 == 1
+
+
+def discrete_laplace(source: RandomSource, scale: Fraction) -> int:
+    """An integer z with P(z) proportional to exp(-|z| / scale), scale > 0 (algorithm 2)."""
+    if scale <= 0:
+        raise ValueError(f"scale must be positive, got {scale}")
+    s, t = scale.numerator, scale.denominator
+    while True:
+        u = below(source, s)
+        if not bernoulli_exp(source, Fraction(u, s)):
+            continue
+        v = 0
+        while bernoulli_exp(source, Fraction(1)):
+            v += 1
+        magnitude = (u + s * v) // t
+        negative = bernoulli(source, 1, 2)
+        if not (negative and magnitude == 0):
+            return -magnitude if negative else magnitude

@@ -1,0 +1,334 @@
+"""The fewest mistakes that labelled pieces of at most two edges make in a tile: exactly, and soon.
+
+What it is for: :mod:`learners.tiles.tile_choice` chooses by these numbers, privately, how many
+tiles a side serve a sample.  Each is a minimum, over a finite public class, of functions that one
+example changes by 0 or 1, all in one direction, and so is changed by 0 or 1 itself, in that
+direction (docs/privacy.md, lemma 7).
+
+The class.  A tile's own square has the corners (0, 0) and (W, W).  4 SIDE *ends* lie evenly on
+its border, end k between bins k - 1 and k, counterclockwise from (0, 0), and APEXES**2 *apexes* on
+a lattice inside.  Seen from a place p of the square, a point x lies in the bin in which the ray
+from p through x leaves the square.  The pieces, each with either label inside:
+
+    none        the whole tile;
+    chord       the points whose bin, seen from end p, is one of p .. q - 1, q at most 4 SIDE: one
+                side of a line;
+    two chords  the union of two such pieces whose ends do not interlace, so that they are
+                disjoint: the rest is a strip;
+    wedge       the same seen from an apex: what lies between two rays.  A point on the apex lies
+                outside.
+
+Coordinates are scaled so that all of these are integers, and a bin is found by one exact division.
+
+How.  Chords: for each end a histogram of the bins, and its running sums.  Two chords: with c(p, q)
+the change that a chord brings and best(k, l) the least c of a chord with ends in k .. l, both for
+p <= q, they are [p, q) and [r, s) one after the other, or one within the complement of the other:
+all pairs in O(SIDE**2).  Wedges: branch and bound over boxes of apexes.  Seen from a box a point
+off it has its bin between those seen from two corners of the box, low <= high (unless they lie on
+either side of end 0: then nothing is said of it, as of a point in the box).  A wedge [p, q) then
+holds surely at least
+
+    #{high < q} - #{low < p}      negatives (of those with low < p some are subtracted in vain)
+
+and at most #{low < q} - #{high < p} positives, and those of which nothing is said.  So the
+mistakes are at least F(q) - G(p), and the least of these over p < q takes one pass.  What cannot
+beat the best piece so far is dropped.  In a box of four apexes each is tried.  In a tile where
+bounds of boxes of some size drop too few to be worth their time, as they do where labels are by
+chance, that size is bounded no more.
+
+Complexity: O(m SIDE + SIDE**2) for m entries of a tile, and at most 340 boxes and 1,024 apexes of
+O(m + SIDE).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.inner_loops import inner, njit
+
+#: Bins along a side of a tile, and apexes along a side; powers of two.
+SIDE, APEXES = 64, 32
+
+#: Tiles are at most so wide in grid points; wider ones are to be coarsened first.
+MOST_WIDE = 1 << 13
+
+_BINS = 4 * SIDE
+
+#: How often the square of all apexes is halved until one is left.
+_HALVINGS = APEXES.bit_length() - 1
+
+#: So many points are looked at together.
+_BLOCK = 256
+
+#: So many boxes of a size are bounded, even if none is dropped, before that size is no more.
+_PATIENCE = 4
+
+
+@inner
+def leaves(ax, ay, x, y, w):
+    """The bin in which the ray from (ax, ay) through (x, y), another point, leaves the square.
+
+    A ray through a corner leaves by the side that comes later, counterclockwise.
+
+    All five are doubles with whole values, and the bin is one: so a compiler can look at several
+    points at once.  It is exact: products stay below 2**51, and the quotient, at most SIDE, is an
+    integer or 2**-42 off the next one, which is more than it is rounded by.
+    """
+    dx, dy = x - ax, y - ay
+    wide, high = abs(dx), abs(dy)
+    to_x = w - ax if dx > 0 else ax
+    to_y = w - ay if dy > 0 else ay
+    # it leaves by a vertical side when that is reached first, or at a corner comes later
+    sooner = to_y * wide - to_x * high
+    later = (sooner == 0) & ((dx > 0) == (dy < 0))
+    vertical = (dx != 0) & ((dy == 0) | (sooner > 0) | later)
+    way = ay * wide + dy * to_x if vertical else ax * high + dx * to_y
+    length = (wide if vertical else high) * w
+    # the left side and the upper one run backwards
+    backwards = dx < 0 if vertical else dy > 0
+    way = length - way if backwards else way
+    side = (3.0 if backwards else 1.0) if vertical else (2.0 if backwards else 0.0)
+    return SIDE * side + min(SIDE - 1.0, np.floor(way * SIDE / max(length, 1.0)))
+
+
+@inner
+def end_place(k, w):
+    """Where end k lies."""
+    step, along = w // SIDE, k % SIDE
+    side = k // SIDE
+    if side == 0:
+        return along * step, np.int64(0)
+    if side == 1:
+        return w, along * step
+    if side == 2:
+        return w - along * step, w
+    return np.int64(0), w - along * step
+
+
+@inner
+def _see(x, y, change, ax, ay, w, bins):
+    """Into bins, what labelling them 1 changes: negatives less positives."""
+    found = np.empty(_BLOCK, dtype=np.int64)
+    for b in range(_BINS):
+        bins[b] = 0
+    for begin in range(0, len(x), _BLOCK):
+        some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
+        some_change = change[begin : begin + _BLOCK]
+        for i in range(len(some_x)):
+            found[i] = leaves(ax, ay, some_x[i], some_y[i], w)
+        for i in range(len(some_x)):
+            elsewhere = some_x[i] != ax or some_y[i] != ay
+            bins[found[i]] += some_change[i] if elsewhere else 0
+
+
+@inner
+def _chords(x, y, change, positives, negatives, w, bins, chord, least):
+    """Fewest mistakes of a chord, and of two; chord and least: of shape (_BINS + 1,) * 2."""
+    total = negatives - positives
+    one = min(positives, negatives)
+    for p in range(_BINS):
+        ax, ay = end_place(p, w)
+        _see(x, y, change, float(ax), float(ay), float(w), bins)
+        held = np.int64(0)
+        for q in range(p + 1, _BINS + 1):
+            held += bins[q - 1]
+            chord[p, q] = held
+            one = min(one, positives + held, negatives - held)
+    two = one
+    # the pieces labelled 1, then 0
+    for sign in (1, -1):
+        base = positives if sign == 1 else negatives
+        for p in range(_BINS, -1, -1):
+            least[p, p] = 0
+            for q in range(p + 1, _BINS + 1):
+                best = min(sign * chord[p, q], least[p, q - 1], least[p + 1, q])
+                least[p, q] = best
+                # the other piece is all beyond [p, q)
+                two = min(two, base + sign * total + best - sign * chord[p, q])
+        for q in range(_BINS + 1):
+            two = min(two, base + least[0, q] + least[q, _BINS])
+    return one, two
+
+
+@inner
+def _wedge(x, y, change, positives, negatives, ax, ay, w, bins):
+    """Fewest mistakes of the wedges of an apex."""
+    _see(x, y, change, float(ax), float(ay), float(w), bins)
+    low = high = at_low = at_high = np.int64(0)
+    for b in range(_BINS):
+        at_low = min(at_low, 0) + bins[b]
+        at_high = max(at_high, 0) + bins[b]
+        low, high = min(low, at_low), max(high, at_high)
+    return min(positives + low, negatives - high)
+
+
+@inner
+def seen_first(x, y, x0, y0, x1, y1, w):
+    """The bin of a point seen from the corner of the box x0..x1, y0..y1 that comes first.
+
+    Counterclockwise, and for a point off the box; all are doubles.  Seen from anywhere in the box
+    the point lies in this bin, in that of :func:`seen_last` or between them, unless end 0 does.
+    """
+    left, right, under, over = x < x0, x > x1, y < y0, y > y1
+    ax = x1 if under | (right & (not over)) else x0
+    ay = y0 if left | (under & (not right)) else y1
+    return leaves(ax, ay, x, y, w)
+
+
+@inner
+def seen_last(x, y, x0, y0, x1, y1, w):
+    """The same from the corner that comes last."""
+    left, right, under, over = x < x0, x > x1, y < y0, y > y1
+    ax = x0 if under | (left & (not over)) else x1
+    ay = y1 if left | (over & (not right)) else y0
+    return leaves(ax, ay, x, y, w)
+
+
+@inner
+def _bound(x, y, labels, amounts, positives, negatives, box, w, seen):
+    """No wedge with an apex in the closed box makes fewer mistakes.
+
+    seen : int64 array, shape (4, _BINS): negatives by low and by high, positives by low and high.
+    """
+    seen[:] = 0
+    side = float(w)
+    x0, y0, x1, y1 = float(box[0]), float(box[1]), float(box[2]), float(box[3])
+    lows, highs = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.int64)
+    for begin in range(0, len(x), _BLOCK):
+        some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
+        some_labels, some_amounts = labels[begin : begin + _BLOCK], amounts[begin : begin + _BLOCK]
+        for i in range(len(some_x)):
+            lows[i] = seen_first(some_x[i], some_y[i], x0, y0, x1, y1, side)
+        for i in range(len(some_x)):
+            highs[i] = seen_last(some_x[i], some_y[i], x0, y0, x1, y1, side)
+        for i in range(len(some_x)):
+            off = (some_x[i] < x0) | (some_x[i] > x1) | (some_y[i] < y0) | (some_y[i] > y1)
+            # of a point in the box, or with end 0 between the two, nothing is known
+            if off and lows[i] <= highs[i]:
+                row = 2 if some_labels[i] else 0
+                seen[row, lows[i]] += some_amounts[i]
+                seen[row + 1, highs[i]] += some_amounts[i]
+    told_negatives = told_positives = np.int64(0)
+    for b in range(_BINS):
+        told_negatives += seen[0, b]
+        told_positives += seen[2, b]
+    # F and G of the head of this module, of wedges labelled 1 and of those labelled 0
+    f_1 = g_1 = f_0 = g_0 = top_1 = top_0 = least_1 = least_0 = np.int64(0)
+    for b in range(_BINS):
+        top_1, top_0 = max(top_1, g_1), max(top_0, g_0)
+        f_1 += seen[1, b] - seen[2, b]
+        g_1 += seen[0, b] - seen[3, b]
+        f_0 += seen[3, b] - seen[0, b]
+        g_0 += seen[2, b] - seen[1, b]
+        least_1, least_0 = min(least_1, f_1 - top_1), min(least_0, f_0 - top_0)
+    return max(np.int64(0), min(told_positives + least_1, told_negatives + least_0))
+
+
+@inner
+def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, enough):
+    """Fewest mistakes of a wedge, or `enough` if none makes fewer."""
+    unit = w // (2 * APEXES)
+    box = np.zeros(4, dtype=np.int64)
+    # a quarter of what was halved last comes next: at most three wait at each size
+    waiting = np.empty((3 * _HALVINGS + 1, 4), dtype=np.int64)
+    waiting[0, :3], waiting[0, 3] = 0, APEXES
+    count = 1
+    # boxes of each size that were bounded, and that a bound dropped
+    bounded, dropped = np.zeros(APEXES, dtype=np.int64), np.zeros(APEXES, dtype=np.int64)
+    while count > 0:
+        count -= 1
+        bound, i, j, size = waiting[count]
+        if bound >= enough:
+            continue
+        half = size // 2
+        for quarter in range(4):
+            left, low = i + (quarter & 1) * half, j + (quarter >> 1) * half
+            ax, ay = (2 * left + 1) * unit, (2 * low + 1) * unit
+            if half == 1:
+                found = _wedge(x, y, change, positives, negatives, ax, ay, w, bins)
+                enough = min(enough, found)
+                continue
+            least = bound
+            # a bound takes twice as long as an apex
+            if dropped[half] * half * half > 2 * (bounded[half] - _PATIENCE):
+                box[0], box[1] = ax, ay
+                box[2], box[3] = ax + 2 * (half - 1) * unit, ay + 2 * (half - 1) * unit
+                least = _bound(x, y, labels, amounts, positives, negatives, box, w, seen)
+                bounded[half] += 1
+                dropped[half] += least >= enough
+            if least < enough:
+                waiting[count, 0], waiting[count, 1] = least, left
+                waiting[count, 2], waiting[count, 3] = low, half
+                count += 1
+    return enough
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fewest_in_tile(points, labels, amounts, w, edges, edge):
+    """The least of mistakes plus `edge` times the edges, over all pieces of so many edges.
+
+    Parameters
+    ----------
+    points : int64 array, shape (m, 2)
+        Entries in the tile's own scaled frame (:func:`scaled`).
+    labels : bool array, shape (m,)
+    amounts : int64 array, shape (m,)
+        Examples of each entry.
+    w : int
+        Side of the tile's square in that frame, a multiple of 2 * APEXES and of SIDE.
+    edges : int
+        Most edges of a piece, 1 or 2.
+    edge : int
+        Mistakes that an edge must save, at least 0.
+
+    Returns
+    -------
+    int
+    """
+    change = np.empty(len(points), dtype=np.int64)
+    positives = negatives = np.int64(0)
+    for i in range(len(points)):
+        if labels[i]:
+            positives += amounts[i]
+            change[i] = -amounts[i]
+        else:
+            negatives += amounts[i]
+            change[i] = amounts[i]
+    best = min(positives, negatives)
+    if best <= edge:
+        return best
+    x, y = points[:, 0].astype(np.float64), points[:, 1].astype(np.float64)
+    bins = np.empty(_BINS, dtype=np.int64)
+    chord = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
+    least = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
+    one, two = _chords(x, y, change, positives, negatives, w, bins, chord, least)
+    best = min(best, one + edge)
+    if edges < 2 or best <= 2 * edge:
+        return best
+    best = min(best, two + 2 * edge)
+    seen = np.empty((4, _BINS), dtype=np.int64)
+    return 2 * edge + _wedges(
+        x, y, labels, amounts, change, positives, negatives, w, bins, seen, best - 2 * edge
+    )
+
+
+def scaled(points: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], int]:
+    """Grid points of a tile, counted from its corner, in the frame of its square; and its side.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (m, 2)
+        In 0..width-1.
+    width : int
+        Grid points along the tile's longer side, 1..MOST_WIDE.
+
+    Returns
+    -------
+    points : ndarray of int64, shape (m, 2)
+        The middles of their grid cells: odd multiples of max(SIDE, APEXES).
+    w : int
+        2 * width * max(SIDE, APEXES): at most 2**21, so that products stay within 2**51.
+    """
+    unit = max(SIDE, APEXES)
+    return (2 * points + 1) * unit, 2 * width * unit

@@ -1,0 +1,188 @@
+"""Straight sides: what several tiles have drawn of one side, each for itself, as one line.
+
+Every tile draws its edges among its own examples, so along a straight side of the shape they differ
+a little from tile to tile, most of all at their ends: they meet the tiles' borders at different
+heights, and the outline has jogs there.  Here the outline of what all tiles label 1 is seen as a
+sequence of drawn edges, joined at corners or by stretches along borders.  It is divided into
+*sides*, runs of consecutive edges, and every side is drawn as one line, the one nearest to its
+edges (least squares, all along them).  Of all divisions the one is taken with the least of
+
+    (area between the edges and the lines) / u^2 + (nats of a side) * (number of sides),
+
+u^2 the area in which one nat is expected where the edge lies: what noise alone makes of a straight
+side costs some 2 nats an edge.  A side costs as much as it takes to say where it is, by d^2 / u^2,
+the number of places that can be told apart, and that there is one, by the odds that an edge of this
+outline begins a side: few do where sides are long, most on a coast.  So a shorter description is
+preferred to a closer one (minimum description length: Rissanen 1978).  Dynamic programming finds
+the least, twice: the first time at even odds, for the odds.
+
+Two sides meet where their lines cross, where that is not farther from their ends than half of
+either.  Else what leads from one to the other along borders is drawn anew
+(:mod:`learners.tiles.joints`).
+
+Privacy: a function of what is released and of public numbers (docs/privacy.md, lemmas 7 and 8).
+What was measured: docs/decisions/0033-straight-sides.md and 0035-joints.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import Polygon
+from shapely.geometry.base import BaseGeometry
+
+from geometry.polygons import orient_valid
+from learners.tiles.joints import MOST_SHARE
+from learners.tiles.sides import Chain
+
+#: Where half of the edges begin a side, one costs so many times the logarithm of d^2 / u^2.
+_PLACES = 0.7
+
+#: And less by so many times the logarithm of the odds that an edge does, so more where few do; by
+#: this many nats at most, either way.
+_ODDS, _MOST_ODDS = 2.0, 3.0
+
+#: An edge shorter than so many u, and no farther from a border, does not say which way a side goes:
+#: it is a part of what leads from one to the next.
+_SHORTEST = 2.0
+
+#: Corners so near to a line, in parts of d, lie on it but for rounding.
+_ROUNDING = 2.0**-40
+
+#: Areas u^2, in square grid units, at points, an array (n,) of shapely's.
+Squares = Callable[[NDArray[Any]], NDArray[np.float64]]
+
+
+def straightened(
+    shape: BaseGeometry,
+    borders: BaseGeometry,
+    d: int,
+    unit: float,
+    squares: Squares,
+    near: float,
+    most: float,
+) -> BaseGeometry | None:
+    """The shape with straight sides; None if that is the shape.
+
+    Parameters
+    ----------
+    shape : shapely geometry
+        Polygons in the square 0..d, in grid units, that the tiles label 1.
+    borders : shapely geometry
+        All borders of tiles.
+    d : int
+        Grid size.
+    unit : float
+        Side of the square in which one nat is expected, on the average, in grid units.
+    squares : callable
+        The area of that square where an edge has its middle.
+    near : float
+        What lies at most so near a border lies along it, in grid units.
+    most : float
+        A connected change is no larger, in square grid units.
+    """
+    along = shapely.buffer(borders, near)
+    box = shapely.box(0, 0, d, d)
+    rim = shapely.buffer(box.exterior, near)
+    shapely.prepare(along)
+    shapely.prepare(rim)
+    old, parts = _rings(shape), []
+    for corners in old:
+        ahead = np.roll(corners, -1, axis=0)
+        stretches = shapely.linestrings(np.stack([corners, ahead], axis=1))
+        around = squares(shapely.points((corners + ahead) / 2))
+        little = _SHORTEST * np.sqrt(around)
+        short = np.hypot(*(ahead - corners).T) < little
+        drawn = ~shapely.contains(along, stretches)
+        drawn &= ~(short & shapely.dwithin(stretches, borders, little))
+        parts.append(_parts(corners, drawn, shapely.contains(rim, stretches), around))
+    chains = [part for ring in parts for part in ring if isinstance(part, Chain)]
+    price = _price(chains, d, unit)
+    rings, unchanged = [], True
+    for corners, ring in zip(old, parts, strict=True):
+        found = _redrawn(ring, price, MOST_SHARE * d * d)
+        if len(found) > 2 and set(map(tuple, found.tolist())) != set(map(tuple, corners.tolist())):
+            corners, unchanged = found, False
+        rings.append(shapely.make_valid(Polygon(corners)))
+    if unchanged:
+        return None
+    # a point is inside where it is inside of an odd number of rings, whether or not they cross now
+    found = shapely.intersection(functools.reduce(shapely.symmetric_difference, rings), box)
+    changes = shapely.get_parts(shapely.symmetric_difference(shape, found))
+    large = changes[shapely.area(changes) > most]
+    if len(large):
+        found = shapely.symmetric_difference(found, shapely.union_all(large))
+    return orient_valid(shapely.simplify(orient_valid(found), _ROUNDING * d))
+
+
+def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
+    """Corners of the rings, the inside to their left.  Two that meet at a corner are one: where
+    borders cross, two tiles that touch there are a strip more often than not."""
+    found: list[NDArray[np.float64]] = []
+    for ring in shapely.get_rings(shapely.get_parts(orient_valid(shape))):
+        corners, apart = shapely.get_coordinates(ring)[:-1], []
+        for other in found:
+            both = np.argwhere((corners[:, None] == other).all(axis=2))
+            if len(both):
+                here, there = both[0]
+                joined = [np.roll(corners, -here, axis=0), np.roll(other, -there, axis=0)]
+                corners = np.vstack(joined)
+            else:
+                apart.append(other)
+        found = [*apart, corners]
+    return found
+
+
+def _price(chains: Sequence[Chain], d: int, unit: float) -> float:
+    """What a side costs, in nats: by how many of the edges begin one, at the price that holds where
+    half of them do."""
+    even = _PLACES * math.log(max(1.0, d * d / unit**2))
+    divided = [chain.divided(even) for chain in chains]
+    sides = sum(len(found) for _, found in divided)
+    edges = sum(len(chain.starts) for chain, found in divided if found)
+    odds = _ODDS * math.log((edges - sides + 1) / (sides + 1))
+    return max(0.0, even + min(max(-_MOST_ODDS, odds), _MOST_ODDS))
+
+
+def _parts(
+    corners: NDArray[np.float64],
+    drawn: NDArray[np.bool_],
+    fixed: NDArray[np.bool_],
+    squares: NDArray[np.float64],
+) -> list[Chain | NDArray[np.float64]]:
+    """A ring as chains between stretches along the rim of the square, which stay; a ring that
+    nowhere lies along it is one closed chain."""
+    first = int(np.flatnonzero(fixed)[0]) if fixed.any() else 0
+    closed = np.vstack([np.roll(corners, -first, axis=0), corners[first]])
+    drawn, fixed = np.roll(drawn, -first), np.roll(fixed, -first)
+    squares = np.roll(squares, -first)
+    if not fixed.any():
+        return [Chain(closed, squares, np.flatnonzero(drawn), closed=True)]
+    found: list[Chain | NDArray[np.float64]] = []
+    begin = 0
+    for end in (*np.flatnonzero(fixed).tolist(), len(corners)):
+        if end > begin:
+            starts = np.flatnonzero(drawn[begin:end])
+            found.append(Chain(closed[begin : end + 1], squares[begin:end], starts))
+        if end < len(corners):
+            found.append(closed[end : end + 2])
+        begin = end + 1
+    return found
+
+
+def _redrawn(
+    parts: Sequence[Chain | NDArray[np.float64]], price: float, most: float
+) -> NDArray[np.float64]:
+    """A ring's corners, made straight."""
+    together = np.vstack(
+        [part.straight(price, most) if isinstance(part, Chain) else part for part in parts]
+    )
+    # where two parts meet a corner is in both
+    differs: NDArray[np.bool_] = (together != np.roll(together, 1, axis=0)).any(axis=1)
+    return together[differs]

@@ -1,0 +1,411 @@
+"""The tile learner: the square is divided, and each tile learns a piece with the whole epsilon.
+
+1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses a short list of
+   numbers of tiles: a public function of b and epsilon.
+2. One of the list is drawn by how few mistakes pieces can make in its tiles
+   (:mod:`learners.tiles.tile_choice`), with a rate of rho nats; where the list has one number
+   nothing is drawn, rho = 0.
+3. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
+   tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - rho nats.
+4. Where they are to be tidied, every tile's examples are counted, with integer Laplace noise, and
+   with the last tile labels along borders and edges are changed where the noise alone explains
+   them (:mod:`learners.tiles.tidying`): a function of what is released.
+
+Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: b, the draw of
+the number of tiles, the counts of tiles and the draws of pieces compose.  Given the tiles the
+example lies in one, and the counts and draws of all others have the same law with and without it.
+The run is (epsilon_noise + eta)-DP by basic composition, whatever the number of tiles (parallel
+composition: McSherry 2009); delta only pays for events that the samplers' arithmetic neglects.
+Where a share of epsilon goes to support (:mod:`learners.core.support`, lemma 10), all this has the
+rest.
+
+Departs from the source: KMMS cover the region by k triangles one after the other, each selected
+from all examples with a share of epsilon.  Here the pieces need no k and no share, for the price
+of seams: a tile sees its own part of the shape only.  Whichever does better on what shape:
+docs/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.edge_zones import EdgeZone
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.tiling import Tile, TileIndex
+from learners.core.checks import check_open_unit
+from learners.core.records import StepDiagnostics, StepRecord, Tidied, TileStep, halfplanes_of
+from learners.core.selection import Selected, SelectionProgress, Watch
+from learners.core.side_by_side import side_by_side
+from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
+from learners.privacy.accounting import (
+    LEAST_DELTA,
+    MOST_RATE,
+    Charge,
+    Neighbours,
+    PrivacySpent,
+    after_arithmetic,
+    check_budget,
+    inner_budget,
+    noise_scale,
+)
+from learners.privacy.noise import discrete_laplace, discrete_laplace_array
+from learners.privacy.randomness import RandomSource
+from learners.tiles.agreeing_borders import Borders
+from learners.tiles.tidying import without_speck
+
+#: Share of epsilon that pays for noisy numbers of examples: of all, or half of it for all and half
+#: for those in every tile.
+COUNT_SHARE = 0.02
+
+#: Share of epsilon that pays for a noisy number of mistakes, where tiles are chosen.
+MISTAKES_SHARE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class TileBudget:
+    """What one run may spend, fixed before it starts by public numbers alone.
+
+    Attributes
+    ----------
+    scale : Fraction or None
+        Scale of the integer Laplace noise of the count; None when nothing is counted.
+    eta : float
+        Nats per mistake of the choice of tiles and the draw in a tile together.
+    spent : PrivacySpent
+        However many tiles there are.
+    support_scale : Fraction or None
+        Scale of the integer Laplace noise of every cell's count; None when support is not released.
+    tile_scale : Fraction or None
+        Scale of the integer Laplace noise of every tile's count; None when tiles are not counted.
+    mistakes_scale : Fraction or None
+        Scale of the integer Laplace noise of the number of mistakes; None when the number of tiles
+        is not chosen.
+    """
+
+    scale: Fraction | None
+    eta: float
+    spent: PrivacySpent
+    support_scale: Fraction | None = None
+    tile_scale: Fraction | None = None
+    mistakes_scale: Fraction | None = None
+
+
+def plan_tiles(
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours,
+    private: bool,
+    counted: bool,
+    support: float | None = None,
+    *,
+    tiles_counted: bool = False,
+    chosen: bool = False,
+) -> TileBudget:
+    """Divide epsilon between support, noisy numbers, if there are these, and the selections.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    neighbours : {"add-remove", "replace-one"}
+    private : bool
+    counted : bool
+        Whether there is a noisy number of examples.
+    support : float, optional
+        Share of epsilon for :mod:`learners.core.support`, strictly between 0 and 1.
+    tiles_counted : bool
+        Whether there is one in every tile as well.
+    chosen : bool
+        Whether the examples choose how many tiles there are, if they are many enough.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee.
+    """
+    check_budget(epsilon, delta)
+    inner, inner_delta = inner_budget(epsilon, delta, neighbours)
+    beside: tuple[Charge, ...] = ()
+    support_scale = None
+    if support is not None:
+        check_open_unit(support=support)
+        epsilon_support = min(support * inner, MOST_RATE)
+        support_scale = noise_scale(epsilon_support, 1)
+        beside = (Charge("support counts", epsilon_support),)
+        # rounded down: the shares must not add up to more
+        inner = math.nextafter(inner - epsilon_support, 0.0)
+    epsilon_mistakes = min(MISTAKES_SHARE * inner, MOST_RATE) if chosen else 0.0
+    if chosen:
+        inner = math.nextafter(inner - epsilon_mistakes, 0.0)
+    epsilon_noise = COUNT_SHARE * inner if counted else 0.0
+    # an example lies in one tile: one draw is off
+    eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
+    eta = min(eta, MOST_RATE)
+    scale = tile_scale = mistakes_scale = None
+    count: tuple[Charge, ...] = ()
+    if chosen:
+        mistakes_scale = noise_scale(epsilon_mistakes, 1)
+        beside = (*beside, Charge("noisy number of mistakes", epsilon_mistakes))
+    if counted and tiles_counted:
+        # halves of a double are exact
+        epsilon_noise /= 2
+        tile_scale = noise_scale(epsilon_noise, 1)
+        beside = (*beside, Charge("tile counts", epsilon_noise))
+    if counted:
+        scale = noise_scale(epsilon_noise, 1)
+        count = (Charge("noisy number of examples", epsilon_noise),)
+    charges = (*count, *beside, Charge("selections", eta))
+    spent = PrivacySpent(epsilon, LEAST_DELTA, neighbours, "basic", charges, private)
+    return TileBudget(scale, eta, spent, support_scale, tile_scale, mistakes_scale)
+
+
+def tile_lattice(tiles: tuple[Tile, ...], measure: Measure) -> HalfplaneLattice:
+    """The lattice of every tile's own frame, large enough for the largest."""
+    widest = max(max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles)
+    return HalfplaneLattice(max(1, widest), measure)
+
+
+def noisy_count(n: int, scale: Fraction, source: RandomSource) -> int:
+    """The number of examples with integer Laplace noise of that scale."""
+    return n + discrete_laplace(source, scale)
+
+
+def noisy_tile_counts(
+    counts: GridCounts, groups: Sequence[NDArray[np.int64]], scale: Fraction, source: RandomSource
+) -> tuple[int, ...]:
+    """The numbers of examples of all tiles, each with integer Laplace noise of that scale.
+
+    `groups` are the entries that each tile holds, every entry once: an example is in one tile.
+    """
+    noise = discrete_laplace_array(source, scale, len(groups)).tolist()
+    return tuple(counts.where(rows).n + z for rows, z in zip(groups, noise, strict=True))
+
+
+def tile_steps(
+    counts: GridCounts,
+    *,
+    tiles: Sequence[Tile | EdgeZone],
+    groups: Sequence[NDArray[np.int64]],
+    selection: Callable[[Tile | EdgeZone], ConceptSelection],
+    eta: float,
+    source: RandomSource,
+    watch: Watch | None,
+    before: NDArray[np.bool_] | None = None,
+    first: int = 1,
+    agreeing: Agreeing | None = None,
+    largest_speck: Fraction = Fraction(0),
+    tidy: Callable[[Sequence[TileStep]], Tidied | None] | None = None,
+    noisy: Sequence[int | None] | None = None,
+) -> Iterator[StepRecord]:
+    """Learn tile after tile, one record each.
+
+    Parameters
+    ----------
+    counts : GridCounts
+        Examples on the grid, m entries.
+    tiles : sequence of Tile or EdgeZone
+        They hold every grid point once.
+    groups : sequence of int64 arrays
+        For each tile the entries that it holds.
+    selection : callable
+        The sampler of a tile, on the lattice of its own frame.
+    eta : float
+        Nats per mistake.
+    source : RandomSource
+    watch : callable, optional
+        Called while tiles are learned, in the caller's thread; may raise Cancelled.
+    before : ndarray of bool, shape (m,), optional
+        Labels of the entries in tiles to come; by default 0.
+    first : int
+        Number of the first record.
+    agreeing : Agreeing, optional
+        How later tiles agree with what earlier ones have released; by default they know nothing of
+        each other.
+    largest_speck : Fraction
+        A piece that cuts off less area of its tile is left out (:mod:`learners.tiles.tidying`).
+    tidy : callable, optional
+        What the last record changes in all tiles, by what is released of each, in their order.
+    noisy : sequence of int, optional
+        The noisy number of examples in every tile; by default none is released.
+    """
+    errors = _Errors(counts, before)
+    released: dict[int, TileStep] = {}
+    told = None if watch is None else _Told(watch, first)
+
+    def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
+        held, sampler = counts.where(rows), selection(tile)
+        own = GridCounts(
+            sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
+        )
+        draw, borders, kept_by = sampler.begin(own, eta, source), None, source
+        if agreeing is not None and isinstance(tile, Tile):
+            borders = Borders.of(tile, agreeing.index, released, agreeing.strength)
+            kept_by = source.spawn()
+        return _TileDraw(tile, rows, held, draw, borders, kept_by)
+
+    alone = len(tiles) if agreeing is None else agreeing.alone
+    paired, number = list(zip(tiles, groups, strict=True)), first
+    # what a tile knows of others has to be drawn before it begins
+    for part in (paired[:alone], paired[alone:]):
+        begun = itertools.starmap(begin, part)
+        settle = functools.partial(_settle, told=told)
+        learned: list[TileStep] = []
+        for rows, held, step, selected, seconds in side_by_side(
+            settle, enumerate(begun, start=number), None if told is None else told.tick
+        ):
+            if told is not None:
+                told.next(selected.progress)
+            step = without_speck(step, largest_speck)
+            if noisy is not None:
+                step = replace(step, count=noisy[len(released) + len(learned)])
+            predicted = step.predict(held.points)
+            diagnostics = errors.enter(rows, held, predicted, selected, seconds)
+            learned.append(step)
+            if tidy is not None and len(released) + len(learned) == len(tiles):
+                step = replace(step, tidied=tidy([*released.values(), *learned]))
+                diagnostics = errors.tidied(step.tidied, diagnostics)
+            yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
+            number += 1
+        released.update(enumerate(learned, start=len(released)))
+
+
+@dataclass(frozen=True, slots=True)
+class Agreeing:
+    """How tiles agree with their neighbours (:mod:`learners.tiles.agreeing_borders`).
+
+    Attributes
+    ----------
+    alone : int
+        So many of the tiles, the first ones, know nothing of each other; the others know these.
+    index : TileIndex
+        Numbers of the tiles in the order in which they are learned.
+    strength : Fraction
+        Nats that a side costs on which all labels differ.
+    """
+
+    alone: int
+    index: TileIndex
+    strength: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class _TileDraw:
+    """A tile, the entries that it holds, and the draw of its piece, which has begun.
+
+    `source` has the bits by which a piece is kept that agrees with the tile's borders, if any.
+    """
+
+    tile: Tile | EdgeZone
+    rows: NDArray[np.int64]
+    held: GridCounts
+    draw: ConceptDraw
+    borders: Borders | None
+    source: RandomSource
+
+    def settle(
+        self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
+    ) -> tuple[TileStep, Selected]:
+        """Draw until a piece is kept."""
+        while True:
+            selected = self.draw.settle(watch, stop)
+            step = TileStep(self.tile, halfplanes_of(selected.piece), selected.inside)
+            if self.borders is None or self.borders.keep(step, self.source):
+                return step, selected
+            self.draw.begin_again()
+
+
+#: Entries of a tile, what is drawn in it, how, and the seconds that it took; its tables are let go.
+_Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
+
+
+def _settle(
+    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], told: _Told | None
+) -> _Drawn:
+    """What is drawn in one tile; which bits a draw has is settled when it begins."""
+    number, each = numbered
+    started = time.perf_counter()
+    note = None if told is None else functools.partial(told.note, number)
+    return each.rows, each.held, *each.settle(note, stopped), time.perf_counter() - started
+
+
+class _Told:
+    """How far the tile is whose record comes next: the tiles' threads note it, a watch is told."""
+
+    def __init__(self, watch: Watch, first: int) -> None:
+        self._watch = watch
+        self._next = first
+        self._noted: dict[int, SelectionProgress] = {}
+
+    def note(self, number: int, progress: SelectionProgress) -> None:
+        """From a tile's thread; the sampler's tables are read there alone."""
+        self._noted[number] = replace(progress, heaviest=None, density=None)
+
+    def tick(self) -> None:
+        """Tell where the next one is."""
+        self._watch(self._noted.get(self._next, SelectionProgress(0, 0, 0.0)))
+
+    def next(self, progress: SelectionProgress) -> None:
+        """Tell how the next one ended, and go on to the one after it."""
+        self._noted.pop(self._next, None)
+        self._next += 1
+        self._watch(progress)
+
+
+class _Errors:
+    """How wrong a run is so far, for the curator; tiles to come are labelled as before."""
+
+    def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
+        self._counts = counts
+        before = np.zeros(len(counts), dtype=np.bool_) if before is None else before
+        self._labels = before.copy()
+        held = counts.where(before)
+        self._false_positives = held.negatives
+        self._false_negatives = counts.positives - held.positives
+
+    def enter(
+        self,
+        rows: NDArray[np.int64],
+        counts: GridCounts,
+        predicted: NDArray[np.bool_],
+        selected: Selected,
+        seconds: float,
+    ) -> StepDiagnostics:
+        """Enter a tile's examples, entries `rows`, and what is predicted for them."""
+        positives = counts.positives
+        inside, was = counts.where(predicted), counts.where(self._labels[rows])
+        self._labels[rows] = predicted
+        taken, wrong = inside.positives, inside.negatives
+        self._false_positives += wrong - was.negatives
+        self._false_negatives -= taken - was.positives
+        return StepDiagnostics.booked(
+            (counts.negatives, positives),
+            (wrong, taken),
+            (self._false_positives, self._false_negatives),
+            self._counts.n,
+            score=float(taken - positives - wrong),
+            seconds=seconds,
+            **selected.progress.work(),
+        )
+
+    def tidied(self, tidied: Tidied | None, last: StepDiagnostics) -> StepDiagnostics:
+        """The diagnostics of the last tile, when labels have been changed in all of them."""
+        if tidied is None:
+            return last
+        counts, n = self._counts, max(1, self._counts.n)
+        held = counts.where(tidied.predict(counts.points, self._labels))
+        wrong, missed = held.negatives, counts.positives - held.positives
+        return replace(
+            last,
+            empirical_error=(wrong + missed) / n,
+            false_positive_rate=wrong / n,
+            false_negative_rate=missed / n,
+        )
