@@ -15,8 +15,8 @@ The number of steps is public and never cut short; but a run with k = "auto" may
 its noisy counts, and is charged for all its steps (:func:`ends_before`; docs/privacy.md, lemma 9).
 Privacy of the whole run, for neighbours that add or remove one labelled example: counts and
 selections are charged together, by the optimal account (:mod:`learners.privacy.cover_account`;
-lemma 4), once the samplers' arithmetic has been paid for (lemma 5).  KMMS spend epsilon on each and so twice
-epsilon in all.
+lemma 4), once the samplers' arithmetic has been paid for (lemma 5).  KMMS spend epsilon on each and
+so twice epsilon in all.
 """
 
 from __future__ import annotations
