@@ -52,8 +52,8 @@ only.  Together below exp(+-2^-39), inside the charge of 2^-38 in
 :mod:`learners.privacy.accounting`.
 Light boxes may vanish, and a strand below 1e-150 waits as long as another has 1e-50; masses are
 weighed anew before that is wrong: in a run of 2^64 trials it matters with probability below
-2^-180, which the account covers.  The law: docs/privacy.md, lemmas E1 to E6; rounding: lemma 5;
-what a draw costs: lemma 2.
+2^-180, which the account covers.  The law: docs/privacy.md, lemmas E1 to E4, E5 and E6;
+rounding: lemma 5; what a draw costs: lemma 2.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 
