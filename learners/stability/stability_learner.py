@@ -37,8 +37,9 @@ Time: K trainings of the base; with the default base about a tenth of a second e
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -56,7 +57,7 @@ from learners.core.scores import Role, mistakes_score
 from learners.core.selection import Selected, SelectionProgress, Watch
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import Cover
-from learners.privacy.accounting import Relation
+from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import RandomSource, below, open_source
 from learners.stability.classifiers import (
@@ -324,6 +325,37 @@ class StabilityLearner(Estimator):
             yield from self._cover(k, known, points, labels, watch)
 
         return Stream(records(), lattice, parameters)
+
+    @staticmethod
+    def check_votes(parameters: Mapping[str, Any], privacy: PrivacySpent) -> None:
+        """Refuse a statement that no run of these public parameters makes.
+
+        What the halts cost is its charge; what is left of delta pays for the margin alone.
+
+        Raises
+        ------
+        ValueError, KeyError
+            If it is none, or a parameter is missing.
+        """
+        planned = plan_sparse_vector(
+            privacy.epsilon,
+            privacy.delta,
+            queries=parameters["queries"],
+            halts=parameters["halts"],
+            constants=parameters["constants"],
+            neighbours=privacy.neighbours,
+        )
+        (right,), (votes,) = planned.spent.charges, privacy.charges
+        same = right.times == votes.times and math.isclose(right.each, votes.each, rel_tol=1e-7)
+        if not same or planned.margin != parameters["margin"]:
+            raise ValueError(
+                f"its charges and its margin do not compose to (epsilon, delta) = "
+                f"({privacy.epsilon:g}, {privacy.delta:g})"
+            )
+        if (privacy.neighbours == "replace-label") != (parameters["public_points"] == "sample"):
+            raise ValueError(
+                "privacy.neighbours: labels alone are protected if points are the sample's"
+            )
 
     def _point_choice(self) -> str:
         """Where the public points come from, as the release says it."""

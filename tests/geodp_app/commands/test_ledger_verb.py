@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -341,6 +342,41 @@ def test_a_statement_that_was_changed_is_refused_wherever_it_is_read(
         )
     with pytest.raises(InputError, match="compose"):
         geodp.load(file)
+    assert Ledger(path).state().entries == ()
+
+
+@pytest.mark.parametrize("ending", [".geojson", ".gpkg", ".parquet"])
+@pytest.mark.parametrize(
+    ("learner", "parameters", "members"),
+    [
+        ("tiles", {}, {"epsilon": 0.01}),
+        ("cover", {"k": 2}, {"delta": 1e-12}),
+        ("quadtree", {}, {"neighbours": "replace-one"}),
+        ("stability", {"k": 1, "queries": 20, "chunks": 20}, {"delta": 1e-12}),
+        ("stability", {"k": 1, "queries": 20, "chunks": 20}, {"neighbours": "replace-label"}),
+    ],
+)
+def test_no_format_brings_a_statement_that_nobody_made(
+    points, tmp_path, capsys, learner, parameters, members, ending
+) -> None:
+    """Written as if it were so, and read by every road."""
+    examples = geodp.read_points(points)
+    release = geodp.learn(examples, learner, **parameters).release
+    assert release.privacy is not None
+    file, path = tmp_path / f"a{ending}", tmp_path / "l.ledger"
+    said(capsys, path, "--new")
+    for change in ({}, members):
+        false = replace(release, privacy=replace(release.privacy, **change))
+        geodp.save(geodp.LearnedShape(false, examples.frame), file, overwrite=True)
+        if not change:
+            geodp.load(file)
+            continue
+        for argv in (["render", file, "-o", tmp_path / "a.svg"], ["ledger", path, "--join", file],
+                     ["predict", file, points, "-o", tmp_path / "q.csv"],
+                     ["evaluate", file, points]):  # fmt: skip
+            assert "geodp.release: " in fails(capsys, *argv)
+        with pytest.raises(InputError, match=r"geodp\.release: "):
+            geodp.load(file)
     assert Ledger(path).state().entries == ()
 
 
