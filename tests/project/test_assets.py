@@ -26,7 +26,7 @@ def test_every_file_is_an_example_and_every_example_a_file() -> None:
 
 @pytest.mark.parametrize("name", ["", "triangle", "../PROVENANCE", "tri.geojson"])
 def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
-    with pytest.raises(UnknownExampleError, match="there are: flood, fire"):
+    with pytest.raises(UnknownExampleError, match="there are: L, star"):
         example_path(name)
 
 

@@ -506,11 +506,14 @@ def test_every_example_opens_with_settings_that_suit_it(name):
     before = d.work
     d.open_example(name)
     work = d.work
-    triangles = {"tri": 1, "L": 4, "star": 5, "three": 5}  # coasts have more than a run takes
-    assert (work.run["k"], work.run["n_steps"]) == (triangles.get(name, "auto"), None)
-    assert work.k_drawn
-    assert (work.run.learner, work.run["epsilon"]) == ("cover", 0.3)
-    assert (work.drawing.grid, work.examples, work.sampling.n) == (1024, None, 500)
+    # half as many as the drawing needs: four, five, five; coasts have more than a run takes
+    drawn = {"tri": 1, "L": 2, "star": 3, "three": 3}
+    own = assets.example(name)
+    assert (work.run["k"], work.run["n_steps"]) == (drawn.get(name, own.k), None)
+    assert work.k_drawn == (name in drawn) == (own.k is None)
+    shown = (work.run.learner, work.run["epsilon"], work.run["finish"])
+    assert shown == ("cover", 1.0, own.finish)
+    assert (work.drawing.grid, work.examples, work.sampling.n) == (1024, None, own.n)
     assert (work.bounds is not None) == (name in ("croatia", "switzerland", "italy"))
     assert work.name
     assert 0.05 < work.drawing.region().area / 1024**2 < 0.7

@@ -1,4 +1,5 @@
-"""k from the drawing: as many triangles as cut it up, followed until a person sets it by hand."""
+"""k from the drawing: half as many as the triangles that cut it up, as a run picks two for each;
+followed until a person sets it by hand."""
 
 from __future__ import annotations
 
@@ -79,10 +80,10 @@ def test_parts_add_up_and_what_is_no_area_needs_none() -> None:
     ("shapes", "learner", "k"),
     [
         ((TRIANGLE,), "cover", 1),
-        ((SQUARE,), "cover", 2),
-        ((HOLED,), "cover", 7),
-        ((SQUARE, APART), "cover", 3),
-        ((SQUARE, APART), "greedy-cover", 3),
+        ((SQUARE,), "cover", 2),  # of two: for k = 1 a run picks one
+        ((HOLED,), "cover", 4),  # of seven
+        ((SQUARE, APART), "cover", 2),  # of three
+        ((SQUARE, APART), "greedy-cover", 2),
         ((SQUARE, APART), "discs", 2),
         ((HOLED,), "ellipses", 1),
         ((SQUARE,), "convex-cover", 4),  # edges of the hull
@@ -110,10 +111,11 @@ def test_corners_too_near_to_matter_do_not_count_and_too_many_are_left_to_the_ru
     # 22 corners
     assert suggested_k(Drawing(1000, (saw,)), COVER) == "auto"
     # the source's run must be told, and so must the learner without privacy
-    assert suggested_k(Drawing(1000, (saw,)), COVER, "none") == MOST
-    assert suggested_k(Drawing(1000, (saw,)), BY_ID["greedy-cover"]) == MOST
+    assert suggested_k(Drawing(1000, (saw,)), COVER, "none") == MOST // 2
+    assert suggested_k(Drawing(1000, (saw,)), BY_ID["greedy-cover"]) == MOST // 2
     few = Shape((*comb[:12], (450, 900), (10, 900)))
-    assert suggested_k(Drawing(1000, (few,)), COVER) == 12
+    assert triangles_needed(few.region()) == 12
+    assert suggested_k(Drawing(1000, (few,)), COVER) == 6
 
 
 def test_triangles_may_overlap() -> None:
@@ -124,7 +126,7 @@ def test_triangles_may_overlap() -> None:
     corners = np.rint(np.column_stack([reach * np.cos(turns), reach * np.sin(turns)]) + 500)
     star = Shape(tuple((int(x), int(y)) for x, y in corners))
     assert triangles_needed(star.region()) == 8
-    assert suggested_k(Drawing(1000, (star,)), COVER) == 3
+    assert suggested_k(Drawing(1000, (star,)), COVER) == 2  # of eight it would be 4
 
 
 # -- the document ------------------------------------------------------------------------------
@@ -143,7 +145,7 @@ def test_k_follows_the_drawing_and_undo_in_the_same_step() -> None:
     for shapes in ((TRIANGLE,), (HOLED,), (SQUARE, APART)):
         d.edit("draw", Drawing(100, shapes))
         followed.append(d.work.run["k"])
-    assert followed == [FIRST_RUN["k"], 1, 7, 3]
+    assert followed == [FIRST_RUN["k"], 1, 4, 2]
     for k in followed[-2::-1]:
         assert d.undo() == "draw"
         assert (d.work.run["k"], d.work.k_drawn) == (k, True)
@@ -161,12 +163,12 @@ def test_a_k_set_by_hand_stays_until_it_is_given_back() -> None:
     assert d.work.run["k"] == 9
     d.set_run(learner="cover")
     d.set_k_drawn(True)
-    assert (d.work.run["k"], d.work.k_drawn) == (7, True)
+    assert (d.work.run["k"], d.work.k_drawn) == (4, True)
     assert d.undo() == "take k from the drawing"
     assert (d.work.run["k"], d.work.k_drawn) == (9, False)
     d.redo()
     d.set_k_drawn(False)  # it stays where it is
-    assert (d.work.run["k"], d.work.k_drawn) == (7, False)
+    assert (d.work.run["k"], d.work.k_drawn) == (4, False)
 
 
 def test_the_same_k_typed_is_one_set_by_hand_too() -> None:
@@ -184,7 +186,7 @@ def test_another_learner_counts_other_pieces_and_one_without_k_leaves_it() -> No
     for learner in ("convex-cover", "tiles", "discs", "cover"):
         d.set_run(learner=learner)
         found.append(d.work.run["k"])
-    assert found == [5, 5, 2, 3]
+    assert found == [5, 5, 2, 2]
 
 
 def test_other_settings_leave_k_alone() -> None:
@@ -204,7 +206,7 @@ def test_whether_k_follows_is_kept(tmp_path: Path, k_drawn: bool) -> None:
     assert opened == work
     d = Document(opened)
     d.edit("draw", Drawing(100, (HOLED,)))
-    assert d.work.run["k"] == (7 if k_drawn else 11)
+    assert d.work.run["k"] == (4 if k_drawn else 11)
 
 
 def test_imported_examples_keep_their_k_whatever_is_drawn() -> None:

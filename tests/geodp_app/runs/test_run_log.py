@@ -164,7 +164,7 @@ def test_a_greedy_log_has_no_privacy_figures() -> None:
     assert log.privacy is None
 
 
-@pytest.mark.parametrize(("finish", "planned", "steps"), [("none", 6, 6), ("sharpen", 16, 4)])
+@pytest.mark.parametrize(("finish", "planned", "steps"), [("none", 4, 4), ("sharpen", 16, 4)])
 def test_privacy_is_known_before_the_release(finish: Finish, planned: int, steps: int) -> None:
     """And so are the steps, unless the first noisy count tells how many zones there will be."""
     settings = RunSettings("cover", k=2, finish=finish)

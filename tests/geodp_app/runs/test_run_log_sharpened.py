@@ -53,6 +53,12 @@ def finished(n: int = FEW) -> tuple[RunLog, SharpenedRelease]:
     return log, log.release
 
 
+def nobody(record: StepRecord) -> bool:
+    """Whether no example is nearest to the edge that a step draws again."""
+    known = record.diagnostics
+    return record.step > STEPS and not known.positives_alive + known.negatives_alive
+
+
 def staged(release: SharpenedRelease, points: np.ndarray) -> list[np.ndarray]:
     """Labels after no step, the first one and so on, point by point and zone by zone."""
     found = [np.zeros(len(points), dtype=bool)]
@@ -76,7 +82,10 @@ def test_there_are_zones_of_every_edge(n: int) -> None:
     zones = len(EdgeZones(release.pieces, release.side))
     assert zones == len(release.zones)
     assert zones > 3 * STEPS
-    assert len(log.records) == log.planned == log.cursor == STEPS + zones
+    assert len(log.records) == log.planned == STEPS + zones
+    # the newest step of which there is something to see
+    there = [r.step for r in log.records if not nobody(r)]
+    assert log.newest == there[-1]
     assert [isinstance(r.release, TileStep) for r in log.records] == [False] * STEPS + [
         True
     ] * zones
@@ -340,7 +349,7 @@ def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples
     example is nearest to."""
     done, release = finished(n)
     log = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, done.settings)
-    nobody = {"positives_alive": 0, "negatives_alive": 0}
+    none = {"positives_alive": 0, "negatives_alive": 0}
     edges = [step.tile.edge_number for step in release.zones]  # type: ignore[union-attr]
     assert set(edges) == set(range(3 * STEPS))
     seen: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
@@ -348,9 +357,10 @@ def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples
         edge = -1 if record.step <= STEPS else edges[record.step - STEPS - 1]
         known = record.diagnostics
         if edge in empty:
-            known = replace(known, **nobody)
-        log.add(replace(record, diagnostics=known))
-        idle = edge >= 0 and not known.positives_alive + known.negatives_alive
+            known = replace(known, **none)
+        record = replace(record, diagnostics=known)
+        log.add(record)
+        idle = nobody(record)
         for public, stops in seen.items():
             if public or not idle:
                 if edge >= 0 and stops[-1][1] == edge:
@@ -376,20 +386,25 @@ def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples
                 assert [course.position(step) for step, _ in expected] == [*range(len(expected))]
             gains = log.gains_by(log.course(opened=False, public=public))
             assert sum(gains) <= sum(log.gains)
-    assert len(seen[False]) == STEPS + 3 * STEPS - len(empty)
+    assert len(seen[True]) == 4 * STEPS
+    there = {edges[r.step - STEPS - 1] for r in log.records[STEPS:] if not nobody(r)}
+    assert there.isdisjoint(empty)
+    assert [edge for _, edge in seen[False]] == [-1] * STEPS + sorted(there)
     assert log.course(opened=True).planned == len(seen[False]) + 1
 
 
 def test_the_cursor_waits_where_nothing_is_to_be_seen_and_the_end_is_a_step_further() -> None:
     done, release = finished()
     log = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, done.settings)
-    nobody = {"positives_alive": 0, "negatives_alive": 0}
+    none = {"positives_alive": 0, "negatives_alive": 0}
+    newest = 0
     for record in done.records:
         if record.step in (STEPS + 1, len(done.records)):
-            record = replace(record, diagnostics=replace(record.diagnostics, **nobody))
+            record = replace(record, diagnostics=replace(record.diagnostics, **none))
         log.add(record)
-        idle = record.step in (STEPS + 1, len(done.records))
-        assert log.cursor == log.newest == record.step - idle
+        newest = newest if nobody(record) else record.step
+        assert log.cursor == log.newest == newest
+    assert newest < len(log.records)
     last = len(log.records)
     with pytest.raises(ValueError, match=rf"0\.\.{last}"):
         log.cursor = last + 1

@@ -45,7 +45,9 @@ def test_at_the_end_the_window_shows_what_is_released(learner: str) -> None:
     assert all(getattr(each.release, "tidied", None) is None for each in log.records[:-1])
     assert log.release is not None
     # a run that has ended rests where its shape is the one released
-    assert log.last_gain == len(log.records)
+    log.cursor = len(log.records) + 1
+    assert log.at_end
+    assert log.region().equals(log.release.shape())
     log.cursor = len(log.records)
     assert log.region().equals(log.release.shape())
     for sample, error in (

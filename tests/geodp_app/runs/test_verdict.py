@@ -57,7 +57,7 @@ def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all_triangles(
 ) -> None:
     """By the exponential mechanism's tail: no more than size * exp(-rate * mistakes) beyond."""
     n, lattice = 10_000, HalfplaneLattice(64)
-    promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours)).promise
+    promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours, finish="sharpen")).promise
     told = re.search(r"error at most ([\d.]+)\u00a0% with probability 0.9", promise)
     assert told is not None
     size = (lattice.points_per_sheet * len(lattice.sheets)) ** 3
@@ -109,7 +109,7 @@ def test_covers_by_several_triangles_say_what_was_measured_and_when() -> None:
 
 
 def test_of_sharpened_edges_no_error_is_proved() -> None:
-    told = verdict(on_grid(9_000, learner="cover", k=2))
+    told = verdict(on_grid(9_000, learner="cover", k=2, finish="sharpen"))
     assert told.promise.startswith("Proved: nothing about the error of sharpened edges")
     assert "sharpened" not in verdict(on_grid(9_000, learner="cover", k=2, finish="none")).promise
 
