@@ -167,7 +167,8 @@ def _checked(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -
 
 def _path(name: str, value: Any) -> str:
     """A path, if it is one."""
-    return os.fspath(_checked(name, "" if value is None else value, _PATHS, "a path"))
+    path: str = os.fspath(_checked(name, "" if value is None else value, _PATHS, "a path"))
+    return path
 
 
 #: What a path may be.

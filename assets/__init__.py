@@ -32,9 +32,9 @@ class Example:
 
 
 _EXAMPLES = {
-    "L": Example(30_000),
-    "star": Example(30_000),
-    "three": Example(30_000),
+    "L": Example(20_000),
+    "star": Example(20_000),
+    "three": Example(20_000),
     "tri": Example(10_000),
     "letters": Example(100_000, 4, "sharpen"),
     "flood": Example(100_000, 3, "sharpen"),

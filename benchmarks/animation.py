@@ -1,6 +1,6 @@
 """Films of the window: a run, step by step, as an animated GIF or WebP, written by Pillow.
 
-    python -m benchmarks.animation -o run.gif [--pace 0.5] [options of `geodp shot`]
+    python -m benchmarks.animation -o run.gif [--pace 2] [options of `geodp shot`]
 
 Each picture is taken when all of it is there, and how long it is shown does not depend on how long
 that took.  All pictures of a GIF share one palette, chosen from their colours, and nothing is
@@ -53,8 +53,6 @@ _BEFORE, _AT_REST = 1.0, 2.0
 #: shown at least twice as long as they take together.
 _FLASHES, _FLASH = (0.0, 0.35, 0.65), 0.08
 
-#: Pictures of the zones of a sharpened cover, at most.
-_ZONES = 12
 
 #: Seconds between two steps of a run that is told when to go on.
 _HELD = 86_400.0
@@ -167,7 +165,7 @@ def film(shooting: Shooting, steps: int | None, pace: float) -> Iterator[Frame]:
         wait(lambda: shooting.finished() or runs.controller.state == "waiting")
         if shooting.made < step:
             break  # nothing more was found
-        if _shows(shooting, step):
+        if _shows(shooting):
             yield from _step(shooting, step, pace)
         if shooting.finished():
             break
@@ -177,14 +175,11 @@ def film(shooting: Shooting, steps: int | None, pace: float) -> Iterator[Frame]:
     yield _frame(shooting, _AT_REST)
 
 
-def _shows(shooting: Shooting, step: int) -> bool:
-    """Whether a step has a picture of its own: of many zones some have."""
+def _shows(shooting: Shooting) -> bool:
+    """Whether a step has a picture of its own: of an edge drawn again, the last one."""
     log = shooting.window.runs.current
     assert log is not None  # the step has been made
-    if not log.sharpening:
-        return True
-    zones = log.planned - log.triangles
-    return (log.planned - step) % -(-zones // _ZONES) == 0
+    return not log.between
 
 
 def _step(shooting: Shooting, step: int, pace: float) -> Iterator[Frame]:
@@ -209,7 +204,7 @@ def _frame(shooting: Shooting, seconds: float, flash: float = 1.0) -> Frame:
 def main(argv: Sequence[str]) -> None:
     """Write an animation."""
     parser = argparse.ArgumentParser(description="Film the window as it goes through a run.")
-    parser.add_argument("--pace", type=float, default=0.5, help="seconds a step (default 0.5)")
+    parser.add_argument("--pace", type=float, default=2.0, help="seconds a step (default 2)")
     own, others = parser.parse_known_args(argv)
     options = build_parser().parse_args(["shot", *others])
     kind = kind_of(options.output)

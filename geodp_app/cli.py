@@ -7,6 +7,7 @@ cancelled has written nothing, or says what.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -92,14 +93,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _say(cancelled_text(), 130)
     except BrokenPipeError:
-        # the reader went away (`geodp plan | head`); keep Python from complaining at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()  # the reader went away (`geodp plan | head`)
         return 1
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         if not named and error.errno == errno.EBADF:
             named = "standard output: cannot be written: "
         told = f"{named}{error.strerror or error}"
+        if not error.filename:
+            _give_up_output()
         if what_to_do := advice(error):
             named = named or "standard output or the cache of compiled loops: "
             told = f"{named}cannot be written: {error.strerror}{what_to_do}"
@@ -107,8 +109,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (InputError, PictureError, GeoJSONError, BoundsError, UnknownExampleError) as error:
         return _say(str(error), 2)
     except SystemExit as stop:  # --help and --version
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            _give_up_output()
+            return _say(f"standard output: cannot be written: {error.strerror}", 2)
         return int(stop.code or 0)
     return int(code or 0)
+
+
+def _give_up_output() -> None:
+    """Keep Python from complaining at exit of what cannot be written."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _default() -> list[str]:

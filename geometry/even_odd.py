@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.polygons import orient_valid, polygon_parts, polygonal, united
+from geometry.polygons import common_corner, orient_valid, polygon_parts, polygonal, united
 
 #: Rays asked for the edges that they may meet at a time.
 _BLOCK = 256
@@ -61,9 +61,11 @@ def region_of(figure: BaseGeometry) -> BaseGeometry:
     shapely.Polygon or shapely.MultiPolygon
         Valid: the union, of each the outline's region without those of its holes.
     """
-    if figure.geom_type in ("Polygon", "MultiPolygon") and shapely.is_valid(figure):
-        return polygonal(figure)
     parts = np.array(polygon_parts(figure), dtype=object)
+    # where hundreds meet, to ask whether all are valid together takes as long as to unite them
+    whole = figure.geom_type in ("Polygon", "MultiPolygon") and common_corner(parts) is None
+    if whole and shapely.is_valid(figure):
+        return polygonal(figure)
     odd = ~shapely.is_valid(parts)
     parts[odd] = [_without_holes(part) for part in parts[odd]]
     return polygonal(united(parts))

@@ -390,8 +390,8 @@ def _unrolled(
         straight = reproject(xy, crs, box.crs, place)
         by = reproject(straight, box.crs, LONLAT, box.middle) - degrees
         by[:, 0] -= 360 * np.rint(by[:, 0] / 360)
-        near = (np.abs(by) <= _DATUMS).all(axis=1)
-        return np.where(near[:, None], degrees + by, degrees)
+        near = (np.abs(by) <= _DATUMS).all(axis=1, keepdims=True)
+        return np.where(near, degrees + by, degrees)
 
     def off(p: Array, p1: Array, q: Array, q1: Array, at: float) -> Array:
         by = q1 - q

@@ -28,6 +28,8 @@ from geometry.ring_sides import held_points
 
 #: So many vertices at one place make a union slow.
 _HUB = 256
+#: Polygons that are united at a time.
+_NEIGHBOURS = 16
 
 
 def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...]:
@@ -167,9 +169,11 @@ def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
     Returns
     -------
     shapely.Polygon or shapely.MultiPolygon
-        Valid; an empty Polygon if nothing areal is left.  A valid polygon keeps its vertices.
+        Valid; an empty Polygon if nothing areal is left.  A valid polygon keeps its vertices, but
+        where hundreds of parts have a corner in common.
     """
-    if not shapely.is_valid(geometry):
+    # where hundreds of parts meet, to ask of all takes as long as GEOS takes to unite them
+    if common_corner(shapely.get_parts(geometry)) is not None or not shapely.is_valid(geometry):
         # part by part: for a whole multipolygon whose parts touch, make_valid may lose one.
         # "structure" covers what is wound or nested twice; "linework" punches holes there
         parts = shapely.make_valid(
@@ -191,40 +195,66 @@ def polygonal(geometry: BaseGeometry) -> BaseGeometry:
 def united(shapes: Iterable[BaseGeometry]) -> BaseGeometry:
     """The union of valid polygonal geometries, to be drawn.
 
-    What GEOS takes to unite n polygons with a common corner grows as n^2: such corners are cut off
-    by small squares, and drawn out again from the boundary of the rest.
+    What GEOS takes to unite n polygons with a common corner grows as n^2.  They are united in the
+    order of their angles round it: what no angle has in common meets in the corner alone, and what
+    has one grows together there, so that few sides are left at any time.
     """
-    parts = np.array(list(shapes), dtype=object)
+    parts = np.array([part for shape in shapes for part in polygon_parts(shape)], dtype=object)
+    hub = common_corner(parts)
+    if hub is None:
+        return shapely.union_all(parts)
+    groups = _round(parts, hub)
+    if len(groups) == 1:
+        return _grown(groups[0])
+    return MultiPolygon([one for group in groups for one in polygon_parts(united(group))])
+
+
+def common_corner(parts: NDArray[Any]) -> NDArray[np.float64] | None:
+    """The corner, shape (2,), that most polygons have, if it is one of hundreds; else None."""
     if len(parts) <= _HUB:
-        return shapely.union_all(parts)
+        return None
     corners, often = np.unique(shapely.get_coordinates(parts), axis=0, return_counts=True)
-    hubs = corners[often > _HUB]
-    if not len(hubs):
-        return shapely.union_all(parts)
-    half = float(np.ptp(corners, axis=0).max()) * 2.0**-20
-    low, high = hubs - half, hubs + half
-    bounds = shapely.bounds(parts)
-    squares = shapely.box(*low.T, *high.T)
-    for square, (left, bottom), (right, top) in zip(squares, low, high, strict=True):
-        west, south, east, north = bounds.T
-        near = (west <= right) & (east >= left) & (south <= top) & (north >= bottom)
-        parts[near] = shapely.difference(parts[near], square)
-    rest = shapely.union_all(parts)
-    ends, ring = shapely.get_coordinates(
-        shapely.get_rings(shapely.get_parts(rest)), return_index=True
-    )
-    tree = shapely.STRtree(shapely.points(ends))
-    hub, near = tree.query(shapely.box(*(low - half / 64).T, *(high + half / 64).T))
-    ends[near] = hubs[hub]
-    along = (ring[1:] == ring[:-1]) & (ends[1:] != ends[:-1]).any(axis=1)
-    sides = shapely.linestrings(np.stack([ends[:-1], ends[1:]], axis=1)[along])
-    faces = shapely.get_parts(shapely.polygonize(sides))
-    shapely.prepare(rest)
-    inside = shapely.contains(rest, shapely.point_on_surface(faces))
-    shape = MultiPolygon(faces[inside].tolist())
-    # sides that all but coincide may have crossed where they were drawn out
-    valid = shapely.is_valid(shape)
-    return shape if valid else shapely.make_valid(shape, method="structure", keep_collapsed=False)
+    most = int(np.argmax(often))
+    return corners[most] if often[most] > _HUB else None
+
+
+def _round(parts: NDArray[Any], hub: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """Groups of polygons that no angle round a place have in common, each in the order of them."""
+    low, high = np.zeros(len(parts)), np.full(len(parts), 2 * np.pi)
+    rings = shapely.get_exterior_ring(parts)
+    touched = shapely.intersects_xy(parts, *hub)
+    for i, ring in enumerate(rings):
+        if shapely.get_num_interior_rings(parts[i]):
+            continue
+        way = shapely.get_coordinates(ring)[:-1] - hub
+        meets = np.flatnonzero(~way.any(axis=1))
+        if len(meets) > 1 or len(meets) < touched[i]:
+            continue  # round it, perhaps
+        way = np.roll(way, -meets[0], axis=0)[1:] if len(meets) else np.vstack([way, way[:1]])
+        # from one corner to the next by less than half a turn, whatever the sense
+        turned = np.unwrap(np.arctan2(way[:, 1], way[:, 0]))
+        low[i], high[i] = turned.min(), turned.max()
+    high += 1e-9  # what all but touches is one
+    high -= low
+    low %= 2 * np.pi
+    order = np.argsort(low, kind="stable")
+    low, high, parts = low[order], (low + high)[order], parts[order]
+    # a gap is a place that nothing reaches, also over the beginning
+    reach = np.maximum.accumulate(high)
+    before = np.maximum(np.r_[-np.inf, reach[:-1]], reach[-1] - 2 * np.pi)
+    cuts = np.flatnonzero(low > before)
+    if not len(cuts):
+        return [parts]
+    parts = np.roll(parts, -int(cuts[0]))
+    return np.split(parts, cuts[1:] - cuts[0])
+
+
+def _grown(parts: NDArray[Any]) -> BaseGeometry:
+    """The union of polygons, neighbours with neighbours."""
+    while len(parts) > 1:
+        some = [parts[i : i + _NEIGHBOURS] for i in range(0, len(parts), _NEIGHBOURS)]
+        parts = np.array([shapely.union_all(each) for each in some], dtype=object)
+    return parts[0]
 
 
 def polygon_parts(geometry: BaseGeometry) -> list[Polygon]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +13,7 @@ from geometry.grid import Bounds, GridMap
 from geometry.places import coordinates, has_geometry, unmasked
 from learners.labels import as_numbers
 from learners.parameters import real, shown, whole
-from learners.sklearn_support import WithParameters, keyword_parameters, refuse_sparse
+from learners.sklearn_support import refuse_sparse
 
 Computed = TypeVar("Computed", bound=Callable[..., Any])
 
@@ -60,44 +59,45 @@ def accuracy(
     )
 
 
-@keyword_parameters()
-class Classifier(WithParameters, ABC):
-    """A learner of two labels: it predicts them as its examples had them."""
+class _OfTwoLabels(Protocol):
+    """A learner of two labels."""
 
-    positive: Any = None
+    positive: Any
 
-    @abstractmethod
-    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]:
-        """Labels 0 and 1, shape (n,)."""
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]: ...
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]: ...
 
-        After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
-            run ended without a hypothesis.
-        NotFittedError
-            If no run is complete.
-        """
-        return self._as_came(self._zeros_and_ones(X))
+def predict_as_came(self: _OfTwoLabels, X: ArrayLike | Any) -> NDArray[Any]:
+    """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
 
-    def score(
-        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Share of labelled points that are predicted right, 0..1: private, if these are.
+    After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
 
-        Parameters
-        ----------
-        X, y : array or data frame
-            Points and labels, shape (n,), as :meth:`fit` takes them.
-        sample_weight : array of float, shape (n,), optional
-            What each point counts; by default all the same.
-        """
-        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
+    Raises
+    ------
+    ValueError, TypeError
+        As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
+        run ended without a hypothesis.
+    NotFittedError
+        If no run is complete.
+    """
+    return self._as_came(self._zeros_and_ones(X))
+
+
+def share_right(
+    self: _OfTwoLabels, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Share of labelled points that are predicted right, 0..1: private, if these are.
+
+    Parameters
+    ----------
+    X, y : array or data frame
+        Points and labels, shape (n,), as :meth:`fit` takes them.
+    sample_weight : array of float, shape (n,), optional
+        What each point counts; by default all the same.
+    """
+    return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
 
 def check_count(name: str, value: int) -> int:

@@ -161,9 +161,7 @@ def _check_run(parameters: dict[str, Any], privacy: PrivacySpent) -> None:
 
 def _check_votes(parameters: dict[str, Any], privacy: PrivacySpent) -> None:
     """What the halts cost says their charge; what is left of delta pays for the margin alone."""
-    from learners.stability.sparse_vector import plan_sparse_vector
-
-    planned = plan_sparse_vector(
+    planned = _loaded("learners.stability.sparse_vector.plan_sparse_vector")(
         privacy.epsilon,
         privacy.delta,
         queries=_whole(parameters["queries"], "parameters.queries"),

@@ -6,16 +6,14 @@ sharpened afterwards (:mod:`learners.sharpening`), and one alone is drawn by its
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import Neighbours
 from learners.arrangement_selection import ArrangementSelection
 from learners.checks import check_count, check_open_unit
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.estimator import CoverParameters, Estimator, PlaneParameters, Run, Stream
+from learners.estimator import CoverParameters, PlaneParameters, Run, Stream
 from learners.randomness import open_source
 from learners.releases import Lattice
 from learners.selection import PieceKind, Sampler, Selection, Watch
@@ -28,7 +26,6 @@ from learners.set_cover import (
     step_count,
 )
 from learners.sharpening import plan_sharpened, sharpened_steps
-from learners.sklearn_support import keyword_parameters
 
 
 def cover_run(
@@ -90,44 +87,6 @@ def cover_run(
         return Stream(records, lattice, (("k", k), ("steps", steps), ("beta", told.beta)))
 
     return Run((whole or budget).spent, begin)
-
-
-@keyword_parameters()
-class CoverLearner(Estimator):
-    """(epsilon, delta)-private learner by the set cover, whatever its pieces are.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Privacy of the whole run.
-    k : int
-        Pieces of a good hypothesis.
-    grid : int
-        d: examples have integer coordinates in 0..d.
-    n_steps : int, optional
-        Steps m of the run, one piece each; by default 1 for k = 1, else 3k.
-    beta : float
-        Probability, in (0, 1), with which some noisy count may exceed the true one.
-    neighbours : {"add-remove", "replace-one"}
-    seed : int, optional
-        Makes the run reproducible and therefore not private; the release says so.
-    """
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 1
-    grid: int = 1024
-    n_steps: int | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    seed: int | None = None
-
-    @abstractmethod
-    def _pieces(self) -> tuple[Lattice, Sampler]:
-        """The class of pieces and its sampler; refuses parameters that make no class."""
-
-    def _planned(self) -> Run:
-        return cover_run(self, self.k, self._pieces)
 
 
 def plane_cover(told: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:

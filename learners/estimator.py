@@ -10,7 +10,7 @@ matter of the run (docs/decisions/0022-runs.md).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -23,13 +23,14 @@ from geometry.grid import Bounds, Box, checked_bounds
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Measure
 from learners.accounting import Neighbours, PrivacySpent
-from learners.checks import Classifier, check_examples, check_points
+from learners.checks import check_examples, check_points, predict_as_came, share_right
 from learners.records import StepRecord
 from learners.released_shape import PlacedRelease
 from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
 from learners.selection import PieceKind, Watch
 from learners.sklearn_support import (
+    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
@@ -104,7 +105,7 @@ class Run:
 
 
 @keyword_parameters()
-class Estimator(Classifier):
+class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Every learner has a parameter `grid`.  Examples may come as rows or as their counts: the same
@@ -128,6 +129,10 @@ class Estimator(Classifier):
     dimensions: ClassVar[int] = 2
 
     role: ClassVar[Role]
+
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def _planned(self) -> Run:

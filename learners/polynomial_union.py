@@ -16,23 +16,27 @@ from typing import ClassVar
 
 from geometry.grid import Box
 from geometry.polynomials import PolynomialLattice
-from learners.cover_run import CoverLearner
+from learners.accounting import Neighbours
+from learners.cover_run import cover_run
+from learners.estimator import Estimator, Run
 from learners.scores import Role
 from learners.selection import Sampler
 from learners.sklearn_support import keyword_parameters
 from learners.space.selection import LiftedSelection
 
 
-@keyword_parameters(after={"grid": ["bounds", "degree", "reach", "levels"]})
-class PolynomialUnionLearner(CoverLearner):
+@keyword_parameters()
+class PolynomialUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of regions bounded by a polynomial.
-
-    Parameters that are not listed are those of :class:`learners.cover_run.CoverLearner`.
 
     Parameters
     ----------
+    epsilon, delta : float
+        Privacy of the whole run.
+    k : int
+        Regions of a good hypothesis.
     grid : int
-        d, at most 2048.
+        d: examples have integer coordinates in 0..d; at most 2048.
     bounds : Bounds or (west, south, east, north), optional
         Public: where the grid lies; never take it from the examples.  With it, examples are
         longitudes and latitudes, or what the system of the bounds has.
@@ -41,6 +45,8 @@ class PolynomialUnionLearner(CoverLearner):
         Largest coefficient of a polynomial, in size.
     levels : int
         Levels of each polynomial (:class:`geometry.polynomials.PolynomialLattice`).
+    n_steps, beta, neighbours, seed :
+        As in :class:`learners.conic.union.DiscUnionLearner`.
 
     Attributes
     ----------
@@ -59,12 +65,22 @@ class PolynomialUnionLearner(CoverLearner):
 
     role: ClassVar[Role] = "disjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
     grid: int = 64
     bounds: Box | None = None
     degree: int = 2
     reach: int = 2
     levels: int = 64
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[PolynomialLattice, Sampler]:
-        lattice = PolynomialLattice(self.grid, 2, self.degree, self.reach, self.levels)
-        return lattice, LiftedSelection(lattice)
+    def _planned(self) -> Run:
+        def pieces() -> tuple[PolynomialLattice, Sampler]:
+            lattice = PolynomialLattice(self.grid, 2, self.degree, self.reach, self.levels)
+            return lattice, LiftedSelection(lattice)
+
+        return cover_run(self, self.k, pieces)

@@ -16,7 +16,7 @@ from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.recording import recording_of
 from geodp_app.files.writing import advice
-from geodp_app.formatting import count
+from geodp_app.formatting import count, counted
 from geodp_app.runs.comparison import (
     DEFAULT,
     KINDS,
@@ -150,13 +150,13 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(_document(options, examples, rows)))
     else:
-        learned = count(len(examples.labels))
-        first = f"{learned} examples to learn from, {_tested(options, rows)}."
+        learned = counted(len(examples.labels), "example")
+        first = f"{learned} to learn from, {_tested(options, rows)}."
         print("\n".join([*table(rows), "", first, *remarks(rows)]))
     if lost:
         raise InputError(lost)
     if options.output and not options.quiet:
-        told = [f"{options.output}: {len(rows)} learned shapes"]
+        told = [f"{options.output}: {counted(len(rows), 'learned shape')}"]
         print("\n".join([*told, *place_note(options.output, examples.frame)]), file=sys.stderr)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from geodp_app.commands import arguments
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
 from geodp_app.errors import InputError
+from geodp_app.formatting import counted
 from learners.declaration import Learner
 from learners.registry import BETA, BY_ID, DELTA, EPSILON, MEASURE, NEIGHBOURS, K
 
@@ -416,8 +417,8 @@ def describe(plan: Plan, naive: Plan, wanted: float) -> str:
     lines = [_verdict(plan.examples, plan.alpha, wanted, s.beta)]
     lines += [
         "",
-        f"{plan.steps} steps for k = {s.k} {pieces}, each selection at eta = {plan.eta:.4f} "
-        f"({plan.account} account)",
+        f"{counted(plan.steps, 'step')} for k = {s.k} {pieces}, each selection at "
+        f"eta = {plan.eta:.4f} ({plan.account} account)",
         f"selection: at most {plan.selection_loss:,.0f} examples lost a step",
         f"noisy counts: within {plan.noise:,} examples",
         _naive(naive),
@@ -449,7 +450,7 @@ def _naive(plan: Plan) -> str:
     elif plan.alpha is None:
         told = "nothing below error 1/2 would be proved"
     else:
-        told = f"{plan.examples:,} examples for error {plan.alpha:.3g}"
+        told = f"{counted(plan.examples, 'example')} for error {plan.alpha:.3g}"
     return f"by naive composition (KMMS, example 3.3), which no run is charged by: {told}"
 
 
@@ -475,7 +476,9 @@ def _verdict(examples: int | None, alpha: float | None, wanted: float, beta: flo
     if examples is None:
         return f"No number of examples is proved to suffice for error {wanted:g}."
     if alpha is None:
-        return f"{examples:,} examples: nothing below error 1/2 is proved (guarantee void)."
+        return (
+            f"{counted(examples, 'example')}: nothing below error 1/2 is proved (guarantee void)."
+        )
     return (
         f"{examples:,} examples suffice for error at most {alpha:.3g} on new points, "
         f"with probability at least {1 - beta:g}."

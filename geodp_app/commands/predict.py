@@ -15,6 +15,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
+from geodp_app.formatting import counted
 from geometry.polygons import contains_points
 
 _DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
@@ -89,5 +90,5 @@ def run(options: argparse.Namespace) -> None:
         inside = int(predicted.sum())
         sys.stderr.write(
             (f"geodp: {read.guessed}\n" if read.guessed else "")
-            + f"{options.output}: {len(predicted):,} points, {inside:,} of them inside\n"
+            + f"{options.output}: {counted(len(predicted), 'point')}, {inside:,} of them inside\n"
         )

@@ -12,6 +12,7 @@ from geodp_app.document.sampling import DISTRIBUTIONS, draw_examples, open_gener
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.writing import write_files
+from geodp_app.formatting import counted
 from geometry.files import NewFile
 from geometry.geojson import read_geojson
 
@@ -75,8 +76,8 @@ def run(options: argparse.Namespace) -> None:
     )
     write_files([NewFile(options.output, format_examples(examples))])
     if not options.quiet:
-        inside = int(examples.labels.sum())
+        inside, many = int(examples.labels.sum()), counted(options.n, "example")
         print(
-            f"{options.output}: {options.n:,} examples of {target.name}, {inside:,} with label 1",
+            f"{options.output}: {many} of {target.name}, {inside:,} with label 1",
             file=sys.stderr,
         )

@@ -8,7 +8,7 @@ NP-hard.  A drawing made freehand or of a coast has far more corners than a priv
 to spend: it is smoothed first, and beyond :data:`MOST` a run that can finds by itself how many to
 draw, which errs less there (docs/decisions/0016-k-not-told.md).  A run picks two triangles for each
 of k, but one for k = 1; so half as many make k, rounded up and at least 2: then it picks as many as
-the drawing needs, and hardly any finds nothing (docs/decisions/0038-two-acts.md).  k is published
+the drawing needs, and hardly any finds nothing (docs/decisions/0036-two-acts.md).  k is published
 with a run; it is the drawing's, never the examples'.
 """
 

@@ -105,16 +105,16 @@ def released_words(tile: TileShown | None) -> tuple[str, str]:
     return f"{tile.label} {_RELEASE}", tile.no_piece
 
 
-def whole_words(marks: Sequence[Mark], *, lines: bool) -> str:
-    """What the dual plane of a whole run says, with the examples' lines or without."""
-    example = next((mark for mark in marks if mark.edges > 1), None)
+def whole_words(marks: Sequence[Mark], *, release: bool) -> str:
+    """What the dual plane of a whole run says; in the `release` view it has no lines."""
+    example = next((mark for mark in marks if mark.edges == 3), None)
     which = (
-        f": {example.text} is edge {example.edge + 1} of piece {example.step}" if example else ""
+        f": {example.text} is edge {example.edge + 1} of triangle {example.step}" if example else ""
     )
     if not marks:
         return "Every tile has a dual plane of its own: step to one to see it."
-    points = f"ach numbered point is an edge that was chosen{which}."
-    return f"Each line is an example; e{points}" if lines else f"E{points}"
+    lines = "" if release else "Each line is an example. "
+    return f"{lines}Each numbered point is an edge that was chosen{which}."
 
 
 def curator_words(

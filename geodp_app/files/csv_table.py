@@ -163,8 +163,11 @@ class CsvRows:
         between, width = self.head.delimiter, len(self.head.names)
         n = piece.count("\n") + (not piece.endswith("\n"))
         # loadtxt does not notice another length of rows that are cut down to some columns
-        if piece.count(between) != n * (width - 1) or any(
-            row.count(between) != width - 1 for row in io.StringIO(piece)
+        # to loadtxt spaces of other alphabets are none
+        if (
+            not piece.isascii()
+            or piece.count(between) != n * (width - 1)
+            or any(row.count(between) != width - 1 for row in io.StringIO(piece))
         ):
             return None
         read = _arrow_numbers if len(self.text) >= LARGE else _numpy_numbers

@@ -215,8 +215,8 @@ def _axes(
             if twice := [i for i in found if called.count(plain[i]) > 1]:
                 raise InputError(_twice(names, twice))
         # columns that mean the same are as many pairs: of several, none is taken
-        for pair in itertools.product(*both):
-            pairs.setdefault(pair, kind)
+        for first, second in itertools.product(*both):
+            pairs.setdefault((first, second), kind)
     if asked is None and "grid" in pairs.values():
         if placed:
             pairs[0, 1] = "degrees"
@@ -258,10 +258,14 @@ def _guess_label(
     places = {name for first, second, _ in _AXES for name in (*first, *second)} - set(_LABELS)
     out = places | _OTHERS | _GEOMETRIES
     left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
-    for name in _LABELS:
-        found = [i for i in left if plain[i] == name]
+    for some in (_LABELS[:1], _LABELS[1:]):
+        found = [i for i in left if plain[i] in some]
+        called = [plain[i] for i in found]
+        if len(set(called)) < len(called):
+            raise InputError(_twice(names, [i for i in found if called.count(plain[i]) > 1]))
         if len(found) > 1:
-            raise InputError(_twice(names, found))
+            choices = " or ".join(f"--columns label={names[i]}" for i in found)
+            raise InputError(f"several columns may be labels; choose: {cut(choices, 200)}")
         if found:
             return found[0]
     if placed and len(left) == 1:

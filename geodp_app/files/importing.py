@@ -176,7 +176,7 @@ def take_examples(
         document.mark_opened()
     inside = int(examples.labels.sum())
     note = f"{name}: {counted(len(examples.labels), 'example')}, {inside:,} with label 1"
-    note += f"; {left_out:,} rows left out" if left_out else ""
+    note += f"; {counted(left_out, 'row')} left out" if left_out else ""
     note += "; the drawing of the simulated sample is gone: undo brings both back" if gone else ""
     return Opened("examples", note)
 

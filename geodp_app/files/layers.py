@@ -220,7 +220,7 @@ def plain_path(name: str) -> Iterator[str]:
     that holds its data."""
     path = os.path.abspath(name)
     refuse_reference(name)
-    if not re.search(r"[!;?*\[\]]|://", path):
+    if not re.search(r"[!;?*\[\]\x00-\x1f]|://", path):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="geodp-") as folder:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from geodp_app.formatting import SPACE
+from geodp_app.formatting import SPACE, counted
 from geodp_app.version import __version__
 from learners.accounting import (
     Charge,
@@ -78,7 +78,7 @@ def parts_text(release: Release) -> str:
     many, name = parts(release)
     told = f"{many} {name}" if many == 1 else f"{many} {name}s"
     if isinstance(release, SharpenedRelease):
-        told += f" with their edges drawn again in {len(release.zones)} zones"
+        told += f" with their edges drawn again in {counted(len(release.zones), 'zone')}"
     return told
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
+from geodp_app.formatting import MISSING, SPACE, amount, count, counted, duration, percentage
 from learners.accounting import AccountName, Relation
 from learners.records import StepDiagnostics
 from learners.registry import RELATIONS
@@ -64,7 +64,8 @@ class Selecting:
         """One line."""
         if self.votes is not None:
             asked, left = len(self.votes.asked), self.votes.queries_left
-            return f"Asking… {count(asked)} points answered, {count(left)} queries left"
+            queries = "query" if left == 1 else "queries"
+            return f"Asking… {counted(asked, 'point')} answered, {count(left)} {queries} left"
         if not self.trials:
             return "Selecting…"
         if self.training:

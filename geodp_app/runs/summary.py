@@ -12,7 +12,7 @@ from geodp_app.formatting import amount, count, percentage
 from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why
-from learners.accounting import PrivacySpent
+from learners.accounting import ChargeName, PrivacySpent
 from learners.records import TileStep
 from learners.releases import Release
 from learners.set_cover import rate_before_sharpening
@@ -29,29 +29,30 @@ def aim_words(log: RunLog) -> str:
             "Next: an edge drawn again, with as few mistakes as possible among the examples "
             "nearest to it."
         )
-        return aim + _likelier(log, "a piece", sharpening=True)
+        return aim + _likelier(log, sharpening=True)
     if log.settings.by_tiles:
         return "Next: the piece with the fewest mistakes in the next tile."
     known = None if last is None else last.diagnostics
     if log.role == "conjunction":
         left = log.negatives if known is None else known.negatives_alive - known.negatives_taken
-        wanted = f"leaves out as many of the {count(left)} negatives still inside"
+        wanted = f"outside it as many of the {count(left)} negatives left"
         spared = "positives"
     elif log.role == "disjunction":
         left = log.positives if known is None else known.positives_alive - known.positives_taken
-        wanted = f"holds as many of the {count(left)} uncovered positives"
+        wanted = f"as many of the {count(left)} uncovered positives"
         spared = "negatives"
     else:
         return ""
     piece = declared.piece or "piece"
-    aim = f"Next: a {piece} that {wanted} and as few {spared} as possible."
-    return aim + _likelier(log, f"a {piece}")
+    aim = f"Next: a {piece} with {wanted} and as few {spared} as possible."
+    return aim + _likelier(log)
 
 
-def _likelier(log: RunLog, piece: str, *, sharpening: bool = False) -> str:
+def _likelier(log: RunLog, *, sharpening: bool = False) -> str:
     """How the odds follow the score."""
-    privacy, name = log.privacy, "sharpening" if sharpening else "selections"
-    charge = None if privacy is None else privacy.charge(name)
+    privacy = log.privacy
+    act: ChargeName = "sharpening" if sharpening else "selections"
+    charge = None if privacy is None else privacy.charge(act)
     if charge is None:
         return " The best one is taken." if not log.settings.declared.private else ""
     rate = charge.each
@@ -62,7 +63,7 @@ def _likelier(log: RunLog, piece: str, *, sharpening: bool = False) -> str:
     times = f"e^{amount(rate, 2)}"
     if rate < math.log(1_000):
         times += f" ≈ {amount(math.exp(rate), 3)}"
-    return f" One example better in its score, and {piece} is {times} times as likely."
+    return f" One example better is {times} times as likely."
 
 
 def summary(log: RunLog) -> Why:
@@ -109,7 +110,9 @@ def published_words(release: Release) -> str:
     tiles = sum(isinstance(step, TileStep) for step in release.steps)
     pieces = len(release.steps) - tiles
     noisy = any(step.threshold is not None for step in release.steps)
-    held = [f"{count(pieces)} piece{'s' if pieces > 1 else ''}"] if pieces else []
+    three = any(len(getattr(step, "halfplanes", ())) == 3 for step in release.steps)
+    name = "triangle" if three else "piece"
+    held = [f"{count(pieces)} {name}{'s' if pieces > 1 else ''}"] if pieces else []
     held += ["a noisy count for each"] if noisy else []
     held += ["the edges drawn again"] if pieces and tiles else []
     held += [f"the labels of {count(tiles)} tiles"] if tiles and not pieces else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.formatting import SPACE, amount
+from geodp_app.formatting import SPACE, amount, counted
 from geodp_app.runs.practice import budget_warning, error_sentence, long_run
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
@@ -158,13 +158,15 @@ def _verdict(work: Work, n: int) -> Verdict:
         )
     elif plan.alpha is None:
         promise = (
-            f"Proved: nothing below error 50 % for {n:,} examples. The theorem needs far more; "
+            f"Proved: nothing below error 50 % for {counted(n, 'example')}. The theorem needs far "
+            "more; "
             "privacy holds in any case."
         )
     else:
+        fit = "one piece fits" if run["k"] == 1 else f"{run['k']} pieces fit"
         promise = (
             f"Proved: error at most {plan.alpha:.2%} with probability {sure:g}, "
-            f"with {plan.steps} steps, if {run['k']} pieces fit the shape exactly."
+            f"with {counted(plan.steps, 'step')}, if {fit} the shape exactly."
         )
     return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
 
@@ -244,7 +246,8 @@ def _proved_of_one_draw(run: RunSettings, n: int, parameters: dict[str, Any], fi
 
     alpha = alpha_for(find_theorem("private-finite"), n, run["beta"], parameters)
     if alpha is None:
-        return f"Proved: nothing below error 50 % for {n:,} examples; privacy holds in any case."
+        many = counted(n, "example")
+        return f"Proved: nothing below error 50 % for {many}; privacy holds in any case."
     return f"Proved: error at most {_percent(alpha)} with probability {1 - run['beta']:g}, {fits}."
 
 

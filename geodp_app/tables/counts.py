@@ -114,7 +114,7 @@ def read_counts(
     source.files()
     heads = csv_heads(source) if source.kind == "csv" else [CsvHead(0, {})]
     head = heads[0]
-    if head.lines > head.stated and person is not None:
+    if head.lines > head.plain and person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
         raise InputError(
             f"{source.name}: begins with comment lines, which do not go with --id: remove them "
@@ -219,8 +219,8 @@ def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
         # all stated, nothing guessed but the end of lines.  No skip of the lines before the header:
         # DuckDB looks for quotes in what it skips, and may lose every row
         form = {"delim": head.delimiter, "quote": '"', "escape": '"', "header": True}
-        form["skip"] = int(head.stated)
-        comment = "#" if head.lines > head.stated else ""
+        form["skip"] = head.plain
+        comment = "#" if head.lines > head.plain else ""
         return connection.read_csv(
             _paths(source), **form, comment=comment, all_varchar=True, union_by_name=True
         )

@@ -154,7 +154,7 @@ def _label(column: Any, comma: bool) -> Any:
     number = _number(column, comma)
     if not column.type().is_string():
         return number
-    plain = column.strip().lower()
+    plain = column.replace("\u00a0", " ").strip().lower()
     inside, outside = (tuple(dict.fromkeys(pair[i] for pair in OPPOSITES)) for i in (0, 1))
     return load_ibis().cases(
         (plain.isin(inside), _exact(1.0)), (plain.isin(outside), _exact(0.0)), else_=number

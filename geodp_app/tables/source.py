@@ -193,14 +193,14 @@ def columns_of(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class CsvHead:
-    """A CSV file's header, the lines before it, the frame that they state, and what stands
-    between columns."""
+    """A CSV file's header, the lines before it, the frame that they state, what stands between
+    columns, and how many of those lines hold nothing but that."""
 
     lines: int
     member: dict[str, Any]
     delimiter: str = ","
     names: tuple[str, ...] = ()
-    stated: bool = False
+    plain: int = 0
 
 
 def csv_heads(source: TableSource) -> list[CsvHead]:
@@ -236,7 +236,7 @@ def other_encoding(source: TableSource) -> str:
     return ""
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> gzip.GzipFile | IO[bytes]:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
@@ -257,8 +257,11 @@ def _head_of(path: Path) -> CsvHead:
                 raise InputError(f"{path}: has no header in its first {_MOST_LINES} lines")
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
-    head = read_head(str(path), text.replace("\r\n", "\n").replace("\r", "\n"), ",;\t|")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    head = read_head(str(path), text, ",;\t|")
     stated = stated_separator(text.partition("\n")[0])
     if stated and '"' in text.partition("\n")[0]:
         raise InputError(f"{path}: line 1 names the separator in quotes: remove that line")
-    return CsvHead(head.lines - 1, head.member, head.delimiter, head.names, bool(stated))
+    above = text.split("\n")[: head.lines - 1]
+    plain = above if not any(line.startswith("#") for line in above) else above[: bool(stated)]
+    return CsvHead(head.lines - 1, head.member, head.delimiter, head.names, len(plain))

@@ -6,7 +6,7 @@ and formulas in place of polygons: literals released, diagnostics apart.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -23,10 +23,11 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.checks import Classifier, check_labels
+from learners.checks import check_labels, predict_as_came, share_right
 from learners.records import Diagnostics
 from learners.scores import Role
 from learners.sklearn_support import (
+    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
@@ -120,7 +121,7 @@ class FormulaRelease:
 
 
 @keyword_parameters()
-class BooleanLearner(Classifier):
+class BooleanLearner(WithParameters, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -132,6 +133,10 @@ class BooleanLearner(Classifier):
     """
 
     role: ClassVar[Role]
+
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:

@@ -42,11 +42,11 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.places import unmasked
 from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.checks import Classifier, check_count, check_labels, check_open_unit
+from learners.checks import check_count, check_labels, check_open_unit, predict_as_came, share_right
 from learners.exponential_mechanism import exponential_index
 from learners.noise import below_array
 from learners.randomness import RandomSource, bernoulli, open_source, words
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 Constants = Literal["tight", "source"]
 
@@ -236,7 +236,11 @@ class BlockDiagnostics:
 
 
 @keyword_parameters()
-class _Parity(Classifier):
+class _Parity(WithParameters):
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
+
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
         release: ParityRelease = self.release_

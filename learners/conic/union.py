@@ -17,28 +17,38 @@ from typing import ClassVar
 
 from geometry.grid import Box
 from geometry.lift import ConicKind, ConicLattice
+from learners.accounting import Neighbours
 from learners.conic.selection import ConicSelection
-from learners.cover_run import CoverLearner
+from learners.cover_run import cover_run
+from learners.estimator import Estimator, Run
 from learners.scores import Role
 from learners.sklearn_support import keyword_parameters
 
 
-@keyword_parameters(after={"grid": ["bounds"]})
-class DiscUnionLearner(CoverLearner):
+@keyword_parameters()
+class DiscUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of discs.
 
-    Discs have their centre in the square and a radius of at most its side.  Parameters that are not
-    listed are those of :class:`learners.cover_run.CoverLearner`.
+    Discs have their centre in the square and a radius of at most its side.
 
     Parameters
     ----------
+    epsilon, delta : float
+        Privacy of the whole run.
     k : int
-        Discs that cover the region.
+        Pieces of a good hypothesis: discs that cover the region.
     grid : int
-        d, at most 2048.
+        d: examples have integer coordinates in 0..d; at most 2048.
     bounds : Bounds or (west, south, east, north), optional
         Public: where the grid lies; never take it from the examples.  With it, examples are
         longitudes and latitudes, or what the system of the bounds has.
+    n_steps : int, optional
+        Steps m of the run, one piece each; by default 1 for k = 1, else 3k.
+    beta : float
+        Probability, in (0, 1), with which some noisy count may exceed the true one.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
 
     Attributes
     ----------
@@ -60,11 +70,22 @@ class DiscUnionLearner(CoverLearner):
     role: ClassVar[Role] = "disjunction"
     kind: ClassVar[ConicKind] = "disc"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
+    grid: int = 1024
     bounds: Box | None = None
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[ConicLattice, ConicSelection]:
-        lattice = ConicLattice(self.grid, self.kind)
-        return lattice, ConicSelection(lattice)
+    def _planned(self) -> Run:
+        def pieces() -> tuple[ConicLattice, ConicSelection]:
+            lattice = ConicLattice(self.grid, self.kind)
+            return lattice, ConicSelection(lattice)
+
+        return cover_run(self, self.k, pieces)
 
 
 @keyword_parameters()

@@ -50,11 +50,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
 from learners.accounting import Neighbours, pure_budget
-from learners.checks import Classifier, check_labels, check_open_unit
+from learners.checks import check_labels, check_open_unit, predict_as_came, share_right
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise import below_array
 from learners.randomness import below, open_source
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 #: Denominator of the probabilities: coins are exact.
 COIN = 1 << 48
@@ -169,7 +169,7 @@ class AmplifiedDiagnostics:
 
 
 @keyword_parameters()
-class AmplifiedLearner(Classifier):
+class AmplifiedLearner(WithParameters):
     """Several runs of a private learner on parts of the sample, and a private choice among them.
 
     Parameters
@@ -211,6 +211,9 @@ class AmplifiedLearner(Classifier):
     failure: float = 0.5
     test_share: float = 0.25
     seed: int | None = None
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples.

@@ -47,12 +47,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
 from learners.accounting import Neighbours
-from learners.checks import Classifier, check_count, check_labels
+from learners.checks import check_count, check_labels, predict_as_came, share_right
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
 from learners.noise import below_array
 from learners.randomness import open_source
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class MemorizedLabels:
 
 
 @keyword_parameters()
-class MemorizingLearner(Classifier):
+class MemorizingLearner(WithParameters):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -102,6 +102,9 @@ class MemorizingLearner(Classifier):
 
     points: int = 1000
     seed: int | None = None
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -352,8 +355,11 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(Classifier):
+class _FiniteClass(WithParameters):
     concepts: ConceptClass
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()

@@ -20,29 +20,33 @@ from typing import ClassVar
 
 from geometry.halfspace3 import HalfspaceLattice3
 from geometry.polynomials import BallLattice
-from learners.cover_run import CoverLearner
+from learners.accounting import Neighbours
+from learners.cover_run import cover_run
+from learners.estimator import Estimator, Run
 from learners.scores import Role
 from learners.selection import Sampler
 from learners.sklearn_support import keyword_parameters
 from learners.space.selection import HalfspaceSelection3, LiftedSelection, SimplexSelection3
 
 
-@keyword_parameters(after={"grid": ["reach", "levels"]})
-class ConvexPolytopeLearner(CoverLearner):
+@keyword_parameters()
+class ConvexPolytopeLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polytope; X has shape (n, 3).
-
-    Parameters that are not listed are those of :class:`learners.cover_run.CoverLearner`.
 
     Parameters
     ----------
+    epsilon, delta : float
+        Privacy of the whole run.
     k : int
-        Faces of the polytope.
+        Pieces of a good hypothesis: faces of the polytope.
     grid : int
-        d, at most 64.
+        d: examples have integer coordinates in 0..d; at most 64.
     reach : int
         Largest entry of a normal, at most 12.  A larger one fits more bodies, and takes longer.
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
+    n_steps, beta, neighbours, seed :
+        As in :class:`learners.conic.union.DiscUnionLearner`.
 
     Attributes
     ----------
@@ -62,18 +66,27 @@ class ConvexPolytopeLearner(CoverLearner):
     dimensions: ClassVar[int] = 3
     role: ClassVar[Role] = "conjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
     k: int = 4
     grid: int = 16
     reach: int = 4
     levels: int = 128
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[HalfspaceLattice3, Sampler]:
-        lattice = HalfspaceLattice3(self.grid, self.reach, self.levels)
-        return lattice, HalfspaceSelection3(lattice)
+    def _planned(self) -> Run:
+        def pieces() -> tuple[HalfspaceLattice3, Sampler]:
+            lattice = HalfspaceLattice3(self.grid, self.reach, self.levels)
+            return lattice, HalfspaceSelection3(lattice)
+
+        return cover_run(self, self.k, pieces)
 
 
-@keyword_parameters(after={"grid": ["levels"]})
-class SimplexUnionLearner(CoverLearner):
+@keyword_parameters()
+class SimplexUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of simplices; parameters as of polytopes.
 
     `k` is a number of simplices.  Every simplex of the class is scored in every step, 684 *
@@ -83,16 +96,26 @@ class SimplexUnionLearner(CoverLearner):
     dimensions: ClassVar[int] = 3
     role: ClassVar[Role] = "disjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
     grid: int = 16
     levels: int = 8
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[HalfspaceLattice3, Sampler]:
-        lattice = HalfspaceLattice3(self.grid, 1, self.levels)
-        return lattice, SimplexSelection3(lattice)
+    def _planned(self) -> Run:
+        def pieces() -> tuple[HalfspaceLattice3, Sampler]:
+            lattice = HalfspaceLattice3(self.grid, 1, self.levels)
+            return lattice, SimplexSelection3(lattice)
+
+        return cover_run(self, self.k, pieces)
 
 
-@keyword_parameters(after={"grid": ["centres", "levels"]})
-class BallUnionLearner(CoverLearner):
+@keyword_parameters()
+class BallUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of balls; parameters as of polytopes.
 
     `k` is a number of balls.  Every ball of the class is scored in every step:
@@ -111,10 +134,20 @@ class BallUnionLearner(CoverLearner):
     dimensions: ClassVar[int] = 3
     role: ClassVar[Role] = "disjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
     grid: int = 16
     centres: int = 17
     levels: int = 32
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[BallLattice, Sampler]:
-        lattice = BallLattice(self.grid, self.centres, self.levels)
-        return lattice, LiftedSelection(lattice)
+    def _planned(self) -> Run:
+        def pieces() -> tuple[BallLattice, Sampler]:
+            lattice = BallLattice(self.grid, self.centres, self.levels)
+            return lattice, LiftedSelection(lattice)
+
+        return cover_run(self, self.k, pieces)

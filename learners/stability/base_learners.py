@@ -48,10 +48,10 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.checks import Classifier, check_count, check_examples, check_points
+from learners.checks import check_count, check_examples, check_points, predict_as_came, share_right
 from learners.noise import below_array
 from learners.randomness import SeededRandom
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 from learners.stability.label_private import random_rows
 
 #: How a descent goes through its examples; see the module.
@@ -116,7 +116,7 @@ class DescentRelease:
 
 
 @keyword_parameters()
-class GradientDescentClassifier(Classifier):
+class GradientDescentClassifier(WithParameters):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -143,6 +143,9 @@ class GradientDescentClassifier(Classifier):
     rate: float = 1.0
     order: Order = "replacement"
     coins: int = 0
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.

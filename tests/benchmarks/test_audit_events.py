@@ -24,16 +24,13 @@ from benchmarks.audits.declared import SUBJECTS
 from benchmarks.audits.events import Audit, Auditable, Event, audit, audit_pairs
 from geodp_app.cli import main
 from geometry.halfplane import HalfplaneLattice
+from learners import ThresholdLearner
 from learners.accounting import PrivacySpent, noise_scale
 from learners.noisy_histogram import plan_histogram
 from learners.releases import CoverRelease
 from learners.selection import Cancelled
 from learners.theory.pac import clopper_pearson
-from learners.threshold_learner import (
-    ThresholdLearner,
-    threshold_mistakes,
-    threshold_piece,
-)
+from learners.threshold_learner import threshold_mistakes, threshold_piece
 
 
 def audited(name: str, runs: int, seed: int = 1, **changes: Any) -> Audit:

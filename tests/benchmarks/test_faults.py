@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import stat
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -75,24 +74,6 @@ def test_a_process_killed_while_it_saves_loses_nothing(faults: ModuleType, tmp_p
     outcome = faults.killed(tmp_path, kills=8)
     assert outcome.losses == []
     assert outcome.cases >= 8 * 5
-
-
-def test_a_private_file_is_never_open_to_others_on_its_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a"
-    path.write_text("old")
-    path.chmod(0o600)
-    seen: list[int] = []
-    real = os.fsync
-
-    def look(handle: int) -> None:
-        seen.append(stat.S_IMODE(os.fstat(handle).st_mode))
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", look)
-    atomic_write(path, "new")
-    assert seen[0] == 0o600
 
 
 @pytest.mark.slow

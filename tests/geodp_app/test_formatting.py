@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from step_figures import with_errors
 
-from geodp_app.formatting import amount, count, duration, percentage
+from geodp_app.formatting import amount, count, counted, duration, percentage
 from geodp_app.runs.figures import (
     ErrorScale,
     FiguresView,
@@ -149,3 +149,8 @@ def test_step_ticks_are_few_and_start_at_nothing(last: int, most: int) -> None:
     assert ticks[0] == 0
     assert ticks[-1] <= last
     assert len(ticks) <= most
+
+
+def test_one_of_something_is_not_some_of_it() -> None:
+    said = [counted(n, "new point") for n in (0, 1, 2, 12_430)]
+    assert said == ["no new points", "1 new point", "2 new points", "12,430 new points"]

@@ -14,8 +14,8 @@ import pytest
 from geometry import compile_cache
 from geometry.compile_cache import ensure_cache
 from geometry.inner_loops import njit
+from learners import PolygonUnionLearner
 from learners.envelope import core
-from learners.polygon_union import PolygonUnionLearner
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX folders")

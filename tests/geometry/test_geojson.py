@@ -624,14 +624,6 @@ def test_ogr_reads_every_kind_of_export_as_valid_and_of_the_same_area(
 
 
 @needs_gdal
-@pytest.mark.parametrize("place", PLACES)
-def test_ogr_reads_an_empty_export_as_a_layer_without_features(tmp_path: Path, place: str) -> None:
-    path = tmp_path / "learned.geojson"
-    export(path, "empty", place)
-    assert "Feature Count: 0" in run("ogrinfo", "-ro", "-so", "-al", str(path))
-
-
-@needs_gdal
 @pytest.mark.parametrize("place", ["unit box", "bounds", "world"])
 def test_a_strict_rewrite_keeps_the_shape(tmp_path: Path, place: str) -> None:
     path, strict = tmp_path / "learned.geojson", tmp_path / "strict.geojson"

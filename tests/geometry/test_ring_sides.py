@@ -134,15 +134,70 @@ def overlapping(n: int, d: int) -> np.ndarray:
     return shapely.polygons(np.stack([tips, *np.rint(at)], axis=1))
 
 
-@pytest.mark.parametrize("wedges", [star, fan, overlapping])
+def beside(n: int, d: int) -> np.ndarray:
+    """Wedges, and what goes round their corner, meets it otherwise or is far from it."""
+    m = d // 2
+    hub = shapely.Point(m, m)
+    more = [
+        hub.buffer(d / 8), hub.buffer(d / 4).difference(hub.buffer(d / 5)),
+        shapely.box(m, m, m + d // 16, m + d // 16), shapely.box(m - 9, m - 70, m + 9, m),
+        shapely.Polygon([(m, m), (m - 50, m + 80), (m - 90, m), (m, m), (m + 70, m - 30),
+                         (m, m - 99)]).buffer(0),
+        shapely.Polygon([(m, m), (0, 5), (0, 0), (d, 0), (d, d), (m, d)]),  # seen over half a turn
+        shapely.box(3, 3, 40, 40),
+    ]  # fmt: skip
+    return np.array([*star(n, d), *more], dtype=object)
+
+
+def two_corners(n: int, d: int) -> np.ndarray:
+    first = star(n, d // 2)
+    return np.concatenate([first, shapely.transform(first, lambda xy: xy + (d / 3, 7))])
+
+
+def holed(n: int, d: int) -> np.ndarray:
+    corner = shapely.box(d / 2, d / 2, 0.8 * d, 0.9 * d)
+    return np.array([corner.difference(corner.buffer(-9)), *overlapping(n, d)], dtype=object)
+
+
+WEDGES = [star, fan, overlapping, beside, two_corners, holed]
+
+
+@pytest.mark.parametrize("wedges", WEDGES)
 def test_the_union_of_wedges_at_one_point_is_what_geos_makes_of_it(wedges: Any) -> None:
     d = 1 << 16
     shapes = wedges(400, d)
     shapes = shapes[shapely.is_valid(shapes)]
     ours, theirs = united(shapes), shapely.union_all(shapes)
     assert ours.is_valid
+    again = region_of(shapely.MultiPolygon(shapely.get_parts(shapes).tolist()))
+    assert again.is_valid
+    assert again.symmetric_difference(theirs).area < 1e-9 * theirs.area
+    for part in shapes[:: len(shapes) // 9]:  # no corner is moved
+        assert ours.distance(shapely.Point(part.exterior.coords[0])) == 0
     assert ours.symmetric_difference(theirs).area < 1e-9 * theirs.area
-    assert contains_points(shapely.GeometryCollection(list(shapes)), [[d // 2, d // 2]]).all()
+    tip = d // 4 if wedges is two_corners else d // 2
+    assert contains_points(shapely.GeometryCollection(list(shapes)), [[tip, tip]]).all()
+
+
+@pytest.mark.parametrize("wedges", [star, fan, overlapping])
+def test_thousands_of_wedges_are_united_by_few_that_meet(
+    wedges: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GEOS is never given many sides at one point, which takes it the square of their number."""
+    shapes = wedges(8000, 1 << 20)
+    given = []
+    union_all = shapely.union_all
+
+    def watched(parts: Any, **options: Any) -> Any:
+        given.append(int((shapely.get_coordinates(parts) == 1 << 19).all(axis=1).sum()))
+        return union_all(parts, **options)
+
+    monkeypatch.setattr(shapely, "union_all", watched)
+    area = united(shapes[shapely.is_valid(shapes)]).area
+    assert max(given) <= 512
+    assert sum(given) < 4 * 8000
+    if wedges is not overlapping:
+        assert area == pytest.approx(shapely.area(shapes).sum(), rel=1e-9)
 
 
 def test_the_region_of_a_figure_has_its_clear_points() -> None:

@@ -30,10 +30,9 @@ import learners.randomness as door
 from benchmarks.audits.declared import SUBJECTS
 from geodp_app.document.examples import Frame
 from geodp_app.files.learned_file import learned_text
+from learners import PolygonUnionLearner, PrivateExperts
 from learners.codec import release_from_dict, release_to_dict
-from learners.finite.experts import PrivateExperts
 from learners.noise import discrete_laplace, discrete_laplace_array
-from learners.polygon_union import PolygonUnionLearner
 from learners.tile_choice import choice_rate, wrong_share
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,23 +17,29 @@ from geometry.columns import count_columns
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
-from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_run, tile_run
+from learners import (
+    ConvexPolygonLearner,
+    ConvexPolytopeLearner,
+    DiscUnionLearner,
+    GreedyConvexLearner,
+    GreedyUnionLearner,
+    NoisyHistogramLearner,
+    PolygonUnionLearner,
+    QuadtreeLearner,
+    ThresholdLearner,
+    cover_run,
+    tile_run,
+)
 from learners.best_piece import best_piece, gain_less_loss
 from learners.conic.selection import ConicSelection
 from learners.conic.shared_points import count_areas
-from learners.conic.union import DiscUnionLearner
 from learners.envelope import strands
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import Estimator
-from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.noisy_histogram import NoisyHistogramLearner
-from learners.quadtree import QuadtreeLearner
 from learners.randomness import SeededRandom
 from learners.scores import Score, mistakes_score
 from learners.selection import PieceKind
-from learners.space.cover import ConvexPolytopeLearner
-from learners.threshold_learner import ThresholdLearner
 
 Make = Callable[[int], Estimator]
 
@@ -316,29 +321,6 @@ def test_too_many_pieces_for_so_many_examples_are_refused() -> None:
     assert str(few[0][3]) not in str(refusal.value)
     with pytest.raises(AssertionError, match="opened"):
         PolygonUnionLearner(k=99, grid=8).steps_counts(few)
-
-
-def test_a_refused_sample_leaves_no_release_behind() -> None:
-    d = 8
-    learner = PolygonUnionLearner(grid=d, seed=1).fit(*rows(d, 50))
-    with pytest.raises(ValueError, match="grid"):
-        learner.fit_counts(np.zeros((2, 4, 4), int))
-    assert not hasattr(learner, "release_")
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("nobody", [[], np.zeros((2, 13, 13), dtype=int)])
-def test_no_examples_are_learned_from(name: str, nobody: Any) -> None:
-    learner = LEARNERS[name](12).fit_counts(nobody)
-    assert set(learner.predict([[0, 0], [12, 12]])) <= {0, 1}
-
-
-def test_the_release_holds_public_numbers_only() -> None:
-    points, labels = rows(40, 4321)
-    learner = PolygonUnionLearner(grid=40, seed=3).fit_counts(dense(points, labels, 40))
-    parameters = Counter(name for name, _ in learner.release_.parameters)
-    assert parameters == Counter(["tiles", "edges", "noisy_count"])
-    assert dict(learner.release_.parameters)["noisy_count"] != 4321
 
 
 @pytest.mark.parametrize("grid", [16.5, "16", None])

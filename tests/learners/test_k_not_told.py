@@ -29,10 +29,9 @@ from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.verdict import verdict
 from geodp_app.runs.why import why
-from learners import ConvexPolygonLearner, PolygonUnionLearner, set_cover
+from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner, set_cover
 from learners.accounting import PrivacySpent, spent_after
 from learners.codec import release_from_dict, release_to_dict
-from learners.conic.union import DiscUnionLearner
 from learners.cover_account import run_rate
 from learners.randomness import SeededRandom
 from learners.records import StepRecord, TileStep

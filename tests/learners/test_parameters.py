@@ -14,9 +14,9 @@ import pytest
 from every_learner import PLANE, SHORT, made, sample
 
 import geodp
+from learners import MultiplicativeWeights, PrivateExperts
 from learners.declaration import Learner
 from learners.finite.amplification import AmplifiedLearner
-from learners.finite.experts import MultiplicativeWeights, PrivateExperts
 from learners.parameters import kinds, read
 from learners.registry import BY_ID, LEARNERS
 from learners.stability.base_learners import GradientDescentClassifier

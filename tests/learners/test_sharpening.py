@@ -586,13 +586,3 @@ def test_without_sharpening_a_run_is_the_papers() -> None:
     steps = [step for record in records if isinstance(step := record.release, StepRelease)]
     assert [step.halfplanes for step in steps] == list(release.pieces)
     assert tuple(step.threshold for step in steps) == release.thresholds
-
-
-@pytest.mark.parametrize("finish", ["polish", "", None, True])
-def test_an_unknown_finish_is_refused(finish: Any) -> None:
-    for k in (1, 2):
-        model = PolygonUnionLearner(k=k, grid=16, finish=finish)
-        with pytest.raises(ValueError, match=r"finish must be 'sharpen' or 'none', got"):
-            model.plan()
-        with pytest.raises(ValueError, match=r"finish must be 'sharpen' or 'none', got"):
-            model.fit([[1, 2]], [1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from unittest import SkipTest
 
@@ -157,14 +156,6 @@ def test_a_clone_has_the_parameters_and_no_hypothesis(model):
         check_is_fitted(copy)
     with pytest.raises(NotFittedError, match="has not been fitted yet"):
         copy.predict(X)
-
-
-def test_the_error_survives_a_trip_between_processes():
-    with pytest.raises(NotFittedError) as caught:
-        learners.QuadtreeLearner().predict([[0, 0]])
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert isinstance(again, NotFittedError)
-    assert str(again) == str(caught.value)
 
 
 @pytest.mark.parametrize("model", every_learner()[:4], ids=name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import json
 import math
 from decimal import Decimal, getcontext
 from fractions import Fraction
@@ -28,7 +27,7 @@ from learners import PolygonUnionLearner, support
 from learners.accounting import ARITHMETIC, MOST_RATE
 from learners.codec import release_from_dict, release_to_dict
 from learners.randomness import SeededRandom
-from learners.releases import TilesRelease, support_shape
+from learners.releases import TilesRelease
 from learners.support import (
     FALSE_CELLS,
     MOST_PER_SIDE,
@@ -276,44 +275,6 @@ def test_it_covers_the_examples_and_not_the_empty_sea(name: str, distribution: A
 
 
 # -- the release ---------------------------------------------------------------------------
-
-
-def test_a_run_without_support_is_what_it_was() -> None:
-    for tiles in (None, 3):
-        plain = fitted(support=None, tiles=tiles)
-        assert isinstance(plain.release_, TilesRelease)
-        assert plain.release_.support is None
-        assert support_shape(plain.release_) is None
-        data = release_to_dict(plain.release_)
-        assert "support" not in data
-        assert "support counts" not in json.dumps(data)
-        assert (
-            plain.release_
-            == PolygonUnionLearner(grid=64, tiles=tiles, seed=5).fit(*sample(64, 4000)).release_
-        )
-        assert plain.plan() == PolygonUnionLearner(tiles=tiles, seed=1).plan()
-
-
-@pytest.mark.parametrize("tiles", [None, 3])
-def test_a_release_survives_a_file_and_holds_public_numbers_only(tiles: int | None) -> None:
-    model = fitted(n=4321, tiles=tiles)
-    data = release_to_dict(model.release_)
-    assert release_from_dict(json.loads(json.dumps(data))) == model.release_
-    found = released(model)
-    assert data["support"]["rows"] == [
-        "".join("01"[cell] for cell in found.cells[i * found.per_side : (i + 1) * found.per_side])
-        for i in range(found.per_side)
-    ]
-    assert set(data["support"]) == {"cells", "threshold", "rows"}
-    parameters = dict(model.release_.parameters)
-    assert set(parameters) == {"tiles", "edges", "noisy_count"}
-    assert (tiles is None) or parameters["tiles"] == tiles
-    scale = plan_tiles(1.0, 1e-6, "add-remove", False, True, 0.2).support_scale
-    assert scale is not None
-    # nobody can tell more of it than the noisy count, which is told
-    assert found.per_side == cells_per_side(parameters["noisy_count"], scale, 64)
-    assert found.threshold == least_count(found.per_side**2, scale)
-    assert "4321" not in json.dumps(data).replace(str(parameters["noisy_count"]), "")
 
 
 def test_its_shape_is_made_of_its_cells() -> None:

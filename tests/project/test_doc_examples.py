@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from geodp import InputError
 from geodp_app.cli import build_parser, main
-from geodp_app.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -27,12 +27,12 @@ import shapely
 from hypothesis import given, settings, strategies as st
 from shapely.geometry import Polygon, box
 
+from geodp import Bounds, BoundsError, GeoJSONError, InputError
 from geodp_app.cli import main
 from geodp_app.document.checks import MOST_CROSSINGS
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
 from geodp_app.files import csv_table
 from geodp_app.files.data_frames import open_frame
 from geodp_app.files.examples_csv import read_examples
@@ -42,8 +42,8 @@ from geodp_app.files.points import Told, read_opened, read_points
 from geodp_app.files.session import load_session, save_session
 from geometry.crossing_count import crossings_up_to
 from geometry.even_odd import even_odd_region
-from geometry.geojson import MAX_CROSSINGS, GeoJSONError, read_geojson
-from geometry.grid import Bounds, BoundsError, checked_bounds
+from geometry.geojson import MAX_CROSSINGS, read_geojson
+from geometry.grid import checked_bounds
 from geometry.polygons import contains_points
 
 #: Seconds of this process: only what hangs takes so many.
@@ -379,16 +379,6 @@ def extremes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_samples_without_area_or_sense(extremes: ModuleType, name: str, d: int) -> None:
     for _, sample in extremes.samples(d, 60):
         assert extremes.run(name, d, 1.0, sample) == "ends"
-
-
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf")])
-def test_budgets_that_are_none_are_refused_by_every_learner(
-    extremes: ModuleType, epsilon: float
-) -> None:
-    sample = dict(extremes.samples(64, 20))["labels by chance"]
-    for name in extremes.NAMES:
-        if not name.startswith("greedy"):
-            assert extremes.run(name, 64, epsilon, sample).startswith("refuses: "), name
 
 
 @pytest.mark.slow

@@ -22,18 +22,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from geodp import Examples, Frame
 from geodp_app.cli import main
 from geodp_app.commands.compare import learner_names
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import learned_text
 from geodp_app.files.reports import parts_text, release_figures, report
+from learners import PrivateExperts, PrivateFiniteClassLearner
 from learners.accounting import privacy_statement
 from learners.catalogue import CATALOGUE
 from learners.codec import release_from_dict, release_to_dict
-from learners.finite.experts import PrivateExperts
-from learners.finite.finite_class import PrivateFiniteClassLearner, ThresholdClass
+from learners.finite.finite_class import ThresholdClass
 from learners.records import StepRecord
 from learners.stability.base_learners import GradientDescentClassifier
 

@@ -16,12 +16,11 @@ import shapely
 
 import geodp
 import learners
+from geodp import Bounds, Examples, GridMap, LearnedShape
 from geodp_app.cli import main
-from geodp_app.document.examples import Examples
-from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
-from geometry.grid import Bounds, GridMap, checked_bounds
+from geometry.grid import checked_bounds
 from learners.checks import check_points
 from learners.estimator import Estimator
 from learners.registry import LEARNERS
@@ -92,21 +91,6 @@ def test_every_package_says_that_it_is_typed() -> None:
 
 
 # -- examples --------------------------------------------------------------------------------------
-
-
-def test_a_file_and_data_frames_are_the_same_examples(examples: Examples, tmp_path: Path) -> None:
-    lonlat = own(examples, BOXES["degrees"])
-    (tmp_path / "p.csv").write_text(format_examples(examples))
-    frame = pandas.DataFrame({"inside": examples.labels == 1, "lat": lonlat[:, 1]})
-    frame.insert(1, "lng", lonlat[:, 0])
-    places = geopandas.GeoDataFrame(
-        {"inside": frame["inside"]}, geometry=geopandas.points_from_xy(*lonlat.T), crs=4326
-    )
-    for source in (tmp_path / "p.csv", frame, places, places.to_crs(3035)):
-        found = geodp.read_points(source, bounds=BOX, grid=GRID)
-        assert found.frame == examples.frame
-        np.testing.assert_array_equal(found.points, examples.points)
-        np.testing.assert_array_equal(found.labels, examples.labels)
 
 
 def test_examples_do_not_show_themselves(examples: Examples) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import learners
+from learners import PrivateExperts
 from learners.declaration import Learner
 from learners.estimator import Estimator
-from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import ThresholdClass
 from learners.registry import LEARNERS
 from learners.stability.base_learners import MajorityCells
@@ -140,7 +140,7 @@ def _fitted(model: Any) -> Any:
     if "boolean" in module:
         rows = rng.integers(0, 2, (60, 4))
         return model.fit(rows, rows[:, 0]).release_
-    if "finite_class" in module:
+    if hasattr(model, "concepts"):
         return model.fit(rng.integers(0, 5, (60, 1)), rng.integers(0, 2, 60)).release_
     if "empirical_risk" in module:
         return model.fit(rng.integers(0, 2, (60, 4)), np.zeros(60, dtype=int)).release_

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.run_log import RunLog

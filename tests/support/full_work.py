@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Bounds, Examples, Frame
 from geodp_app.document.mask import Mask
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geometry.geojson import target_of
-from geometry.grid import Bounds
 
 BOX = Bounds(13.1, 42.0, 20.000000000000004, 47.3)
 

@@ -42,7 +42,12 @@ class Recorder:
         return [what for said, what in self.said if said == name]
 
 
-def until(qtbot: QtBot, condition: Callable[[], bool], seconds: float = 60) -> None:
+#: Only what hangs takes so long: a process that is started and prepared while others compute
+#: takes minutes.
+HANGS = 240.0
+
+
+def until(qtbot: QtBot, condition: Callable[[], bool], seconds: float = HANGS) -> None:
     qtbot.waitUntil(condition, timeout=round(1000 * seconds))
 
 

@@ -34,8 +34,8 @@ from geometry.halfplane import HalfplaneLattice
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
 
-#: Milliseconds to wait for a learner that shares a busy machine.
-PATIENCE = 120_000
+#: Milliseconds: only what hangs takes so long, on a machine that is busy with other work, too.
+PATIENCE = 240_000
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier

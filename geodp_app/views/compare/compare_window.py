@@ -5,6 +5,7 @@ The window shows the comparison made last; what is drawn or sampled afterwards d
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
 from geodp_app.files.writing import named_failures
-from geodp_app.formatting import count
+from geodp_app.formatting import counted
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import (
     KINDS,
@@ -58,6 +59,7 @@ from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_au
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
 from geodp_app.workers.task_controller import CompareController
 from learners.accounting import PrivacySpent
+from learners.set_cover import Pieces
 
 #: Checked at first: private, without k, and done in moments.
 _FIRST = ("tiles", "histogram", "quadtree")
@@ -193,6 +195,13 @@ class CompareWindow(QDialog):
 
     # comparing
 
+    def choose(self, names: Collection[str], k: Pieces) -> None:
+        """Check these learners and no others, with that k."""
+        for name, box in self.boxes.items():
+            box.setChecked(name in names)
+            if name in names and name in self.counts:
+                self.counts[name].setValue(0 if k == "auto" else k)
+
     def compare(self) -> None:
         """Begin; what was compared before goes."""
         self._complain("")
@@ -253,17 +262,20 @@ class CompareWindow(QDialog):
         return CompareJob(work.examples, test, contenders, work.run["seed"])
 
     def _contenders(self, run: RunSettings) -> tuple[Contender, ...]:
+        checked = [name for name, box in self.boxes.items() if box.isChecked()]
+        counts = {name: field.value() or "auto" for name, field in self.counts.items()}
         return tuple(
             make_contender(
                 name,
                 epsilon=run["epsilon"],
                 delta=run["delta"],
                 neighbours=run.whole_neighbours,
-                k=(self.counts[name].value() or "auto") if name in self.counts else None,
+                k=counts.get(name),
+                # only a cover that is sharpened finds k by itself
+                finish=None if counts.get(name) == "auto" else run["finish"],
                 seed=run["seed"],
             )
-            for name, box in self.boxes.items()
-            if box.isChecked()
+            for name in checked
         )
 
     def _told(self, told: Told) -> None:
@@ -394,7 +406,7 @@ def _same(compared: Work | None, now: Work) -> bool:
 def _settings_text(work: Work) -> str:
     """What the main window has set, in one line."""
     run, examples = work.run, work.examples
-    on = "a new sample" if examples is None else f"{count(len(examples.labels))} examples"
+    on = "a new sample" if examples is None else counted(len(examples.labels), "example")
     if run["seed"] is not None:
         return f"On {on}, with ε = {run['epsilon']:g}. Seeded: not private."
     return f"On {on}, each private learner with ε = {run['epsilon']:g}, δ ≤ {run['delta']:g}."
@@ -420,8 +432,9 @@ def _cost_text(rows: list[Row]) -> str:
 def _caution_text(rows: list[Row], *, fresh: bool) -> str:
     if not rows:
         return ""
-    tested = count(rows[0].tested)
-    source = f"{tested} new points" if fresh else f"{tested} examples held out ({HELD_OUT:.0%})"
+    tested = rows[0].tested
+    held_out = f"{counted(tested, 'example')} held out ({HELD_OUT:.0%})"
+    source = counted(tested, "new point") if fresh else held_out
     return (
         f"Test errors are on {source}. They are private diagnostics: for your eyes, and so is a "
         "choice made by them."

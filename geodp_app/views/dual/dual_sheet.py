@@ -33,7 +33,7 @@ PICK = 10.0
 _SMOOTH = 400
 #: Square pixels a line needs to be drawn at full strength; no line is fainter than this, and
 #: over a shading than that.
-_AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.28, 0.08
+_AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.16, 0.08
 #: Milliseconds from a change of the window to new lines.
 _PAUSE = 30
 #: Room around the window, as a share of it, in which lines are kept for panning.
@@ -130,7 +130,7 @@ class SheetView(QWidget):
         """Show the region of this class of halfplanes, all of it."""
         self.lattice = lattice
         words, whole = sheet_words(lattice, self.sheet), extent(lattice)
-        self.title.setText(f"<b>{words.name}</b>: points are {words.meaning}")
+        self.title.setText(f"<b>{words.name}</b>: {words.meaning}")
         self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
         self.plot.setAccessibleDescription(
             f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."

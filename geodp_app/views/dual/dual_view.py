@@ -475,7 +475,7 @@ class DualView(QWidget):
         self.bar.set_scale(scale)
         self.stack.place_frames()
         if self._whole:
-            words, empty = whole_words(self._marks, lines=not release), ""
+            words, empty = whole_words(self._marks, release=release), ""
         elif release:
             words, empty = released_words(self._tile)
         else:

@@ -31,7 +31,7 @@ from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_ro
 from geodp_app.files.importing import work_with
 from geodp_app.files.points import in_system
 from geodp_app.files.stated_frame import member_frame
-from geodp_app.formatting import count
+from geodp_app.formatting import count, counted
 from geodp_app.palette import Palette
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
@@ -311,8 +311,9 @@ class ImportDialog(QDialog):
         self._result_card.show()
         n, inside = len(checked.examples.labels), int(checked.examples.labels.sum())
         left_out, agreed = checked.left_out, self.misfits.leave_out.isChecked()
-        self.title.setText(f"{self._path.name}: {count(n + left_out)} rows")
-        self.summary.setText(f"{count(n)} examples fit: {count(inside)} inside, the rest outside.")
+        self.title.setText(f"{self._path.name}: {counted(n + left_out, 'row')}")
+        fit = counted(n, "example") + (" fits" if n == 1 else " fit")
+        self.summary.setText(f"{fit}: {count(inside)} inside, the rest outside.")
         opened = self._path if self._opening else None
         expected = verdict(work_with(checked.examples, self._work, opened))
         words = (expected.warning, expected.practice)

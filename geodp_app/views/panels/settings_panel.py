@@ -326,7 +326,7 @@ class SettingsPanel(QScrollArea):
         )
         self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
         self.k_drawn.toggled.connect(self.k_drawn_changed)
-        form.addRow("", self.k_drawn)
+        form.addRow(self.k_drawn)
         self.learner_fold, more = _fold("learner")
         self._more_learner = more
         for name, (declared, *_) in PARAMETERS.items():

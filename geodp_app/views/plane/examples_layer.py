@@ -113,7 +113,9 @@ def picture(examples: ExampleKinds, d: int, places: NDArray[np.int64]) -> NDArra
 
 #: Up to here symbols are drawn by the plot, and up to there set into a picture: so many of these
 #: still leave some of the plane free.
-MOST_SYMBOLS, MOST_MARKS = 2_000, 50_000
+MOST_SYMBOLS, MOST_MARKS = 2_000, 20_000
+#: From here on the marks of negatives, the most of them, are smaller.
+CROWDED = 8_000
 
 _SIZES = {Kind.DECIDED: 3.0, Kind.NEGATIVE: 5.0, Kind.POSITIVE: 5.0, Kind.WRONG: 7.0}
 _SYMBOLS = {Kind.DECIDED: "o", Kind.NEGATIVE: "o", Kind.POSITIVE: "o", Kind.WRONG: "x"}
@@ -121,15 +123,16 @@ _SYMBOLS = {Kind.DECIDED: "o", Kind.NEGATIVE: "o", Kind.POSITIVE: "o", Kind.WRON
 _SIDES = {Kind.DECIDED: 2, Kind.NEGATIVE: 3, Kind.POSITIVE: 3, Kind.WRONG: 5}
 
 
-def mark(kind: Kind, ratio: int) -> NDArray[np.bool_]:
-    """Pixels of a mark on a screen with so many of them to a device-independent one.
+def mark(kind: Kind, ratio: int, *, crowded: bool = False) -> NDArray[np.bool_]:
+    """Pixels of a mark on a screen with so many of them to a device-independent one; of negatives
+    that are `crowded` smaller.
 
     Returns
     -------
     ndarray of bool, shape (side, side)
         Symmetric: a disc, a ring or a cross.
     """
-    side = _SIDES[kind] * ratio
+    side = (_SIDES[kind] - (crowded and kind == Kind.NEGATIVE)) * ratio
     x = np.abs(np.arange(side) - (side - 1) / 2)
     if kind == Kind.WRONG:
         cross: NDArray[np.bool_] = np.abs(x[:, None] - x) < 0.75 * ratio
@@ -192,8 +195,9 @@ class MarksItem(pg.GraphicsObject):  # type: ignore[misc]
         edge = max(_SIDES.values()) * times  # no mark is cut by the end of a row
         codes = np.zeros((height + 2 * edge, width + 2 * edge), dtype=np.uint8)
         flat, stride = codes.reshape(-1), codes.shape[1]
+        crowded = sum(len(points) for _, points in self._sets) > CROWDED
         for kind, points in self._sets:
-            pixels = mark(kind, times)
+            pixels = mark(kind, times, crowded=crowded)
             x, y = points.T.astype(np.float64)
             u = place.m11() * x + place.m21() * y + (place.dx() - box.x())
             v = place.m12() * x + place.m22() * y + (place.dy() - box.y())

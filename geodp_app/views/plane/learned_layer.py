@@ -130,7 +130,7 @@ class LearnedLayer:
         """Numbers of the pieces; of the newest, numbers and colours of its edges."""
         if self._palette is None:
             return
-        colours, badges = edge_colours(self._palette), []
+        colours, grey, badges = edge_colours(self._palette), self._palette.soft_ink, []
         sides = self._newest_sides()
         for i, item in enumerate(self._sides):
             ends = sides[i] if i < len(sides) and len(sides) > 1 else None
@@ -146,9 +146,10 @@ class LearnedLayer:
             own = shape.difference(taken)
             place = (own if own.area > shape.area / 50 else shape).representative_point()
             taken = taken.union(shape)
-            if not shape.is_empty:
-                colour = self._palette.chosen if newest else self._palette.learned
-                badges.append(Badge(place.x, place.y, str(i + 1), colour, main=True))
+            colour = self._palette.chosen if newest else self._palette.learned
+            if shape.is_empty:  # it lies outside of the square: its number is above it
+                place, colour = shapely.Point((i + 1) / 16 * self._d, 1.04 * self._d), grey
+            badges.append(Badge(place.x, place.y, str(i + 1), colour, main=True))
         self._numbers.badges = badges
         self._numbers.update()
 

@@ -14,6 +14,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
+from geodp_app.formatting import counted
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.task_process import AgainBegun, AgainJob
 from geodp_app.workers.task_controller import AgainController
@@ -59,7 +60,7 @@ class Again(QObject):
         made = len(self.shapes)
         if self.busy:
             return f"{made} of {TIMES} runs"
-        return f"{made} runs, one outline each" if made else ""
+        return f"{counted(made, 'run')}, one outline each" if made else ""
 
     def start_or_stop(self) -> None:
         """Begin twenty runs, or end those under way."""

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QScrollArea,
     QToolButton,
     QVBoxLayout,
@@ -48,7 +47,8 @@ class WhyCard(QFrame):
         self.odds = dressed(sentences("note"), name="How likely a piece as good was")
         self.aim = dressed(sentences("why"), name="What the next step looks for")
         self.report = dressed(sentences("why"), name="What one report changes")
-        head = fill(QHBoxLayout(), self.heading, self.mark, None, spacing=10)
+        self.buttons = QWidget()
+        head = fill(QHBoxLayout(), self.heading, self.mark, None, self.buttons, spacing=8)
         body = dressed(QWidget(), "below")
         parts = (self.report, self.what, self.odds, self.aim, None)
         fill(QVBoxLayout(body), *parts, margins=(0, 0, 0, 0), spacing=4)
@@ -57,13 +57,12 @@ class WhyCard(QFrame):
             "Run again on the same examples: triangles get 3/10 of ε, and their edges, drawn "
             "again, the rest. It spends its own ε"
         )
-        self.sharpen = dressed(QPushButton("Sharpen"), tip=tip)
+        self.sharpen = _button("Sharpen", tip)
         self.sharpen.clicked.connect(self.sharpen_asked)
-        self.buttons = QWidget()
-        again = dressed(QPushButton("Run again"), tip="Another run, which spends ε again (F5)")
+        again = _button("Run again", "Another run, which spends ε again (F5)")
         again.clicked.connect(self.again_asked)
-        fill(QHBoxLayout(self.buttons), again, self.sharpen, None, margins=(0, 2, 0, 2), spacing=6)
-        column = (head, (self._room, 1), self.buttons)
+        fill(QHBoxLayout(self.buttons), again, self.sharpen, margins=(0, 0, 0, 0), spacing=6)
+        column = (head, (self._room, 1))
         fill(QVBoxLayout(self), *column, margins=(12, 6, 10, 4), spacing=2)
         self.setMinimumSize(200, 92)
         self._at_end = False
@@ -74,9 +73,9 @@ class WhyCard(QFrame):
         row = self.buttons.layout()
         assert isinstance(row, QHBoxLayout)
         for place, action in enumerate(actions):
-            button = QToolButton()
+            button = dressed(QToolButton(), "endButton")
             button.setDefaultAction(action)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
             row.insertWidget(place, button)
 
     def show_why(
@@ -127,6 +126,12 @@ class WhyCard(QFrame):
         self.buttons.setVisible(self._at_end)
         self.heading.setText("One report" if looked_at else self._heading)
         self._room.fit()
+
+
+def _button(text: str, tip: str) -> QToolButton:
+    button = dressed(QToolButton(), "endButton", name=text, tip=tip)
+    button.setText(text)
+    return button
 
 
 class _Room(QScrollArea):

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QLineEdit,
+    QSizePolicy,
     QSlider,
     QSpinBox,
     QToolTip,
@@ -23,6 +24,8 @@ from PySide6.QtWidgets import (
 
 State = QValidator.State
 
+#: Room for eight digits or so, in pixels.
+_LEAST_WIDTH = 92
 #: Places of a slider in each decade.
 _PLACES = 50
 
@@ -72,6 +75,15 @@ def _refuse(field: WholeField | DecimalField | SmallNumberField, text: str, kept
     field.refused.emit(words)
 
 
+def _gives_way(field: QAbstractSpinBox) -> None:
+    """Take what is typed when it is complete, and no more width than there is: left to itself a
+    field is as wide as its greatest number, which nobody types.
+    """
+    field.setKeyboardTracking(False)
+    field.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+    field.setMinimumWidth(_LEAST_WIDTH)
+
+
 class WholeField(QSpinBox):
     """A whole number in a range."""
 
@@ -81,7 +93,7 @@ class WholeField(QSpinBox):
     def __init__(self, low: int, high: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setRange(low, high)
-        self.setKeyboardTracking(False)
+        _gives_way(self)
 
     def validate(self, text: str, pos: int) -> tuple[State, str, int]:
         """Anything may be typed: what is no number of the range may still become one."""
@@ -115,7 +127,7 @@ class DecimalField(QDoubleSpinBox):
         self.setRange(low, high)
         self.setSingleStep(step)
         self.setSuffix(suffix)
-        self.setKeyboardTracking(False)
+        _gives_way(self)
 
     def validate(self, text: str, pos: int) -> tuple[State, str, int]:
         """Anything may be typed."""

@@ -260,6 +260,7 @@ class MainWindow(WindowViews):
             "release_view": self.set_release_view,
             "dark_theme": self.set_dark,
             "tour": lambda: self.tour.start(),
+            "lesson": self.small_lesson,
             "shortcuts": self.show_shortcuts,
             "explain_privacy": lambda: QMessageBox.information(self, "Privacy", privacy_text()),
             "about": lambda: QMessageBox.about(self, "About geodp", about_text()),
@@ -349,6 +350,15 @@ class MainWindow(WindowViews):
         self.comparison.show()
         self.comparison.raise_()
         self.comparison.activateWindow()
+
+    def small_lesson(self) -> None:
+        """A cover of few examples by probability, and beside it the greedy one."""
+        if self.files.open_lesson():
+            self.commands.by_id["shade_probability"].trigger()
+            self.compare_learners()
+            assert self.comparison is not None
+            self.comparison.choose(("cover", "greedy-cover"), self.document.work.run["k"])
+            self.comparison.compare()
 
     def show_vertices(self, shown: bool) -> None:
         """The drawing as a table, or the table closed."""

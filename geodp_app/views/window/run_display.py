@@ -109,8 +109,8 @@ class RunDisplay(QObject):
         parts = (work.drawing, work.bounds, work.examples, work.run, mask)
         values = (*parts, log, log.release if log else None)
         counts = (len(log.records), len(log.questions)) if log else (0, 0)
-        counts += (log.cursor, log.at_end) if log else (0, False)
-        moment = (*map(id, values), *counts, past, self._release, self._boxes)
+        place = (log.cursor, log.at_end) if log else (0, False)
+        moment = (*map(id, values), *counts, *place, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
             began = time.monotonic()
@@ -306,8 +306,10 @@ class RunDisplay(QObject):
             return
         course = log.course(opened=True)
         steps = [stop.step for stop in course.stops[1:] if stop.step <= len(log.records)]
-        w.chart.set_acts(course.first if course.sharpens else 0)
+        if log.release is not None and steps:
+            steps[-1] = len(log.records)
         made = tuple(replace(log.figures(step), step=i) for i, step in enumerate(steps, start=1))
+        w.chart.set_acts(course.first if course.sharpens else 0)
         w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor))
         w.figures.show_figures(log.shown_figures)
 
@@ -329,7 +331,7 @@ class RunDisplay(QObject):
 
 
 #: The heading of what a run came to.
-_END = "The end of the run"
+_END = "The end"
 
 
 def _could_sharpen(settings: RunSettings) -> bool:

@@ -190,7 +190,7 @@ class Tour(QObject):
         tip = "Six stops on the opening example; also Help ▸ Tour"
         self._offer = dressed(QPushButton("New here? Take the tour"), "tourOffer", tip=tip)
         self._offer.clicked.connect(self.start)
-        self._window.statusBar().insertPermanentWidget(0, self._offer)
+        self._window.statusBar().insertPermanentWidget(1, self._offer)
 
     def start(self) -> None:
         """Begin, on the opening example; asks first about work that is not saved."""

@@ -33,7 +33,7 @@ from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path,
 from geodp_app.views.window.window_files import WindowFiles
 from geometry.geojson import read_geojson
 
-_SPEED_NAMES = ("2 s a step", "1 s a step", "½ s a step", "⅕ s a step", "Full speed")
+_SPEED_NAMES = ("4 s a step", "2 s a step", "1 s a step", "⅓ s a step", "Full speed")
 #: What the one key and button do, and its sentence.
 _RUN_OR_PAUSE = {
     "run": ("Run", "Run the learner, or go on with a run that is paused."),

@@ -36,6 +36,8 @@ from geometry.grid import BoundsError
 
 #: Opened first: four triangles cover its shape.
 FIRST_EXAMPLE = "L"
+#: Examples and epsilon of the small lesson.
+_LESSON, _LESSON_EPSILON = 40, 100.0
 
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
@@ -206,6 +208,19 @@ class WindowFiles(QObject):
         if self.may_discard() and self.attempt(f"open {name}", open_it):
             self.document.mark_opened()
             self.opened.emit()
+
+    def open_lesson(self) -> bool:
+        """So few examples that the cells of their lines can be counted, and an epsilon at which
+        they decide; whether that is there now."""
+        if not self.may_discard():
+            return False
+        self.document.open_example(FIRST_EXAMPLE)
+        self.document.set_sampling(n=_LESSON)
+        self.document.set_run(learner="cover", epsilon=_LESSON_EPSILON)
+        self.document.sample()
+        self.document.mark_opened()
+        self.opened.emit()
+        return True
 
     def new(self) -> None:
         """Begin an empty drawing, after asking about unsaved work."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from geodp import InputError
 from geodp_app.cli import main
 from geodp_app.commands.learn import _until_cancelled
-from geodp_app.errors import InputError
 
 
 @pytest.fixture

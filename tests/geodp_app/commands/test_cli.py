@@ -194,7 +194,7 @@ def halves(tmp_path, write) -> tuple[Path, Path]:
     points = rng.integers(0, 1025, (200, 2))
     points[-1] = (800, 3)
     points[:3, 0] = 512  # on the line: inside
-    from geodp_app.document.examples import Frame
+    from geodp import Frame
 
     learned = tmp_path / "l.geojson"
     write_learned(learned, left_half(), Frame(1024))
@@ -247,8 +247,7 @@ def test_evaluate_polygons_in_degrees_needs_bounds(write, capsys):
 
 
 def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
-    from geodp_app.document.examples import Frame
-    from geometry.grid import Bounds
+    from geodp import Bounds, Frame
 
     learned = tmp_path / "l.geojson"
     write_learned(learned, left_half(), Frame(1024, Bounds(0, 0, 20, 20)))
@@ -268,8 +267,7 @@ def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
 
 
 def test_the_same_box_on_a_finer_grid_matches_to_its_corners(tmp_path, write, capsys):
-    from geodp_app.document.examples import Frame
-    from geometry.grid import Bounds
+    from geodp import Bounds, Frame
 
     box = Bounds(13.1, 42.3, 20.7, 47.9)
     learned = tmp_path / "l.geojson"
@@ -364,39 +362,6 @@ def test_a_plan_without_k_tells_what_runs_by_tiles_reached(capsys):
     half = plan(capsys, "--n", 9_000, "--epsilon", 2, "--neighbours", "replace-one")
     assert half["in_practice"] == told["in_practice"]
     assert "--beta means nothing to tiles" in fails(capsys, "plan", "--beta", ".1")
-
-
-def test_a_plan_for_an_error_tells_examples_and_back(capsys):
-    assert main(["plan", "--alpha", ".01"]) == 0
-    out = capsys.readouterr().out
-    assert "an error of 1\u00a0% takes about " in out
-    assert "examples for shapes of few edges" in out
-    told = plan(capsys, "--alpha", 0.01)
-    for place, kind in enumerate(told["in_practice"]):
-        for end, n in enumerate(kind["examples"]):
-            back = plan(capsys, "--n", n)["in_practice"][place]["error"]
-            assert back[end] == pytest.approx(0.01, rel=1e-3)
-
-
-def test_a_plan_calls_the_hopeless_hopeless(capsys):
-    assert main(["plan", "--n", "30", "--epsilon", "0.3"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Hopeless: with 30 examples at epsilon = 0.3 the noise")
-    for kind in plan(capsys, "--n", 30, "--epsilon", 0.3)["in_practice"]:
-        assert (kind["error"], kind["hopeless"]) == (None, True)
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--epsilon", "12"], "epsilon was measured from 0.1 to 10, not at 12"),
-        (["--n", "100000000"], "n was measured from 30 to "),
-        (["--measure", "paper"], "chord measure"),
-        (["--grid", "64"], "grids from d = 256"),
-    ],
-)
-def test_a_plan_promises_nothing_that_was_not_measured(capsys, options, reason):
-    assert reason in fails(capsys, "plan", *options)
 
 
 def test_plan_and_learn_mean_the_same_learner(capsys):

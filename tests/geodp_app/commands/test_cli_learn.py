@@ -67,15 +67,6 @@ def test_the_learned_shape_is_in_degrees_and_good(run, capsys):
     assert off < 0.12
 
 
-def test_nothing_private_is_in_what_may_be_published(run):
-    for name in ("l.geojson", "r.json"):
-        text = (run / name).read_text()
-        assert str(SEED) not in text
-        assert str(N) not in text
-        for word in ('"seed"', '"error"', '"n"', "positives", "seconds", 'examples":'):
-            assert word not in text
-
-
 def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tmp_path):
     report = json.loads((run / "r.json").read_text())
     assert report["statement"].startswith("Not private: the run was seeded")
@@ -196,41 +187,6 @@ def test_one_class_is_learned_and_not_told_in_a_pipe(write, tmp_path, capsys, la
     assert geodp(*argv) == 0
     assert "all labels" not in capsys.readouterr().err  # it is a fact about the examples
     assert evaluate(out, points, capsys)["error"] < 0.02
-
-
-BAD_POINTS = [
-    ("", "the file is empty"),
-    ("x,y\n1,2\n", "missing column label"),
-    ("x,y,label\n1,2,2\n", "row 1 (line 2), column label: '2' means neither inside nor outside"),
-    ("x,y,label\n1,nan,1\n", "row 1 (line 2), column y: nan is not finite"),
-    ("x,y,label\n1,2,1\n1,2000,1\n", "row 2 (line 3), column y: 2000 is off the grid"),
-    ("lon,lat,label\n1,2,1\n", "need public bounds"),
-]
-
-
-@pytest.mark.parametrize(("content", "reason"), BAD_POINTS)
-def test_bad_points_write_nothing(write, tmp_path, capsys, content, reason):
-    points, out = write("p.csv", content), tmp_path / "l.geojson"
-    assert main(["learn", str(points), "-o", str(out)]) == 2
-    line = capsys.readouterr().err
-    assert line.startswith(f"geodp: {points}: ")
-    assert reason in line
-    assert line.count("\n") == 1
-    assert os.listdir(tmp_path) == ["p.csv"]
-
-
-def test_a_point_outside_the_bounds_is_named(write, tmp_path, capsys):
-    points = write("p.csv", "lon,lat,label\n1,2,1\n11,2,0\n")
-    argv = ["learn", str(points), "-o", str(tmp_path / "l.geojson"), "--bounds", "0,0,10,10"]
-    assert main(argv) == 2
-    assert "row 2 (line 3), column lon: 11 is outside the bounds 0..10" in capsys.readouterr().err
-
-
-def test_a_budget_too_small_to_run_is_one_line(write, tmp_path, capsys):
-    points = write("p.csv", "x,y,label\n1,2,1\n")
-    argv = ["learn", str(points), "-o", str(tmp_path / "l.geojson"), "--epsilon", "1e-12"]
-    assert main(argv) == 2
-    assert "too small" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("learner", ["tiles", "cover", "quadtree", "histogram", "discs"])

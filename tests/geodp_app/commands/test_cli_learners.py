@@ -50,7 +50,6 @@ def test_it_is_learned_reported_recorded_and_evaluated(
     out, report, records = (tmp_path / name for name in ("o.geojson", "r.json", "s.jsonl"))
     k = ["--k", "1"] if learner.counts else []
     given = ["learn", points, "--learner", learner.id, *k, "--grid", 64]
-    given += ["--chunks", 40] if learner.parameter("chunks") else []
     files = ["-o", out, "--report", report, "--records", records]
     assert geodp(*given, "--seed", 3, *files) == 0
     assert f"{out}: " in capsys.readouterr().err

@@ -13,10 +13,9 @@ import shapely
 from conftest import square_geojson
 from terminal import geodp
 
+from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.commands import compare as command
-from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.learned_file import read_learned
 from geodp_app.runs import comparison

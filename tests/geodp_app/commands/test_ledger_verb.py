@@ -14,11 +14,10 @@ from run_charges import run_charge
 from terminal import fails, interrupted
 
 import geodp
+from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.commands import ledger as verb, running
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
 from geodp_app.files import ledger as ledger_module
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.importing import import_examples

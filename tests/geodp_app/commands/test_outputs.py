@@ -17,12 +17,11 @@ import pytest
 import shapely
 
 import geodp
+from geodp import Bounds, Frame
 from geodp_app.cli import main
-from geodp_app.document.examples import Frame
 from geodp_app.files import gdal_layers
 from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import read_learned, write_learned
-from geometry.grid import Bounds
 
 pyogrio = pytest.importorskip("pyogrio")
 geopandas = pytest.importorskip("geopandas")
@@ -477,8 +476,10 @@ def test_a_reader_of_what_is_said_may_leave(tmp_path: Path, given: Path) -> None
     assert read_learned(output).release is not None
 
 
-def test_a_closed_output_is_told_where_something_is_printed() -> None:
-    done = run("learners", shell=">&-")
+@pytest.mark.parametrize("words", [["learners"], ["plan"], ["plan", "--json"], ["--version"],
+                                   ["--help"], ["learn", "--help"]])  # fmt: skip
+def test_a_closed_output_is_told_where_something_is_printed(words: list[str]) -> None:
+    done = run(*words, shell=">&-")
     assert done.returncode == 2
     assert done.stderr == "geodp: standard output: cannot be written: Bad file descriptor\n"
 

@@ -11,8 +11,8 @@ import pytest
 from PySide6.QtGui import QImage
 from terminal import geodp
 
+from geodp import Bounds, GridMap
 from geodp_app.files.learned_file import read_learned
-from geometry.grid import Bounds, GridMap
 
 GRID, BOX = 64, Bounds(15, 45, 16, 46)
 BOUNDS = ("--grid", GRID, "--bounds", "15,45,16,46")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,11 @@ import shapely
 import shapely.geometry
 from terminal import geodp
 
+from geodp import Bounds, GridMap
 from geodp_app.document.mask import read_mask
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import support_caption
 from geometry.geojson import read_geojson
-from geometry.grid import Bounds, GridMap
 from learners.releases import TilesRelease
 from learners.support import Support
 
@@ -173,13 +171,3 @@ def test_where_nothing_is_hatched_it_says_so(points, tmp_path) -> None:
     assert support_caption(release, short=True) == "Hatched: too few reports (ε\xa0=\xa00.1)"
     assert support_caption(everywhere, short=True) == "Enough reports everywhere (ε\xa0=\xa00.1)"
     assert support_caption(replace(release, support=None)) == ""
-
-
-@pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="GDAL is not installed")
-def test_another_reader_sees_two_features(learned: Path) -> None:
-    done = subprocess.run(
-        ["ogrinfo", "-al", "-so", str(learned)], capture_output=True, text=True, check=True
-    )
-    assert "Feature Count: 2" in done.stdout
-    assert "layer: String" in done.stdout
-    assert "Warning" not in done.stdout + done.stderr

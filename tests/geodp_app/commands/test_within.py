@@ -13,16 +13,16 @@ import shapely.geometry
 from conftest import square_geojson
 from terminal import geodp
 
+from geodp import Bounds, GridMap
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
 from geometry.geojson import read_geojson
-from geometry.grid import Bounds, GridMap
 
 BOX = Bounds(10, 40, 20, 50)
 #: A map with a hole, over an edge of the box: it cuts the target, and what is learned of it.  No
 #: grid point is on its edges.
 MAP = shapely.box(0, 42.001, 16.001, 47.001).difference(shapely.box(13.001, 44.001, 14.001, 45.001))
-LEARNERS = ("tiles", "convex", "cover", "discs", "histogram", "quadtree")
+LEARNERS = ("tiles", "cover", "discs")
 
 
 @pytest.fixture(scope="module")

@@ -14,15 +14,13 @@ from hypothesis import given, settings, strategies as st
 from run_charges import run_charge
 
 import assets
+from geodp import Bounds, Examples, Frame, GridMap, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.simulating import simulate
 from geodp_app.document.targets import GridChange, example_work, fit_drawing
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
-from geometry.grid import Bounds, GridMap
 from geometry.polygons import contains_points
 
 SQUARE = Shape(((10, 10), (50, 10), (50, 50), (10, 50)), (((20, 20), (30, 20), (20, 30)),))

@@ -13,14 +13,12 @@ from full_work import MASK
 from hypothesis import given, strategies as st
 
 import assets
+from geodp import Bounds, Examples, Frame, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask, clipped, read_mask
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
-from geometry.geojson import GeoJSONError, NoPolygonsError, target_of
-from geometry.grid import Bounds
+from geometry.geojson import target_of
 
 BOX = Bounds(10, 40, 20, 50)
 HERE = Frame(100, BOX)
@@ -107,28 +105,6 @@ def test_land_is_where_the_map_has_it():
 def test_a_mask_that_cannot_be_placed_or_is_elsewhere_is_refused(mask, frame, message):
     with pytest.raises(InputError, match=message):
         mask.region(frame)
-
-
-@pytest.mark.parametrize(
-    ("content", "kind", "message"),
-    [
-        ({"type": "Point", "coordinates": [1, 2]}, NoPolygonsError, "no polygons in it"),
-        ({"type": "FeatureCollection", "features": []}, NoPolygonsError, "no polygons in it"),
-        (
-            {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]]},
-            GeoJSONError,
-            "crosses or touches itself",
-        ),
-        # metres of a projection are no degrees
-        (square_geojson(500_000, 600_000), GeoJSONError, "outside longitude -360..360"),
-        ("not JSON", GeoJSONError, "not JSON"),
-    ],
-)
-def test_a_mask_is_read_as_strictly_as_a_target(write, content, kind, message):
-    path = write("m.geojson", content)
-    with pytest.raises(kind, match=message) as caught:
-        read_mask(path)
-    assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_features_that_overlap_are_one_mask(write):

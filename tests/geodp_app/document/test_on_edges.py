@@ -13,9 +13,9 @@ import shapely
 from held_by_fractions import held
 
 import geodp
+from geodp import Examples, Frame
 from geodp_app.cli import main
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask, read_mask
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape

@@ -9,11 +9,10 @@ import pytest
 from run_charges import run_charge
 from shapely.geometry import Point
 
+from geodp import Examples, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
 from geodp_app.files.session import load_session, save_session
 
 SQUARE = Shape(((10, 10), (60, 10), (60, 60), (10, 60)), (((30, 30), (40, 30), (40, 40)),))

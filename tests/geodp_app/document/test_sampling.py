@@ -9,7 +9,7 @@ import pytest
 import shapely
 from conftest import square_geojson
 
-from geodp_app.document.examples import Frame
+from geodp import Bounds, Frame
 from geodp_app.document.sampling import (
     DISTRIBUTIONS,
     draw_examples,
@@ -19,7 +19,6 @@ from geodp_app.document.sampling import (
     place_target,
 )
 from geometry.geojson import read_geojson
-from geometry.grid import Bounds
 
 TRIANGLE = shapely.Polygon([(10, 10), (90, 20), (40, 95)])
 

@@ -11,8 +11,8 @@ import shapely
 from hypothesis import assume, given, settings, strategies as st
 from shapely.geometry import MultiPolygon, Polygon
 
+from geodp import Examples, Frame
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.suggested_k import MOST, suggested_k, triangles_needed
 from geodp_app.document.work import FIRST_RUN, Work
 from geodp_app.drawing.shapes import Drawing, Shape

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from geodp_app.errors import InputError
+from geodp import InputError
 from geodp_app.files import chained_lines
 from geodp_app.files.chained_lines import append, create, read
 

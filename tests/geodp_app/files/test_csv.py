@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
+from geodp import Bounds, Examples, Frame, GridMap, InputError
 from geodp_app.files import csv_table
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, check_rows, read_rows
-from geometry.grid import Bounds, GridMap
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
 MARK = '# geodp {"grid": 1024, "bounds": [13.0, 42.0, 20.0, 47.0]}\n'

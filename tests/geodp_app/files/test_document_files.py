@@ -17,16 +17,14 @@ from hypothesis import example, given, settings, strategies as st
 from stored_runs import stored
 
 from assets import example_path
+from geodp import Bounds, Frame, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Frame
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
 from geodp_app.files import exporting, importing
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.session import save_session
 from geometry.geojson import read_geojson
-from geometry.grid import Bounds
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
 SQUARE = Shape(((10, 10), (50, 10), (50, 50), (10, 50)), (((20, 20), (30, 20), (20, 30)),))

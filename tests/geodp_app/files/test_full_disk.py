@@ -18,16 +18,14 @@ import numpy as np
 import pytest
 import shapely
 
+from geodp import Bounds, Frame, InputError
 from geodp_app.cli import main
-from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
 from geodp_app.files import gdal_layers
 from geodp_app.files.learned_file import write_learned
 from geodp_app.files.points import Told, read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geometry.files import atomic_write_all
-from geometry.grid import Bounds
 from learners import PolygonUnionLearner
 from learners.releases import Release
 

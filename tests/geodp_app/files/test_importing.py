@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from assets import example_path, land_path
-from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
+from geodp import Bounds, Frame, InputError
 from geodp_app.files.import_columns import Columns, guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import (
@@ -26,7 +25,6 @@ from geodp_app.files.import_rows import (
 )
 from geodp_app.files.public_bounds import bounds_of_map, typed_bounds
 from geometry.geojson import read_geojson
-from geometry.grid import Bounds
 
 BOX = Bounds(10, 40, 20, 50)
 

@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Bounds, Examples, Frame, GridMap, InputError
 from geodp_app.document.mask import Mask
-from geodp_app.errors import InputError
 from geodp_app.files.learned_file import read_learned, write_learned
 from geodp_app.files.learned_layers import SHAPE_FORMATS, style
 from geometry.geojson import target_of
-from geometry.grid import Bounds, GridMap, checked_bounds
+from geometry.grid import checked_bounds
 from learners import PolygonUnionLearner
 from learners.releases import Release, support_shape
 

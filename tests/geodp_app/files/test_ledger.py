@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from run_charges import run_charge, stated
 
-from geodp_app.errors import InputError
+from geodp import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, beside, ledger_of, past_run
 from geodp_app.files.ledger_state import budget_words, share_spent
 from geodp_app.files.recording import Recording

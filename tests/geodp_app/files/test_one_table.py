@@ -28,10 +28,9 @@ import shapely
 from pyproj import Transformer
 
 import geodp
+from geodp import Bounds, Frame, GeoJSONError, InputError
 from geodp_app.cli import main
-from geodp_app.document.examples import Frame
 from geodp_app.document.mask import read_mask
-from geodp_app.errors import InputError
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, read_rows
@@ -39,8 +38,7 @@ from geodp_app.files.points import Told, in_system, read_points
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.crs import LONLAT
-from geometry.geojson import GeoJSONError
-from geometry.grid import Bounds, checked_bounds
+from geometry.grid import checked_bounds
 
 BOX = Bounds(-100, 30, -90, 40)
 GRID = 1_000_000
@@ -160,6 +158,13 @@ READ: dict[str, tuple[str, str, str | bytes]] = {
         "p.csv",
         rows(X, Y, ["1,0", "0,0"], header="lon;lat;label", sep=";").replace(".", ","),
     ),
+    "empty lines above": ("text", "p.csv", "\n\n" + PLAIN.replace("\n", "\n\n")),
+    "empty lines below a separator": ("text", "p.csv", "sep=,\n\n" + PLAIN),
+    "a space of another alphabet": (
+        "text",
+        "p.csv",
+        rows(X, Y, ["\u00a0yes", "no\u00a0"], header="lon,lat,label"),
+    ),
     "tabs": ("text", "p.csv", rows(X, Y, ["yes", "no"], header="lon\tlat\tlabel", sep="\t")),
     "spaces before quotes": (
         "text",
@@ -233,6 +238,8 @@ def test_every_road_reads_the_same(tmp_path: Path, case: str) -> None:
         "a;b?c.gpkg",
         "e[1]*.gpkg",
         "gzip+tar:b.fgb",
+        "new\nline.gpkg",
+        "a%20b#c&d.fgb",
     ],
 )
 def test_a_path_is_a_path_whatever_it_is_called(
@@ -332,6 +339,16 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "text",
         "lon,lat,longitude,latitude,label\n-95,35,1,2,1\n",
         "several columns are places",
+    ),
+    "two names of labels": (
+        "text",
+        "lon,lat,class,inside\n-95,35,1,0\n",
+        "--columns label=class or --columns label=inside",
+    ),
+    "a number behind a space of another alphabet": (
+        "text",
+        "lon,lat,label\n\u00a0-95,35,1\n",
+        "column lon",
     ),
     "a second latitude": (
         "text",

@@ -14,11 +14,10 @@ import pytest
 import shapely
 from pyproj import Transformer
 
-from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
+from geodp import Bounds, Examples, Frame, InputError
 from geodp_app.files.import_rows import as_zero_or_one, check_rows, read_rows
 from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
-from geometry.grid import Bounds, checked_bounds
+from geometry.grid import checked_bounds
 
 BOX = Bounds(15, 45, 16, 46)
 DEGREES = Told(grid=1000, bounds=BOX)

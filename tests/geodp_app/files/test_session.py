@@ -18,11 +18,10 @@ from hypothesis import given, settings, strategies as st
 from run_charges import run_charge
 from stored_runs import sharpened, stored
 
+from geodp import Examples, Frame, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
 from geodp_app.files import session
 from geodp_app.files.session import load_session, save_session
 from geometry.halfplane import MAX_D

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from stored_runs import stored
 
+from geodp import InputError
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
-from geodp_app.errors import InputError
 from geodp_app.files.autosave import Autosave, discard, recoverable
 
 _CHILD = """

@@ -19,7 +19,7 @@ from full_work import full_work
 from run_charges import stated
 from stored_runs import stored
 
-from geodp_app.errors import InputError
+from geodp import InputError
 from geodp_app.files.session import load_session, save_session
 from learners.codec import privacy_to_dict
 

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from terminal import geodp
 
+from geodp import Bounds, GridMap
 from geodp_app.commands.plugin import plugin_zip
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.ledger import Ledger
-from geometry.grid import Bounds, GridMap
 from learners.privacy_filter import Budget
 
 ROOT = Path(__file__).parents[3]

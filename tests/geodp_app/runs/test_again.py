@@ -10,7 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 from window_driver import action, layer, open_window, wait
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs import messages, task_process

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from terminal import geodp
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.runs.practice import budget_warning, warn_of_budget
 from geometry.halfplane import HalfplaneLattice

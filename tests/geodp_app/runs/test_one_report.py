@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from window_driver import Lasting, action, click, finish_run, key, wait
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.one_report import OneReport, change_words, find_report
 from geodp_app.runs.protocol import Change, WhyNone

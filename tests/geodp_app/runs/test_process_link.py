@@ -18,7 +18,7 @@ def make_link(told: list[str]) -> ProcessLink:
 
 def wait_for(link: weakref.ref[ProcessLink]) -> None:
     """Until its threads have ended."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not ((one := link()) is None or one.ended):
         assert time.monotonic() < end
         del one

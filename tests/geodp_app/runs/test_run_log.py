@@ -18,8 +18,8 @@ from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.shading import shade
 from geometry.halfplane import HalfplaneLattice, Sheet
+from learners import PolygonUnionLearner
 from learners.accounting import spent_after
-from learners.polygon_union import PolygonUnionLearner
 from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece, predict_pieces
 from learners.releases import CoverRelease, TilesRelease
 from learners.selection import HeavyBox

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.work import RunSettings, Work
-from geodp_app.drawing.shapes import Drawing
-from geodp_app.files.session import load_session, save_session
+from geodp import Examples, Frame
+from geodp_app.document.work import RunSettings
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import report_question, shade_question, share_question
@@ -257,33 +255,6 @@ def test_a_report_changes_the_law_of_its_own_zone_alone() -> None:
             ratios = ratios[np.isfinite(ratios)]
             assert np.abs(ratios).max() <= eta * (1 + 1e-12)
             assert np.ptp(ratios) > 0
-
-
-def test_a_session_keeps_a_sharpened_run_exactly(tmp_path) -> None:
-    for n in (FEW, MANY):
-        log, release = finished(n)
-        log.cursor = len(log.records)
-        work = Work(drawing=Drawing(GRID), examples=examples(n, seed=1), simulated=False)
-        path = tmp_path / f"{n}.geodp"
-        save_session(path, work, log.stored())
-        session = load_session(path)
-        assert session.run == log.stored()
-        assert session.run is not None
-        assert session.run.release == release
-        again = RunLog.restored(session.work, session.run)
-        assert again.records == log.records
-        assert again.gains == log.gains
-        assert again.cursor == again.newest
-        again.cursor = log.cursor
-        assert again.region().equals(log.region())
-        # a run that was stopped among its zones goes back to where it was
-        part = replace(log.stored(), records=log.records[: STEPS + 2], release=None)
-        save_session(path, work, part)
-        half = RunLog.restored(session.work, load_session(path).run)  # type: ignore[arg-type]
-        assert half.planned == len(log.records)
-        assert half.privacy == log.privacy
-        log.cursor = STEPS + 2
-        assert half.region().equals(log.region())
 
 
 # -- why --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from finished_runs import logged
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.strict import DamagedFileError

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from finished_runs import logged
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.questions import shade_question

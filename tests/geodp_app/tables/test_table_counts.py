@@ -17,11 +17,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import chisquare
 
-from geodp_app.errors import InputError
+from geodp import Bounds, GridMap, InputError
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
-from geometry.grid import Bounds, GridMap
 from geometry.grid_counts import GridCounts
 
 BOX = Bounds(13.2, 42.1, 19.8, 46.9)

@@ -14,18 +14,21 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from learners.accounting import Charge
-from learners.boolean import conjunction
-from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner, cover_budget
-from learners.boolean.consistent_conjunction import (
-    MOST_MONOTONE,
-    MOST_VARIABLES,
+from learners import (
+    ConjunctionLearner,
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
+    DisjunctionLearner,
     GreedyConjunctionLearner,
     GreedyDisjunctionLearner,
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
+)
+from learners.boolean import conjunction
+from learners.boolean.conjunction import cover_budget
+from learners.boolean.consistent_conjunction import (
+    MOST_MONOTONE,
+    MOST_VARIABLES,
     literals_of,
     mistakes_of_all,
 )
@@ -217,16 +220,6 @@ def test_greedy_stops_when_told_and_when_nothing_is_gained() -> None:
         GreedyConjunctionLearner(n_steps=0).fit(X, y)
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_samples_of_one_label_and_of_none(role: Role) -> None:
-    X = np.array([[0, 1], [1, 1]])
-    for labels in ([0, 0], [1, 1]):
-        for learner in (GREEDY[role](), CONSISTENT[role]()):
-            assert learner.fit(X, labels).predict(X).tolist() == labels
-    for learner in (GREEDY[role](), CONSISTENT[role](), PRIVATE[role](seed=0)):
-        assert learner.fit(np.zeros((0, 3)), []).predict(np.zeros((0, 3))).shape == (0,)
-
-
 # -- the private cover ---------------------------------------------------------------------
 
 
@@ -381,18 +374,6 @@ def test_a_monotone_formula_has_the_literals_that_are_not_negated(role: Role) ->
     known = CONSISTENT[role](monotone=True).fit(X, y).release_
     assert known.literals == tuple(one for one in every.literals if one and not one.negated)
     assert (every.parameters, known.parameters) == ((), (("monotone", True),))
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_what_the_private_consistency_learner_states(neighbours: Any) -> None:
-    model = PrivateConsistentConjunctionLearner(epsilon=0.5, neighbours=neighbours)
-    spent = model.fit([[0, 1]], [1]).privacy_
-    assert (spent.epsilon, spent.delta, spent.private) == (0.5, 0.0, True)
-    each = 0.5 if neighbours == "add-remove" else 0.25
-    assert spent.charges == (Charge("selections", each),)
-    for bad in ({"epsilon": 0.0}, {"neighbours": "friends"}):
-        with pytest.raises(ValueError, match=r"positive|add-remove"):
-            PrivateConsistentConjunctionLearner(**bad).fit([[0, 1]], [1])
 
 
 # -- releases ------------------------------------------------------------------------------

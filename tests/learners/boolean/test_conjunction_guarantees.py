@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from learners import PrivateConsistentConjunctionLearner, PrivateConsistentDisjunctionLearner
 from learners.accounting import selection_account
 from learners.boolean import conjunction, consistent_conjunction
 from learners.boolean.conjunction import (
     LiteralCover,
     private_literal_steps,
-)
-from learners.boolean.consistent_conjunction import (
-    PrivateConsistentConjunctionLearner,
-    PrivateConsistentDisjunctionLearner,
 )
 from learners.boolean.literals import read_columns
 from learners.composition import advanced_rate

@@ -11,16 +11,10 @@ import numpy as np
 import pytest
 from chi_square import assert_drawn_from
 
-from learners.boolean.conjunction import (
-    LiteralCover,
-    StrawmanBudget,
-    StrawmanConjunctionLearner,
-    StrawmanDisjunctionLearner,
-    strawman_budget,
-)
+from learners import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
+from learners.boolean.conjunction import LiteralCover, StrawmanBudget, strawman_budget
 from learners.boolean.conjunction_bounds import cover_examples, strawman_examples
 from learners.boolean.literals import candidate_literal, read_columns
-from learners.codec import release_from_dict, release_to_dict
 from learners.scores import Role
 
 D, STEPS = 2, 2
@@ -102,17 +96,6 @@ def test_runs_follow_the_law(role: Role) -> None:
         for seed in range(runs)
     )
     assert_drawn_from(dict(expected), seen, runs, outcomes=5)
-
-
-def test_a_release_comes_back_from_its_json_and_says_what_it_spent() -> None:
-    X = np.random.default_rng(1).integers(0, 2, (500, 4))
-    release = StrawmanDisjunctionLearner(k=2, seed=1).fit(X, X[:, 1] | X[:, 3]).release_
-    assert release_from_dict(release_to_dict(release)) == release
-    assert release.privacy is not None
-    assert [charge.name for charge in release.privacy.charges] == ["noisy literals", "selections"]
-    assert (release.privacy.epsilon, release.privacy.delta) == (1.0, 1e-6)
-    # examples to lose pay for the list alone, the others for the draws alone
-    assert release.privacy.charges[0].alone <= 1.0
 
 
 def test_examples_grow_with_the_number_of_variables() -> None:

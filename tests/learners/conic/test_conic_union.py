@@ -8,7 +8,7 @@ import shapely
 
 from geometry.geojson import feature_collection
 from geometry.polygons import contains_points
-from learners.conic.union import DiscUnionLearner
+from learners import DiscUnionLearner
 
 
 def uniform(d: int, n: int, seed: int) -> np.ndarray:

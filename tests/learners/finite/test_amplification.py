@@ -12,16 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.boolean.parity import PrivateParityLearner
+from learners import FiniteClassLearner, PrivateFiniteClassLearner, PrivateParityLearner
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite import amplification, empirical_risk
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
-from learners.finite.finite_class import (
-    FiniteClass,
-    FiniteClassLearner,
-    PointClass,
-    PrivateFiniteClassLearner,
-)
+from learners.finite.finite_class import FiniteClass, PointClass
 from learners.finite.sample_sizes import private_examples
 
 #: Three concepts over two points; two runs.

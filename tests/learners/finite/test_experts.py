@@ -14,14 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from learners import MultiplicativeWeights, PrivateExperts
 from learners.accounting import Neighbours, zcdp_epsilon
-from learners.finite.experts import (
-    MultiplicativeWeights,
-    PrivateExperts,
-    hedge_rate,
-    plan_experts,
-    regret_bound,
-)
+from learners.finite.experts import hedge_rate, plan_experts, regret_bound
 
 Losses = tuple[tuple[int, ...], ...]
 

@@ -14,14 +14,10 @@ from quick_draws import QuickBits
 from scipy import optimize
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
+from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.records import inside_piece
 from learners.scores import Score, mistakes_score, set_cover_score
-from learners.selection import Cancelled, SelectionProgress
 from learners.space import selection as space_selection
-from learners.space.cover import (
-    ConvexPolytopeLearner,
-    SimplexUnionLearner,
-)
 from learners.space.selection import (
     HalfspaceSelection3,
     SimplexSelection3,
@@ -206,19 +202,3 @@ def test_classes_too_large_are_refused_with_their_size() -> None:
 def test_examples_have_three_coordinates(X: list, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         ConvexPolytopeLearner().steps(X, [1])
-
-
-def test_a_watch_can_stop_it() -> None:
-    X = examples(8, 100, seed=1)[0]
-    seen: list[SelectionProgress] = []
-
-    def watch(progress: SelectionProgress) -> None:
-        seen.append(progress)
-        if len(seen) == 3:
-            raise Cancelled
-
-    model = SimplexUnionLearner(grid=8, levels=4)
-    with pytest.raises(Cancelled):
-        model.fit(X, X[:, 0] > 3, watch=watch)
-    assert [progress.trials for progress in seen] == [256, 512, 768]
-    assert not hasattr(model, "release_")

@@ -14,10 +14,9 @@ from quick_draws import QuickBits
 
 from geometry.polygons import contains_points
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
-from learners.polynomial_union import PolynomialUnionLearner
+from learners import BallUnionLearner, PolynomialUnionLearner
 from learners.scores import mistakes_score, set_cover_score
 from learners.space import selection as space_selection
-from learners.space.cover import BallUnionLearner
 from learners.space.selection import LiftedSelection
 
 TINY = (PolynomialLattice(2, 2, 2, 1, 3), BallLattice(2, 2, 2))

@@ -13,12 +13,12 @@ import pytest
 from numpy.typing import NDArray
 from stability_laws import Law, exact_delta, laplace
 
+from learners import StabilityLearner
 from learners.randomness import RandomSource, SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import split_sample
 from learners.stability.sample_and_aggregate import distances, winners
 from learners.stability.sparse_vector import SparseVectorBudget, plan_sparse_vector
-from learners.stability.stability_learner import StabilityLearner
 from learners.stability.stable_queries import QueryRelease, StableQueries
 
 D = 32

@@ -15,13 +15,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from benchmarks.promises.bounds import empirical_error, learning_run
-from learners.finite.finite_class import (
-    ConceptClass,
-    FiniteClass,
-    PointClass,
-    PrivateFiniteClassLearner,
-    ThresholdClass,
-)
+from learners import PrivateFiniteClassLearner
+from learners.finite.finite_class import ConceptClass, FiniteClass, PointClass, ThresholdClass
 from learners.finite.sample_sizes import (
     agnostic_examples,
     consistent_examples,

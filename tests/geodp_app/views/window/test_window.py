@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QSettings, QStandardPaths, Qt
+from PySide6.QtCore import QPoint, QSettings, QStandardPaths, Qt
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QToolBar,
     QToolButton,
+    QWidget,
 )
 from pytestqt.qtbot import QtBot
 from window_driver import (
@@ -38,7 +39,7 @@ from window_driver import (
     wait,
 )
 
-from geodp_app.document.work import FIRST_RUN
+from geodp_app.document.work import FIRST_RUN, LEARNERS
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.vertex_table import VertexDialog
@@ -781,6 +782,28 @@ def test_the_chart_of_errors_is_high_enough_to_be_read(
     before = window.chart.height()
     window.resize(size[0], size[1] + 400)
     qtbot.waitUntil(lambda: window.chart.height() > before + 20)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_no_setting_is_wider_than_the_dock(window: MainWindow, learner: str) -> None:
+    window.resize(1366, 768)
+    window.document.open_example("three")
+    window.document.set_run(learner=learner)
+    settings = window.settings
+    folds = settings.learner_fold, settings.privacy_fold, settings.sample_fold
+    for fold in folds:
+        fold.button.setChecked(True)
+    QApplication.processEvents()
+    room, column = settings.viewport().rect(), settings.widget()
+    assert column is not None
+    assert column.width() == room.width()
+    for field in column.findChildren(QWidget):
+        if field.isVisible():
+            left = field.mapTo(settings.viewport(), QPoint(0, 0)).x()
+            assert room.left() <= left
+            assert left + field.width() <= room.right() + 1, field.accessibleName()
+    for fold in folds:
+        fold.button.setChecked(False)
 
 
 def test_no_number_of_the_plane_is_cut_by_its_border(qtbot: QtBot, window: MainWindow) -> None:

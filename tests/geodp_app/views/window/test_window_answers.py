@@ -11,7 +11,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 from window_driver import Lasting, action, run, settle, wait
 
-from geodp_app.document.examples import Examples
+from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.protocol import (
     Answered,

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import geopandas
 import pytest
+import shapely
+import shapely.geometry
 from contrast import contrast
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -25,12 +28,12 @@ from PySide6.QtWidgets import (
 )
 from window_driver import LEFT, NONE, Lasting, action, drag, key
 
+from geodp import Bounds
 from geodp_app.palette import load_palette
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
-from geometry.grid import Bounds
 
 REPORTS = "longitude, latitude, flooded\n13.5,43.25,yes\n19,46,no\n"
 BAD = REPORTS + "north,43,yes\n25,43,yes\n14,44,perhaps\n"
@@ -71,7 +74,7 @@ def by_drop(window: MainWindow, path: Path) -> None:
 
 def settle(dialog: ImportDialog) -> None:
     """Until nothing is being read, or the dialog is closed."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     QTest.qWait(20)
     while dialog.isVisible() and dialog._background.busy and time.monotonic() < end:
         QTest.qWait(10)
@@ -184,6 +187,92 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
     assert not work.simulated
     assert window.document.path is None
     assert window.document.dirty == (way is by_import)
+
+
+#: Two places across 180 degrees, inside and outside.
+PLACES = shapely.points([[177.5, -17.5], [-177.5, -12.5]])
+EWKB = shapely.to_wkb(shapely.set_srid(PLACES, 4326), hex=True, include_srid=True)
+_METRES = geopandas.GeoSeries(PLACES, crs=4326).to_crs(3460)  # Fiji's
+_FEATURES = [
+    {"type": "Feature", "properties": {"wet": wet},
+     "geometry": {"type": "Point", "coordinates": [point.x, point.y]}}
+    for point, wet in zip(PLACES, ("yes", "no"), strict=True)
+]  # fmt: skip
+_SYSTEM = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3460"}}
+TEXTS: dict[str, str | bytes] = {
+    "sheet.csv": "sep=;\nlon;lat;wet\n177,5;-17,5;1,0\n-177,5;-12,5;0,0\n",
+    "quoted.csv": 'lon, lat, wet\n177.5, -17.5, "yes"\n182.5, -12.5, "no"\n',
+    "wide.csv": "lon\tlat\twet\n177.5\t-17.5\tTRUE\n-177.5\t-12.5\tfalse\n".encode("utf-16"),
+    "wkb.csv": f"geom,wet\n{EWKB[0]},1\n{EWKB[1]},-1\n",
+    "mixed.csv": f'wkt,wet\n"SRID=3460;{_METRES[0].wkt}",1\n"SRID=4326;{PLACES[1].wkt}",0\n',
+    "lines.geojsonl": "".join(f"{json.dumps(each)}\n" for each in _FEATURES),
+    "stated.geojson": json.dumps({
+        "type": "FeatureCollection", "crs": _SYSTEM,
+        "features": [each | {"geometry": shapely.geometry.mapping(point)}
+                     for each, point in zip(_FEATURES, _METRES, strict=True)]}),
+}  # fmt: skip
+LAYERS = ["a!b.gpkg", "zip:c.fgb", "d%20e.shp", "f.parquet", "new\nline.gpkg"]
+
+
+@pytest.mark.parametrize("name", [*TEXTS, *LAYERS])
+def test_a_file_of_every_kind_is_taken_by_clicks(
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answering: Answering,
+    name: str,
+) -> None:
+    path = tmp_path / name
+    if name in TEXTS:
+        text = TEXTS[name]
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    else:
+        frame = geopandas.GeoDataFrame({"wet": ["yes", "no"]}, geometry=_METRES)
+        plain = tmp_path / f"plain{path.suffix}"
+        frame.to_parquet(plain) if path.suffix == ".parquet" else frame.to_file(plain)
+        for part in tmp_path.glob("plain.*"):
+            part.rename(path.with_suffix(part.suffix))
+    choose_file(monkeypatch, path)
+
+    def take(dialog: ImportDialog) -> None:
+        fill(dialog, "175", "-20", "-175", "-10")
+        assert dialog.take.isEnabled()
+        QTest.mouseClick(dialog.take, LEFT)
+
+    seen = answering(take)
+    by_import(window, path)
+    assert len(seen) == 1
+    work = window.document.work
+    assert work.bounds == Bounds(175, -20, -175, -10)
+    assert work.examples is not None
+    rows = zip(work.examples.points.tolist(), work.examples.labels.tolist(), strict=True)
+    assert sorted(rows) == [([64, 64], 1), ([192, 192], 0)]  # an index of GDAL's may turn them
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["lon,latitude,lat,wet", "longitude,lng,lat,wet", "lat,LAT_,lon,wet", "lon,lat,class,inside"],
+)
+def test_columns_of_one_meaning_are_asked_about(
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answering: Answering,
+    header: str,
+) -> None:
+    path = write(tmp_path / "p.csv", f"{header}\n176,-15,-14,1\n177,-15,-14,0\n")
+    choose_file(monkeypatch, path)
+
+    def look(dialog: ImportDialog) -> None:
+        chosen = dialog.choices
+        assert "" in [each.currentText() for each in (chosen.first, chosen.second, chosen.label)]
+        fill(dialog, "175", "-20", "-175", "-10")
+        assert not dialog.take.isEnabled()
+
+    seen = answering(look)
+    by_import(window, path)
+    assert len(seen) == 1
+    assert window.document.work.examples is None or window.document.work.simulated
 
 
 def test_bad_rows_are_listed_and_left_out_only_on_demand(

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import Lasting, action, choose, painted, run, said, shape_of
 
+from geodp import InputError
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
 from geodp_app.files.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow

@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 from window_driver import Lasting, action, at, open_window, run as run_to_end, settle, shape_of
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, painted, wait
 
 from assets import Example
+from geodp import Examples
 from geodp_app.document import targets
-from geodp_app.document.examples import Examples
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.views.window.main_window import MainWindow
@@ -271,7 +272,7 @@ def test_it_follows_the_window_and_the_theme(qtbot: QtBot, window: MainWindow) -
     window.set_dark(False)
 
 
-def test_it_is_offered_once_without_a_dialog(qtbot: QtBot, tmp_path: Path) -> None:
+def test_it_is_offered_once_without_a_dialog(qtbot: QtBot, tmp_path: Path, qtlog: Any) -> None:
     settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     offers: list[list[QPushButton]] = []
     for number in range(2):
@@ -291,6 +292,8 @@ def test_it_is_offered_once_without_a_dialog(qtbot: QtBot, tmp_path: Path) -> No
         finally:
             made.abandon()
     assert offers[1] == []
+    # where it does not fit into the bar, Qt says so to whoever started the program
+    assert not [told for told in qtlog.records if "StatusBar" in told.message]
 
 
 def test_the_card_covers_as_little_as_can_be() -> None:
