@@ -195,7 +195,7 @@ def test_the_end_has_every_triangles_number_in_both_planes_and_tells_the_story(
     assert sorted(written(window)) == points
     assert window.dual.pictures.lines is not None
     told = window.why.what.text()
-    assert window.why.heading.text() == "The end of the run"
+    assert window.why.heading.text() == "The end"
     assert told.startswith(f"{TRIANGLES} triangles cover the shape")
     for gain in log.gains:
         assert (count(gain) if gain else "none") in told
