@@ -202,7 +202,7 @@ def test_the_end_has_every_triangles_number_in_both_planes_and_tells_the_story(
     end = log.figures(TRIANGLES)
     assert f"Wrong at the end: {percentage(end.errors[1])} of the examples" in told
     assert f"{percentage(end.test_error)} of others" in told
-    assert f"Published, and nothing else: {TRIANGLES} pieces and a noisy count for each." in told
+    assert f"Published, and nothing else: {TRIANGLES} triangles and a noisy count for each." in told
     assert told.endswith("ε = 1 is spent.")
     assert "paper" not in told
 
