@@ -522,7 +522,9 @@ class RunLog:
 
     def gains_by(self, course: Course) -> tuple[int, ...]:
         """Examples gained from each stop to the next; of the end, none."""
-        gains, stops = self.gains, [min(stop.step, len(self._records)) for stop in course.stops]
+        gains, stops = self.gains, [stop.step for stop in course.stops]
+        if self.release is not None and len(stops) > 2:  # what is changed at last belongs to it
+            stops[-2:] = [len(self._records)] * 2
         return tuple(sum(gains[start:end]) for start, end in itertools.pairwise(stops))
 
     def eta(self, step: int) -> float | None:

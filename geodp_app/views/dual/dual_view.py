@@ -102,7 +102,7 @@ class DualView(QWidget):
         self.setAccessibleName("Dual plane")
         self.readout = dressed(QLabel(wordWrap=True), name="What the dual plane shows")
         # room for the longest, so that no sheet moves under the pointer
-        self.readout.setFixedHeight(3 * self.readout.fontMetrics().height() + 2)
+        self.readout.setFixedHeight(2 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         parts = (self.controls, (self.stack, 1), self.readout)
         fill(QVBoxLayout(self), *parts, margins=(6, 2, 6, 4), spacing=4)

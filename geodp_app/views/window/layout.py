@@ -138,7 +138,7 @@ class WindowViews(QMainWindow):
         self.planes.setSizes([540, 660])
         self.planes.setStretchFactor(0, 1)
         self.planes.setStretchFactor(1, 1)
-        self._stack.setSizes([580, 218])
+        self._stack.setSizes([630, 168])
         self._lower.setSizes([540, 460])
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)

@@ -38,7 +38,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.summary import published_words
 from geodp_app.views.window.main_window import MainWindow
 from geometry.polygons import piece_sides
-from learners.core.records import halfplanes_of, piece_shape
+from learners.core.records import halfplanes_of
 from learners.core.releases import SharpenedRelease
 from learners.core.selection import HeavyBox
 
@@ -104,11 +104,9 @@ def shown_numbers(window: MainWindow) -> list[str]:
     return [badge.text for badge in badges(window) if badge.main]
 
 
-def holding(log: RunLog, steps: int) -> list[str]:
-    """Numbers of the first triangles but of those that hold nothing."""
-    pieces = [record.release.piece for record in log.records[:steps]]
-    shapes = [piece_shape(piece, log.grid) for piece in pieces]
-    return [str(i) for i, shape in enumerate(shapes, start=1) if not shape.is_empty]
+def numbers(steps: int) -> list[str]:
+    """Numbers of the first triangles, also of those that hold nothing."""
+    return [str(step) for step in range(1, steps + 1)]
 
 
 def check_step(window: MainWindow, step: int) -> None:
@@ -119,7 +117,7 @@ def check_step(window: MainWindow, step: int) -> None:
     assert window.dual.pictures.lines is not None
     assert window.dual.note
     assert window.dual.pictures.shade_scale is not None
-    assert shown_numbers(window) == holding(log, step)
+    assert shown_numbers(window) == numbers(step)
     piece = halfplanes_of(log.record(step).release.piece)
     sides = piece_sides(piece, log.grid)
     numbered = [(str(i + 1), COLOURS[i]) for i, side in enumerate(sides) if side]
@@ -149,7 +147,7 @@ def test_every_step_of_the_first_act_shows_lines_shading_numbers_and_why(
         assert card.aim.isVisible() == (step < TRIANGLES)
         if step < TRIANGLES:
             assert card.aim.text().startswith(
-                f"Next: a triangle that holds as many of the {count(left)} uncovered positives and "
+                f"Next: a triangle with as many of the {count(left)} uncovered positives and "
                 "as few negatives as possible."
             )
             # while the next one is drawn nothing of it goes: the sampler's search was not asked for
@@ -187,24 +185,24 @@ def test_the_end_has_every_triangles_number_in_both_planes_and_tells_the_story(
     window, log = ran, log_of(ran)
     assert log.at_end
     assert window.timeline.text() == "The end"
-    assert shown_numbers(window) == holding(log, TRIANGLES)
+    assert shown_numbers(window) == numbers(TRIANGLES)
     assert [badge for badge in badges(window) if not badge.main] == []
     assert not painted(window, "earlier").isEmpty()
     assert painted(window, "newest").isEmpty()
     assert not painted(window, "region").isEmpty()
     assert window.dual.stack.shown == frozenset(window.dual.sheets)
-    numbers = [f"{step}.{edge}" for step in range(1, TRIANGLES + 1) for edge in (1, 2, 3)]
-    assert sorted(written(window)) == numbers
+    points = [f"{step}.{edge}" for step in range(1, TRIANGLES + 1) for edge in (1, 2, 3)]
+    assert sorted(written(window)) == points
     assert window.dual.pictures.lines is not None
     told = window.why.what.text()
-    assert window.why.heading.text() == "The end of the run"
+    assert window.why.heading.text() == "The end"
     assert told.startswith(f"{TRIANGLES} triangles cover the shape")
     for gain in log.gains:
         assert (count(gain) if gain else "none") in told
     end = log.figures(TRIANGLES)
     assert f"Wrong at the end: {percentage(end.errors[1])} of the examples" in told
     assert f"{percentage(end.test_error)} of others" in told
-    assert f"Published, and nothing else: {TRIANGLES} pieces and a noisy count for each." in told
+    assert f"Published, and nothing else: {TRIANGLES} triangles and a noisy count for each." in told
     assert told.endswith("ε = 1 is spent.")
     assert "paper" not in told
 
@@ -234,7 +232,7 @@ def test_the_release_view_of_the_end_has_no_private_words(qtbot: QtBot, ran: Mai
     for text in (told, window.timeline.text(), window.dual.readout.text()):
         assert not [word for word in PRIVATE if word in text.lower()], text
     assert not window.why.mark.isVisible()
-    assert shown_numbers(window) == holding(log, TRIANGLES)
+    assert shown_numbers(window) == numbers(TRIANGLES)
     assert sorted(written(window)) == before
     assert window.dual.pictures.lines is None
     assert window.timeline.track.gains == ()
@@ -311,7 +309,7 @@ def test_sharpen_runs_a_second_time_and_no_empty_zone_is_ever_shown(
     assert len({step for step, _ in seen}) > 1
     assert not window.why.sharpen.isVisible()
     # the end has the triangles' numbers still, and both errors
-    assert shown_numbers(window) == holding(log, TRIANGLES)
+    assert shown_numbers(window) == numbers(TRIANGLES)
     assert len(written(window)) == 3 * TRIANGLES
     told = window.why.what.text()
     after = percentage(log.figures(TRIANGLES).errors[1])
