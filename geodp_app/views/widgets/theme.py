@@ -215,7 +215,7 @@ QPushButton[kind="primary"]:focus, QPushButton:default:focus { border-color: @in
 QToolButton {
     background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px;
 }
-#endButton { border: 1px solid @border; padding: 2px 8px; }
+#endButton { border: 1px solid @border; padding: 2px 5px; }
 QToolButton:hover { background: @hover; }
 QToolButton:pressed { background: @pressed; }
 QToolButton:checked { background: @checked; border-color: @accent; }
