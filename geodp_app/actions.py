@@ -210,7 +210,7 @@ _HELP = (
     Action("tour", "Tour", (), "Help",
            "See in six stops what the window shows.", group="tour"),
     Action("lesson", "Small lesson", (), "Help",
-           "Forty examples, whose cells can be counted; the greedy cover of them beside it.",
+           "Forty examples with few cells, and their greedy cover beside it.",
            group="tour"),
     Action("shortcuts", "Keyboard shortcuts", ("?", "F1"), "Help",
            "List all keys.", "help", group="keys"),

@@ -64,8 +64,7 @@ STEPS = Parameter(
 FINISH = Parameter(
     "finish", "choice", "Acts",
     "Triangles alone, as in the paper.  Or these with three tenths of epsilon, and then every edge "
-    "drawn again, with the rest, among the examples nearest to it; a single triangle is then "
-    "drawn once, by its number of mistakes.",
+    "drawn again among the examples nearest to it; one triangle by its mistakes.",
     "sharpen", choices=(("none", "Triangles"), ("sharpen", "Triangles, then sharpen")),
 )  # fmt: skip
 STEPS_SHARPENED = replace(STEPS, unset="1 for k = 1, else 2k; at most 8 for k = auto")

@@ -100,6 +100,10 @@ def share_right(
     return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
 
+# scikit-learn asks a method for its name
+predict_as_came.__name__, share_right.__name__ = "predict", "score"
+
+
 def check_count(name: str, value: int) -> int:
     """A whole number of at least 1, as an int.
 

@@ -32,9 +32,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from geometry.columns import count_columns
 from geometry.counting import (
@@ -155,6 +152,11 @@ def find_piles(counts: GridCounts) -> tuple[Piles, GridCounts] | None:
 
 def _linked(net: GridCounts, steps: int) -> tuple[NDArray[np.int64], ...]:
     """Points, pile after pile, their amounts, what of these is taken out, and where piles begin."""
+    # loaded where there are piles: most runs have none
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
     pairs = cKDTree(net.points).query_pairs(steps, p=np.inf, output_type="ndarray")
     links = coo_array((np.ones(len(pairs), bool), pairs.T), (len(net), len(net)))
     many, pile = connected_components(links, directed=False)

@@ -70,7 +70,7 @@ PARAMETERS = {
     "k", "steps", "beta", "loss_weight", "direction", "tiles", "edges", "noisy_count", "cells",
     "smooth", "chunks", "queries", "halts", "kept", "public_points", "unanswered", "constants",
     "monotone", "blocks", "test_share", "concepts", "domain", "mechanism", "hypotheses", "bound",
-    "levels", "experts", "rounds",
+    "levels", "experts", "rounds", "margin",
 }  # fmt: skip
 
 

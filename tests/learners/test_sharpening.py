@@ -275,7 +275,7 @@ def test_a_run_spends_what_it_planned(parameters: dict[str, Any]) -> None:
         ({"k": 1}, 1),
         ({"k": 2}, 4),
         ({"k": 5}, 10),
-        ({"k": 2, "finish": "none"}, 6),
+        ({"k": 2, "finish": "none"}, 4),
         ({"k": 1, "n_steps": 3}, 3),
         ({"k": 3, "n_steps": 3}, 3),
         ({"k": 2, "alpha": 0.1}, 12),

@@ -122,7 +122,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(
     frame = pandas.DataFrame({"x": [1], "y": [2], "label": [1]})
     (tmp_path / "no.geojson").write_text('{"type": "Feature"}')
     wrong = [
-        (lambda: geodp.sample("atlantis", 5), "atlantis: there is no such file, and no .*: flood"),
+        (lambda: geodp.sample("atlantis", 5), "atlantis: there is no such file, and no .*: L"),
         (lambda: geodp.sample("L", 2.5), "n must be a whole number, got 2.5"),
         (lambda: geodp.sample("L", 5, grid="a"), "grid must be a whole number"),
         (lambda: geodp.sample("L", 5, distribution="odd"), "unknown distribution 'odd'"),

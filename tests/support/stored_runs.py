@@ -88,7 +88,7 @@ def supported() -> StoredRun:
     support = Support(2, 9, (True, True, False, True))
     settings = run.settings.with_(support=0.1)
     charges = (*SPENT.charges, Charge("support counts", 0.1))
-    spent = replace(SPENT, charges=charges)
+    spent = replace(SPENT, charges=charges, account="basic")
     release = replace(run.release, support=support, privacy=spent)
     return replace(run, settings=settings, release=release)
 

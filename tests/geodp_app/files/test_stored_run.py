@@ -233,7 +233,7 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
         (edit(5, by_tiles(), release=RELEASE), "line 6: the release is of another kind"),
         (
             edit(0, sharpened(), settings={**SETTINGS, "finish": "blunt"}),
-            "line 1: cover: finish must be one of sharpen, none, not 'blunt'",
+            "line 1: cover: finish must be one of none, sharpen, not 'blunt'",
         ),
         (
             edit(0, sharpened(), settings={**SETTINGS, "finish": None}),
