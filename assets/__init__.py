@@ -38,7 +38,7 @@ _EXAMPLES = {
     "tri": Example(10_000),
     "letters": Example(100_000, 4, "sharpen"),
     "flood": Example(100_000, 3, "sharpen"),
-    "fire": Example(100_000, 3, "sharpen"),
+    "fire": Example(100_000, 2, "sharpen"),
     "croatia": Example(100_000, 3, "sharpen"),
     "switzerland": Example(100_000, 3, "sharpen"),
     "italy": Example(100_000, 3, "sharpen"),
