@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,41 +220,6 @@ def budget_text(view: FiguresView) -> str:
     if view.epsilon_so_far is None:
         return f"ε = {amount(view.epsilon)}"
     return f"{amount(view.epsilon_so_far)} of ε = {amount(view.epsilon)}"
-
-
-class Stop(NamedTuple):
-    """A step at which a run can be looked at, 0 before the first, and what it is called."""
-
-    step: int
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """Where a run can be looked at, and what is still to come.
-
-    Attributes
-    ----------
-    stops : tuple of Stop
-        In order, the first before the first step.  Where a run is over the last is its end, a step
-        later than the last step.
-    first : int
-        How many stops its first act will have; what follows sharpens.
-    planned : int
-        How many stops there will be after the one before the first step; 0 as long as that is not
-        known.
-    sharpens : bool
-        Whether there is a second act.
-    """
-
-    stops: tuple[Stop, ...] = (Stop(0, "No steps yet"),)
-    first: int = 0
-    planned: int = 0
-    sharpens: bool = False
-
-    def position(self, step: int) -> int:
-        """Place among the stops of the last one that is not after a step."""
-        return bisect.bisect_right([stop.step for stop in self.stops], step) - 1
 
 
 def _covered(view: FiguresView) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.formatting import SPACE
+from learners.cover.set_cover import step_count
 from learners.theory.practice_table import RANGES
 from learners.theory.rule_of_thumb import (
     ErrorRange,
@@ -75,11 +76,10 @@ def long_run(parameters: Mapping[str, Any]) -> str:
     if isinstance(tiles, int):
         draws, what = tiles**2, f"{tiles} tiles a side are {tiles**2:,} tiles, learned"
     elif isinstance(k, int):
-        sharpened = parameters.get("finish") == "sharpen"
-        each = 2 if "finish" in parameters else 3
-        pieces = steps or (2 * k * math.log(2 / alpha) if alpha else k * each)
+        finish = parameters.get("finish")
         # three edges of each triangle are drawn again
-        draws = math.ceil(pieces) * (4 if sharpened else 1)
+        each = 4 if finish == "sharpen" else 1
+        draws = each * step_count(steps, k, alpha, triangles=finish is not None)
         what = f"k = {k} and its number of steps ask for about {draws:,} draws,"
     else:
         return ""

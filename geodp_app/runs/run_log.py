@@ -5,7 +5,6 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +19,7 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
-from geodp_app.runs.figures import Course, FiguresView, Stop
+from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
@@ -167,7 +166,7 @@ class RunLog:
             self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
-        if not self._idle(record):
+        if not self.idle(record):
             self._newest = record.step
         if follows:
             self._cursor = self._newest
@@ -177,7 +176,7 @@ class RunLog:
         self.release = release
 
     @staticmethod
-    def _idle(record: StepRecord) -> bool:
+    def idle(record: StepRecord) -> bool:
         """Whether it is about the edge of a triangle, and no example is nearest to that."""
         known = record.diagnostics
         return record.release.zone is not None and not known.positives_alive + known.negatives_alive
@@ -277,37 +276,6 @@ class RunLog:
         """Whether the run itself finds how many pieces it takes, and has not yet."""
         finds = self.settings.has("k") and self.settings["k"] == "auto"
         return finds and not self.sharpening and self.triangles < self.first_act
-
-    def course(self, *, opened: bool, public: bool = False) -> Course:
-        """Where the run can be looked at.
-
-        Its second act has one stop, or where it is `opened` one for each edge.  Edges that no
-        example is nearest to are left out, but not of what is to be `public`.
-        """
-        steps: list[int] = []
-        edge = -1
-        for record in self._records:
-            zone = record.release.zone
-            if zone is None or zone.edge_number != edge:
-                if public or not self._idle(record):
-                    steps.append(record.step)
-                    edge = -1 if zone is None else zone.edge_number
-            elif public or not self._idle(record):
-                steps[-1] = record.step
-        first, sharpens = self.first_act, self.settings.sharpened
-        if sharpens and not opened:
-            steps = steps[: self.triangles] + steps[self.triangles :][-1:]
-        planned = first + 1
-        if sharpens:
-            done = self._records[-1].release.zone if self._records else None
-            past = 0 if done is None else done.edge_number + 1
-            edges = first * PIECE_SIZE["triangle"]
-            made = max(0, len(steps) - self.triangles)
-            planned += made + edges - past if opened else 1
-        stops = [Stop(step, self.title(step)) for step in (0, *steps)]
-        if self.release is not None:
-            stops.append(Stop(len(self._records) + 1, "The end"))
-        return Course(tuple(stops), first, max(planned, len(stops) - 1) if first else 0, sharpens)
 
     @property
     def pieces(self) -> tuple[tuple[Region, ...], ...]:
@@ -519,13 +487,6 @@ class RunLog:
             right, wrong = self.gain(step)
             self._gains.append(max(0, right - wrong))
         return tuple(self._gains)
-
-    def gains_by(self, course: Course) -> tuple[int, ...]:
-        """Examples gained from each stop to the next; of the end, none."""
-        gains, stops = self.gains, [stop.step for stop in course.stops]
-        if self.release is not None and len(stops) > 2:  # what is changed at last belongs to it
-            stops[-2:] = [len(self._records)] * 2
-        return tuple(sum(gains[start:end]) for start, end in itertools.pairwise(stops))
 
     def eta(self, step: int) -> float | None:
         """Nats per example in the selection of a step; None where nothing is drawn privately."""

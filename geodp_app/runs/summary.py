@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from geodp_app.formatting import amount, count, percentage
+from geodp_app.formatting import amount, count, counted, percentage
 from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why
 from learners.core.records import TileStep
 from learners.core.releases import Release
 from learners.cover.set_cover import rate_before_sharpening
-from learners.privacy.accounting import ChargeName, PrivacySpent
+from learners.privacy.accounting import ChargeName
 
 
 def aim_words(log: RunLog) -> str:
@@ -78,8 +78,7 @@ def _gained(log: RunLog) -> str:
     """How many pieces, and what each was chosen for."""
     piece, made = log.settings.declared.piece or "step", log.triangles
     if not made:
-        tiles = len(log.records)
-        return f"{count(tiles)} tile{'s' if tiles > 1 else ''}, each labelled by its own examples."
+        return f"{counted(len(log.records), 'tile')}, each labelled by its own examples."
     gains = [max(0, right - wrong) for right, wrong in map(log.gain, range(1, made + 1))]
     gained = _listed([count(gain) if gain else "none" for gain in gains])
     if made == 1:
@@ -106,25 +105,20 @@ def _errors(log: RunLog, end: FiguresView) -> str:
 
 
 def published_words(release: Release) -> str:
-    """What a release holds, and what it costs."""
-    tiles = sum(isinstance(step, TileStep) for step in release.steps)
-    pieces = len(release.steps) - tiles
-    noisy = any(step.threshold is not None for step in release.steps)
-    three = any(len(getattr(step, "halfplanes", ())) == 3 for step in release.steps)
-    name = "triangle" if three else "piece"
-    held = [f"{count(pieces)} {name}{'s' if pieces > 1 else ''}"] if pieces else []
-    held += ["a noisy count for each"] if noisy else []
-    held += ["the edges drawn again"] if pieces and tiles else []
-    held += [f"the labels of {count(tiles)} tiles"] if tiles and not pieces else []
-    spent = _spent(release.privacy)
-    return f"Published, and nothing else: {_listed(held)}. {spent}"
-
-
-def _spent(privacy: PrivacySpent | None) -> str:
+    """What a release holds, by what was charged for it, and what it costs."""
+    privacy = release.privacy
     if privacy is None:
-        return "Not private: no noise was drawn."
+        return "Nothing to publish: no noise was drawn, so the shape is not private."
+    pieces = [step for step in release.steps if not isinstance(step, TileStep)]
+    tiles = len(release.steps) - len(pieces)
+    three = any(len(step.halfplanes) == 3 for step in pieces)
+    held = [counted(len(pieces), "triangle" if three else "piece")] if pieces else []
+    labels = "their edges drawn again" if pieces else f"the labels of {counted(tiles, 'tile')}"
+    held += [labels] if tiles else []
+    drawn = ("selections", "sharpening")
+    held += [charge.name for charge in privacy.charges if charge.name not in drawn]
     seeded = "" if privacy.private else " in name only: a seeded run is not private"
-    return f"ε = {amount(privacy.epsilon)} is spent{seeded}."
+    return f"May be published: {_listed(held)}. ε = {amount(privacy.epsilon)} is spent{seeded}."
 
 
 def _listed(parts: Sequence[str]) -> str:

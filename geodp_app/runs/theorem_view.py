@@ -133,7 +133,7 @@ def answer(question: Question) -> Answer:
         lattice=None if run.curved else planner.lattice_note(_lattice(q)),
         reached=None if q.planned is None else guaranteed(q.planned),
         theorem_rates=rates(run, steps, q.beta),
-        run_rates=rates(_cover_part(run), run.cover_steps, run["beta"]),
+        run_rates=rates(cover_part(run), run.cover_steps, run["beta"]),
     )
 
 
@@ -143,7 +143,7 @@ def _told_k(run: RunSettings) -> int:
     return int(run["k"])
 
 
-def _cover_part(run: RunSettings) -> RunSettings:
+def cover_part(run: RunSettings) -> RunSettings:
     """The run with the part of its budget that its triangles share; all, if it has no other."""
     if not run.sharpened:
         return run

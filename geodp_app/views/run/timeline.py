@@ -27,7 +27,8 @@ from PySide6.QtWidgets import (
 
 from geodp_app.actions import action, tool_tip
 from geodp_app.palette import Palette, load_palette, mix
-from geodp_app.runs.figures import Course, Selecting, step_ticks
+from geodp_app.runs.course import Course
+from geodp_app.runs.figures import Selecting, step_ticks
 from geodp_app.views.widgets.icons import icon
 from geodp_app.views.widgets.panes import dressed, fill
 

@@ -25,8 +25,8 @@ from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
 from geodp_app.files.stored_run import StoredRun
+from geodp_app.runs.course import Course
 from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
-from geodp_app.runs.figures import Course
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.run.live import (
@@ -201,7 +201,7 @@ class WindowRuns(QObject):
     def course(self) -> Course:
         """Where the run that is stepped through can be looked at."""
         log = self.stepped_through
-        return Course() if log is None else log.course(opened=self.opened, public=self._release)
+        return Course() if log is None else Course.of(log, opened=self.opened, public=self._release)
 
     @property
     def place(self) -> int:

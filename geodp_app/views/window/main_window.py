@@ -19,6 +19,7 @@ from geodp_app.document.document import Document
 from geodp_app.drawing.editor import Editor, ToolName
 from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.course import Course
 from geodp_app.runs.one_report import find_report
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
@@ -443,7 +444,7 @@ class MainWindow(WindowViews):
         """A stop was picked, of those with every edge."""
         log = self.runs.stepped_through
         if log is not None:
-            stops = log.course(opened=True).stops
+            stops = Course.of(log, opened=True).stops
             self.runs.move_cursor(stops[min(position, len(stops) - 1)].step)
 
     def _sample_changed(self, fields: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from geodp_app.document.mask import Mask, clipped
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.files.reports import support_caption, support_text
+from geodp_app.runs.course import Course
 from geodp_app.runs.figures import FiguresView, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
@@ -128,7 +129,7 @@ class RunDisplay(QObject):
         self.questions.follow(None if past or self._release else log)
         log, course = runs.stepped_through, runs.course
         w.timeline.set_run(course, course.position(runs.place))
-        w.timeline.set_gains(log.gains_by(course) if log and not self._release else ())
+        w.timeline.set_gains(course.gains(log) if log and not self._release else ())
         w.timeline.set_playing(busy)
         selecting = busy and runs.controller.state == "selecting"
         done = len(log.records) if log else 0
@@ -304,7 +305,7 @@ class RunDisplay(QObject):
             w.chart.set_points((), 0, 0)
             w.figures.show_figures(FiguresView())
             return
-        course = log.course(opened=True)
+        course = Course.of(log, opened=True)
         steps = [stop.step for stop in course.stops[1:] if stop.step <= len(log.records)]
         if log.release is not None and steps:
             steps[-1] = len(log.records)

@@ -13,6 +13,7 @@ import shapely
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
+from geodp_app.runs.course import Course
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import report_question, shade_question, share_question
@@ -379,18 +380,18 @@ def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples
             block = every[: STEPS + 1] + every[STEPS + 1 :][-1:]
             end = [(len(log.records) + 1, "The end")] if over else []
             for opened, expected in ((True, every + end), (False, block + end)):
-                course = log.course(opened=opened, public=public)
+                course = Course.of(log, opened=opened, public=public)
                 assert [tuple(stop) for stop in course.stops] == expected
                 assert (course.first, course.sharpens) == (STEPS, True)
                 assert course.planned >= len(expected) - (1 if over else 0)
                 assert [course.position(step) for step, _ in expected] == [*range(len(expected))]
-            gains = log.gains_by(log.course(opened=False, public=public))
+            gains = Course.of(log, opened=False, public=public).gains(log)
             assert sum(gains) <= sum(log.gains)
     assert len(seen[True]) == 4 * STEPS
     there = {edges[r.step - STEPS - 1] for r in log.records[STEPS:] if not nobody(r)}
     assert there.isdisjoint(empty)
     assert [edge for _, edge in seen[False]] == [-1] * STEPS + sorted(there)
-    assert log.course(opened=True).planned == len(seen[False]) + 1
+    assert Course.of(log, opened=True).planned == len(seen[False]) + 1
 
 
 def test_the_cursor_waits_where_nothing_is_to_be_seen_and_the_end_is_a_step_further() -> None:

@@ -10,7 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.palette import load_palette
-from geodp_app.runs.figures import Course, Selecting, Stop
+from geodp_app.runs.course import Course, Stop
+from geodp_app.runs.figures import Selecting
 from geodp_app.views.run.timeline import Timeline
 
 LEFT = Qt.MouseButton.LeftButton

@@ -30,6 +30,7 @@ from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import load_palette
+from geodp_app.runs.course import Course
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
@@ -303,7 +304,7 @@ def test_a_sentence_says_why(qtbot: QtBot, window: MainWindow, sharp: MainWindow
     assert " Score" in card.what.text()
     log, card = log_of(sharp), sharp.why
     edges = 3 * TRIANGLES
-    for stop in log.course(opened=True).stops[TRIANGLES + 1 : -1]:
+    for stop in Course.of(log, opened=True).stops[TRIANGLES + 1 : -1]:
         sharp.runs.move_cursor(stop.step)
         zone = log.record(stop.step).release.zone
         assert zone is not None

@@ -28,6 +28,7 @@ from window_driver import (
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.runs.course import Course
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.panels.settings_panel import Switch
 from geodp_app.views.run.window_runs import SPEEDS
@@ -210,7 +211,7 @@ def test_edges_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainW
     log = run(qtbot, window)
     assert len(log.records) > 2 + 5
     # the rest of an edge, and one that no example is nearest to, are no steps to look at
-    stops = {stop.step for stop in log.course(opened=True).stops}
+    stops = {stop.step for stop in Course.of(log, opened=True).stops}
     for step, delay in delays.items():
         if step <= 2:
             assert delay == 0.3
