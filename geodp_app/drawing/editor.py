@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import get_args
 
 from geodp_app.drawing.draft import Draft, Handle, ToolName
-from geodp_app.drawing.drag_tools import AskTool, FreehandTool, PaintTool, RectangleTool, ReportTool
+from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
+from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
 from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
 from geodp_app.drawing.select_tool import SelectTool
 from geodp_app.drawing.shapes import Drawing, Point, Ring

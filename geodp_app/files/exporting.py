@@ -19,6 +19,7 @@ from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import write_learned
+from geodp_app.files.learned_layers import SHAPE_FORMATS
 from geodp_app.files.reports import records_text
 from geodp_app.files.writing import check_ending, named_failures, write_whole
 from geodp_app.formatting import counted
@@ -27,14 +28,6 @@ from geometry.geojson import feature_collection, write_geojson
 from geometry.grid import GridMap
 from learners.core.records import StepRecord
 from learners.core.releases import Release
-
-#: Formats by their endings; a shape with any other is GeoJSON.
-_FORMATS = {
-    ".gpkg": "GeoPackage",
-    ".fgb": "FlatGeobuf",
-    ".shp": "Shapefile",
-    ".parquet": "GeoParquet",
-}
 
 
 def export_release(
@@ -83,7 +76,7 @@ def _written(path: Path, shape: LearnedShape) -> str:
     held = f"{', '.join(holds[:-1])} and {holds[-1]}"
     clipped = f", clipped to {shape.mask.name}" if shape.mask is not None else ""
     nowhere = "" if shape.frame.bounds is not None else "; at 0..1 degrees: no bounds are known"
-    kind = _FORMATS.get(path.suffix.lower(), "GeoJSON")
+    kind = SHAPE_FORMATS.get(path.suffix.lower(), "GeoJSON")
     return f"{kind} written: {path.name} in {path.parent}; {held}{clipped}{nowhere}"
 
 

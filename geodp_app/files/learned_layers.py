@@ -29,7 +29,12 @@ from geometry.grid import GridMap
 from geometry.polygons import polygon_parts
 
 #: Endings of names of layers.
-SHAPE_FORMATS = (".gpkg", ".fgb", ".shp", ".parquet")
+SHAPE_FORMATS = {
+    ".gpkg": "GeoPackage",
+    ".fgb": "FlatGeobuf",
+    ".shp": "Shapefile",
+    ".parquet": "GeoParquet",
+}
 
 #: Name of the member ``geodp`` in the metadata of a file.
 _MEMBER = OWN
