@@ -101,7 +101,8 @@ def share_right(
 
 
 # scikit-learn asks a method for its name
-predict_as_came.__name__, share_right.__name__ = "predict", "score"
+for method, name in ((predict_as_came, "predict"), (share_right, "score")):
+    method.__name__ = method.__qualname__ = name
 
 
 def check_count(name: str, value: int) -> int:
