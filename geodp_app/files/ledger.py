@@ -390,8 +390,8 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
 
 
 def _set(budget: Budget) -> Line:
-    told = {"epsilon": budget.epsilon, "delta": budget.delta}
-    return {"kind": "budget", "time": _now(), **told}
+    amounts = {"epsilon": budget.epsilon, "delta": budget.delta}
+    return {"kind": "budget", "time": _now(), **amounts}
 
 
 def _begun(run: NewRun, described: tuple[str, str | None]) -> Line:

@@ -341,8 +341,8 @@ def _read_question(data: dict[str, Any], run: StoredRun, before: Sequence[Questi
         last = before[-1].release
         halts = last.halts_left - (release.status == "unstable")
         follows = (last.query + 1, halts, last.queries_left - 1)
-        told = (release.query, release.halts_left, release.queries_left)
-        if told != follows or last.halts_left == 0:
+        state = (release.query, release.halts_left, release.queries_left)
+        if state != follows or last.halts_left == 0:
             raise ValueError("a question does not follow the one before it")
     return question
 

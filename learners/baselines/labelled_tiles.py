@@ -60,7 +60,7 @@ def _records(
     false_positives = np.cumsum(wrong)
     false_negatives = counts.positives - np.cumsum(taken)
     for i, tile in enumerate(tiles):
-        diagnostics = StepDiagnostics.booked(
+        diagnostics = StepDiagnostics.tallied(
             (int(negatives[i]), int(positives[i])),
             (int(wrong[i]), int(taken[i])),
             (int(false_positives[i]), int(false_negatives[i])),

@@ -314,7 +314,7 @@ class Cover:
             mistakes = sum(negatives) - negatives[left], positives[left]
         else:
             mistakes = negatives[left], sum(positives) - positives[left]
-        return StepDiagnostics.booked(
+        return StepDiagnostics.tallied(
             (negatives[2] + negatives[3], positives[2] + positives[3]),
             (negatives[decided], positives[decided]),
             mistakes,

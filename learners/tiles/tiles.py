@@ -45,7 +45,7 @@ from geometry.tiling import Tile, TileIndex
 from learners.core.checks import check_open_unit
 from learners.core.records import StepDiagnostics, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
-from learners.core.side_by_side import side_by_side
+from learners.core.thread_map import thread_map
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
 from learners.privacy.accounting import (
     LEAST_DELTA,
@@ -239,7 +239,7 @@ def tile_steps(
     """
     errors = _Errors(counts, before)
     released: dict[int, TileStep] = {}
-    told = None if watch is None else _Told(watch, first)
+    progress = None if watch is None else _TileProgress(watch, first)
 
     def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
         held, sampler = counts.where(rows), selection(tile)
@@ -257,13 +257,13 @@ def tile_steps(
     # what a tile knows of others has to be drawn before it begins
     for part in (paired[:alone], paired[alone:]):
         begun = itertools.starmap(begin, part)
-        settle = functools.partial(_settle, told=told)
+        draw = functools.partial(_draw, progress=progress)
         learned: list[TileStep] = []
-        for rows, held, step, selected, seconds in side_by_side(
-            settle, enumerate(begun, start=number), None if told is None else told.tick
+        for rows, held, step, selected, seconds in thread_map(
+            draw, enumerate(begun, start=number), None if progress is None else progress.tick
         ):
-            if told is not None:
-                told.next(selected.progress)
+            if progress is not None:
+                progress.next(selected.progress)
             step = without_speck(step, largest_speck)
             if noisy is not None:
                 step = replace(step, count=noisy[len(released) + len(learned)])
@@ -311,12 +311,12 @@ class _TileDraw:
     borders: Borders | None
     source: RandomSource
 
-    def settle(
+    def complete(
         self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
     ) -> tuple[TileStep, Selected]:
         """Draw until a piece is kept."""
         while True:
-            selected = self.draw.settle(watch, stop)
+            selected = self.draw.complete(watch, stop)
             step = TileStep(self.tile, halfplanes_of(selected.piece), selected.inside)
             if self.borders is None or self.borders.keep(step, self.source):
                 return step, selected
@@ -327,17 +327,17 @@ class _TileDraw:
 _Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
 
 
-def _settle(
-    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], told: _Told | None
+def _draw(
+    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], progress: _TileProgress | None
 ) -> _Drawn:
     """What is drawn in one tile; which bits a draw has is settled when it begins."""
     number, each = numbered
     started = time.perf_counter()
-    note = None if told is None else functools.partial(told.note, number)
-    return each.rows, each.held, *each.settle(note, stopped), time.perf_counter() - started
+    note = None if progress is None else functools.partial(progress.note, number)
+    return each.rows, each.held, *each.complete(note, stopped), time.perf_counter() - started
 
 
-class _Told:
+class _TileProgress:
     """How far the tile is whose record comes next: the tiles' threads note it, a watch is told."""
 
     def __init__(self, watch: Watch, first: int) -> None:
@@ -386,7 +386,7 @@ class _Errors:
         taken, wrong = inside.positives, inside.negatives
         self._false_positives += wrong - was.negatives
         self._false_negatives -= taken - was.positives
-        return StepDiagnostics.booked(
+        return StepDiagnostics.tallied(
             (counts.negatives, positives),
             (wrong, taken),
             (self._false_positives, self._false_negatives),

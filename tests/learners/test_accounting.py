@@ -243,9 +243,9 @@ def test_a_privacy_statement_survives_its_dictionary() -> None:
     altered += [{**written, "charges": [{**one, **change}]} for change in odd]
     altered += [{**written, "charges": [3]}]
     for broken in ({**written, "\0\n": 5}, {"epsilon": 1.0}, [1, 2], *altered):
-        with pytest.raises(ValueError, match="not a privacy statement") as told:
+        with pytest.raises(ValueError, match="not a privacy statement") as outcome:
             privacy_from_dict(broken)
-        assert str(told.value).isprintable()
+        assert str(outcome.value).isprintable()
 
 
 # -- the whole run, enumerated -------------------------------------------------------------

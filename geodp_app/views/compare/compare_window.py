@@ -52,7 +52,7 @@ from geodp_app.runs.comparison import (
 )
 from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
 from geodp_app.runs.run_log import test_sample
-from geodp_app.runs.task_process import HELD_OUT, CompareJob, Told
+from geodp_app.runs.task_process import HELD_OUT, CompareJob, ComparisonProgress
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
@@ -185,7 +185,7 @@ class CompareWindow(QDialog):
         self.table.picked.connect(self.plane.highlight)
         self.table.shown_changed.connect(self.plane.set_shown)
         c = self.controller
-        c.told.connect(self._told)
+        c.announced.connect(self._show_progress)
         c.arrived.connect(self._arrived)
         c.finished.connect(lambda: self._ended(""))
         c.cancelled.connect(self._cancelled)
@@ -278,10 +278,10 @@ class CompareWindow(QDialog):
             for name in checked
         )
 
-    def _told(self, told: Told) -> None:
-        p = told.progress
+    def _show_progress(self, news: ComparisonProgress) -> None:
+        p = news.progress
         text = f"{short_title(p.name)} ({p.number} of {p.of})"
-        if told.preparing:
+        if news.preparing:
             self.state.setText(f"Preparing {text}")
             return
         self._charge_contender(p.number, p.plan)
