@@ -495,3 +495,22 @@ def test_rings_that_jump_are_refused_still(tmp_path: Path) -> None:
 
 def test_an_empty_shape_is_empty_everywhere() -> None:
     assert in_degrees(Polygon(), "EPSG:3413", 1.0, (0, 0)).is_empty
+
+
+def test_a_part_that_rounding_makes_cross_itself_is_placed_all_the_same() -> None:
+    # 360 degrees farther east two of its vertices are one
+    thin = Polygon(
+        [
+            (-12.149889920022881, -89.19487164445908),
+            (-12.076535801106832, -89.16057305821971),
+            (-11.398764169957055, -88.73032819434752),
+            (-11.398764169957033, -88.7303281943475),
+        ]
+    )
+    land = box(175, -89.5, 180, -88)
+    placed = on_grid(
+        shapely.MultiPolygon([thin, land]), LONLAT, GridMap(64, Bounds(174, -89.9, -8, -60))
+    )
+    assert placed.is_valid
+    step = (178 / 64) * (29.9 / 64)
+    assert placed.area * step == pytest.approx(land.area, rel=1e-6)
