@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
 from geometry.files import NewFile
+from geometry.mask import read_mask
 
 _DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
 
@@ -55,7 +55,10 @@ def run(options: argparse.Namespace) -> None:
             box = target.outlines.bounds
             box = lonlat_box(target.outlines) if target.crs == LONLAT else box
             frame = Frame(DEFAULT_GRID, Bounds(*box, crs=target.crs))
-    shape = release.shape() if release else learned.target.on_grid(frame.d, frame.bounds)
+    if learned.shape is not None:
+        shape = learned.shape.layers()["learned"]
+    else:
+        shape = learned.target.on_grid(frame.d, frame.bounds)
     if options.within:
         shape = read_mask(options.within).clip(shape, frame)
     lines = [f"Learned shape: {options.learned.name}" if options.title is None else options.title]

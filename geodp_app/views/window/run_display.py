@@ -14,7 +14,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import Mask, clipped
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.files.reports import support_caption, support_text
@@ -31,6 +30,7 @@ from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
+from geometry.mask import Mask, clipped
 from learners.core.releases import Release, support_shape
 from learners.cover.set_cover import score_k
 

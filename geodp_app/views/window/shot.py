@@ -19,7 +19,6 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
 )
 
-from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.errors import InputError
 from geodp_app.files.learned_file import place_note, rescued, shape_files
 from geodp_app.files.writing import write_files
@@ -31,6 +30,7 @@ from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.views.window.window_pictures import png_bytes
 from geometry.files import NewFile
+from learners.core.learned_shape import LearnedShape
 from learners.core.releases import Release
 
 #: Parameters given for a learner, by its id; refuses those that it does not take.
@@ -59,7 +59,8 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
         shape = None
         if release is not None:
             work = window.document.work
-            shape = LearnedShape(release, work.frame, work.within)
+            masks = () if work.within is None else (work.within,)
+            shape = LearnedShape(release, work.frame, masks)
             files += shape_files(options.learned, shape, overwrite=options.overwrite)
             lines += place_note(options.learned, work.frame, hint=False)
         with contextlib.nullcontext() if shape is None else rescued(shape, lambda: None):

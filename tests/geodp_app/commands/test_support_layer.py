@@ -14,10 +14,10 @@ import shapely.geometry
 from terminal import geodp
 
 from geodp import Bounds, GridMap
-from geodp_app.document.mask import read_mask
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import support_caption
 from geometry.geojson import read_geojson
+from geometry.mask import read_mask
 from learners.core.releases import TilesRelease
 from learners.core.support import Support
 
