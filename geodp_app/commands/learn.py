@@ -418,28 +418,24 @@ def _draw(
 ) -> tuple[str, list[NewFile]]:
     """What to say about the picture, and its file, if there can be one."""
     from geodp_app.commands.evaluate import compare
-    from geodp_app.commands.running import picture_bytes
+    from geodp_app.files.pictures import picture_svg
     from geodp_app.files.reports import release_figures, support_caption
-    from geodp_app.runs.figures import Picture
-    from learners.core.releases import support_shape
+    from geodp_app.views.offscreen import drawn_png
 
-    release = learned.release
-    error, shape = "–", learned.layers()["learned"]  # of no examples
+    release, error = learned.release, "–"  # of no examples
     if len(examples.labels):
         error = f"{compare(learned.labels(examples.points), examples.labels)['error']:.2%}"
     figures = (*release_figures(release), ("training error", error))
-    title = f"Learned from {options.points.name}"
-    picture = Picture(
+    picture = picture_svg(
         examples.frame,
-        title,
+        learned.layers(),
+        f"Learned from {options.points.name}",
         figures,
-        shape,
         examples=examples,
-        supported=support_shape(release),
         caption=support_caption(release),
     )
     try:
-        drawn = picture_bytes(options.picture, picture)
+        drawn = drawn_png(picture)
     except PictureError as problem:
         return f"No picture: {problem}", []
     file = NewFile(options.picture, drawn, private=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QIODevice, QPoint, QRect, QSize
+from PySide6.QtCore import QBuffer, QPoint, QRect, QSize
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.errors import PictureError
-from geodp_app.views.plane.picture import readable_xml
+from geodp_app.files.pictures import readable_xml
+from geodp_app.views.offscreen import png_of
 from geometry.files import atomic_write
 
 #: Pixels of a PNG for each one on the screen.
@@ -40,15 +41,10 @@ def png_bytes(widget: QWidget, scale: int) -> bytes:
     """A widget as PNG, with so many pixels for each one on the screen."""
     image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
-    image.setText("Software", "geodp")  # by which it is known for ours
     painter = QPainter(image)
     widget.render(painter, QPoint())
     painter.end()
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
-        raise PictureError("Qt could not encode the picture as PNG")
-    return bytes(buffer.data().data())
+    return png_of(image)
 
 
 def _svg_bytes(widget: QWidget, title: str) -> bytes:
@@ -63,4 +59,4 @@ def _svg_bytes(widget: QWidget, title: str) -> bytes:
     painter = QPainter(generator)
     widget.render(painter, QPoint())
     painter.end()
-    return readable_xml(bytes(buffer.data().data()))
+    return readable_xml(bytes(buffer.data().data()).decode(errors="replace")).encode()

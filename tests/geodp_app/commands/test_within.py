@@ -121,21 +121,22 @@ def test_a_table_is_clipped_as_a_file_is(folder, tmp_path):
 def test_the_picture_shows_what_is_left_and_its_error(folder, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "geodp_app.commands.running.picture_bytes",
-        lambda path, picture: drawn.append(picture) or b"drawn",
+        "geodp_app.files.pictures.picture_svg",
+        lambda *shown, **_: drawn.append(shown) or "<svg/>",
     )
+    monkeypatch.setattr("geodp_app.views.offscreen.drawn_png", str.encode)
     out = tmp_path / "l.geojson"
     more = ["--picture", tmp_path / "l.png", "--within", folder / "map.geojson", "--quiet"]
     assert learn(folder, out, *more) == 0
-    (picture,) = drawn
+    ((_, layers, _, figures),) = drawn
     moved = shapely.transform(MAP, GridMap(128, BOX).own_to_grid_float)
     learned, examples = read_learned(out), read_examples(folder / "p.csv")
     assert stat.S_IMODE((tmp_path / "l.png").stat().st_mode) == 0o600
-    assert picture.learned.symmetric_difference(learned.release.shape() & moved).area < 1e-6
+    assert layers["learned"].symmetric_difference(learned.release.shape() & moved).area < 1e-6
     predicted = learned.release.predict(examples.points) & shapely.intersects_xy(
         moved, examples.points.astype(float)
     )
-    assert dict(picture.figures)["training error"] == f"{(predicted != examples.labels).mean():.2%}"
+    assert dict(figures)["training error"] == f"{(predicted != examples.labels).mean():.2%}"
 
 
 # -- evaluate -------------------------------------------------------------------------------------
