@@ -420,7 +420,7 @@ def _draw(
     from geodp_app.commands.evaluate import compare
     from geodp_app.files.pictures import picture_svg
     from geodp_app.files.reports import release_figures, support_caption
-    from geodp_app.views.offscreen import drawn_png
+    from geodp_app.views.pictures import drawn_png
 
     release, error = learned.release, "–"  # of no examples
     if len(examples.labels):

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.pictures import picture_svg
     from geodp_app.files.reports import release_figures, support_caption
-    from geodp_app.views.offscreen import drawn_png
+    from geodp_app.views.pictures import drawn_png
     from geometry.crs import LONLAT
     from geometry.globe import lonlat_box
     from geometry.grid import Bounds

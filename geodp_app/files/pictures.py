@@ -1,6 +1,6 @@
 """A picture of a learned shape on its grid, as SVG: with ticks, a legend, and what was spent.
 
-With examples it is private, and says so.  :mod:`geodp_app.views.offscreen` makes it a PNG.
+With examples it is private, and says so.    :mod:`geodp_app.views.pictures` makes it a PNG.
 """
 
 from __future__ import annotations

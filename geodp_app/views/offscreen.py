@@ -1,4 +1,4 @@
-"""Starting Qt without a window, or saying clearly why it cannot start; pictures as PNG."""
+"""Starting Qt without a window, or saying clearly why it cannot start."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import ctypes
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from geodp_app.errors import PictureError
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
 
 _HINT = "on Debian: apt-get install libgl1 libegl1 libxkbcommon0 libfontconfig1 libdbus-1-3"
 _WINDOW_HINT = (
@@ -43,48 +39,6 @@ def start_qt() -> object:
     _check_plugin("offscreen")
     # the argument beats QT_QPA_PLATFORM: without a display any other platform aborts
     return QGuiApplication(["geodp", "-platform", "offscreen"])
-
-
-def drawn_png(svg: str) -> bytes:
-    """A picture as PNG, with a pixel for each of its units.
-
-    Raises
-    ------
-    PictureError
-        If Qt cannot start, or cannot encode it; the message says what to install.
-    """
-    application = start_qt()
-    from PySide6.QtCore import QByteArray
-    from PySide6.QtGui import QImage, QPainter
-    from PySide6.QtSvg import QSvgRenderer
-
-    drawing = QSvgRenderer(QByteArray(svg.encode()))
-    image = QImage(drawing.defaultSize(), QImage.Format.Format_RGB32)
-    painter = QPainter(image)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    drawing.render(painter)
-    painter.end()
-    encoded = png_of(image)
-    del application  # it had to live until here
-    return encoded
-
-
-def png_of(image: QImage) -> bytes:
-    """An image as PNG.
-
-    Raises
-    ------
-    PictureError
-        If Qt cannot encode it.
-    """
-    from PySide6.QtCore import QBuffer, QIODevice
-
-    image.setText("Software", "geodp")  # by which it is known for ours
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
-        raise PictureError("Qt could not encode the picture as PNG")
-    return bytes(buffer.data().data())
 
 
 def check_window(*, offscreen: bool = False) -> None:

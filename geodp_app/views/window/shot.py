@@ -24,11 +24,11 @@ from geodp_app.files.learned_file import place_note, rescued, shape_files
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import COMPILING, ProgressBar
+from geodp_app.views.pictures import widget_png
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
-from geodp_app.views.window.window_pictures import png_bytes
 from geometry.files import NewFile
 from learners.core.learned_shape import LearnedShape
 from learners.core.releases import Release
@@ -161,7 +161,7 @@ class Shooting:
     def picture(self, flash: float = 1.0) -> bytes:
         """The window as it is, so much of a new piece's flash over."""
         self.window.plane.learned.flash_to(flash)
-        return png_bytes(self.window, self._options.scale)
+        return widget_png(self.window, self._options.scale)
 
     def begin(self) -> None:
         """Start the run."""

@@ -152,7 +152,7 @@ def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch
         "geodp_app.files.pictures.picture_svg",
         lambda frame, layers, *_, caption, **__: drawn.append((layers, caption)) or "<svg/>",
     )
-    monkeypatch.setattr("geodp_app.views.offscreen.drawn_png", str.encode)
+    monkeypatch.setattr("geodp_app.views.pictures.drawn_png", str.encode)
     out, picture = tmp_path / "h.geojson", tmp_path / "h.png"
     assert learn(points, out, "--support", 0.1, "--picture", picture, "--quiet") == 0
     assert learn(points, out, "--picture", picture, "--quiet", "--overwrite") == 0

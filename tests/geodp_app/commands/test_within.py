@@ -124,7 +124,7 @@ def test_the_picture_shows_what_is_left_and_its_error(folder, tmp_path, monkeypa
         "geodp_app.files.pictures.picture_svg",
         lambda *shown, **_: drawn.append(shown) or "<svg/>",
     )
-    monkeypatch.setattr("geodp_app.views.offscreen.drawn_png", str.encode)
+    monkeypatch.setattr("geodp_app.views.pictures.drawn_png", str.encode)
     out = tmp_path / "l.geojson"
     more = ["--picture", tmp_path / "l.png", "--within", folder / "map.geojson", "--quiet"]
     assert learn(folder, out, *more) == 0
