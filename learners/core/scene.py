@@ -49,7 +49,7 @@ def scene(layers: Mapping[str, BaseGeometry], d: int, line: float = 1.5) -> tupl
 
 
 def svg_path(drawn: Drawn, d: int, box: tuple[float, float, float, float]) -> str:
-    """Polygons as a path of SVG; details below half a pixel are left out.
+    """Polygons as a path of SVG, empty if there are none; details below half a pixel are left out.
 
     `box` is where the grid's square lies, in pixels: left, top, width, height.
     """
@@ -58,6 +58,8 @@ def svg_path(drawn: Drawn, d: int, box: tuple[float, float, float, float]) -> st
     for ring in _rings(shapely.simplify(drawn.shape, d / max(width, height) / 2)):
         at = (ring[:-1] * (1, -1) + (0, d)) * (width / d, height / d) + (left, top)
         rings.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in at.tolist()) + "Z")
+    if not rings:
+        return ""
     fill = "url(#hatched)" if drawn.hatched else drawn.colour
     line = f' stroke="{drawn.colour}" stroke-width="{drawn.line:g}"' if drawn.line else ""
     return (
