@@ -24,6 +24,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from assets import qgis_style_path
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
@@ -203,7 +204,7 @@ def shape_files(
         member=json.dumps(member), overwrite=overwrite,
     )  # fmt: skip
     look = path.with_suffix(".qml")
-    styled = [] if os.path.lexists(look) else [NewFile(look, style())]
+    styled = [] if os.path.lexists(look) else [NewFile(look, qgis_style_path().read_bytes())]
     return [*styled, *(NewFile(each, data) for each, data in files.items())]
 
 
@@ -313,34 +314,3 @@ def _masks(path: Path, member: Any) -> tuple[Mask, ...]:
         return tuple(map(Mask.from_dict, within))
     except ValueError as error:
         raise InputError(f"{path}: geodp.{one_line(error)}") from None
-
-
-def style() -> str:
-    """How QGIS draws the layer: the learned shape in green, support hatched, in one file."""
-    symbols = [
-        ("learned", "The learned shape", "SimpleFill", {
-            "color": "0,158,115,60", "outline_color": "0,158,115,255", "outline_width": "0.6",
-            "style": "solid"}),
-        ("support", "Enough reports", "SimpleFill", {
-            "color": "102,102,102,0", "outline_color": "102,102,102,255", "outline_width": "0.3",
-            "outline_style": "dash", "style": "no"}),
-    ]  # fmt: skip
-    categories = "".join(
-        f'<category render="true" symbol="{i}" value="{layer}" label="{label}"/>'
-        for i, (layer, label, _, _) in enumerate(symbols)
-    )
-    drawn = "".join(
-        f'<symbol type="fill" name="{i}" alpha="1" clip_to_extent="1"><layer class="{kind}" '
-        'enabled="1" locked="0" pass="0"><Option type="Map">'
-        + "".join(f'<Option type="QString" name="{k}" value="{v}"/>' for k, v in options.items())
-        + "</Option></layer></symbol>"
-        for i, (_, _, kind, options) in enumerate(symbols)
-    )
-    return (
-        "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
-        '<qgis version="3.22.0" styleCategories="Symbology">\n'
-        '<renderer-v2 type="categorizedSymbol" attr="layer" enableorderby="0" '
-        'symbollevels="0" forceraster="0">'
-        f"<categories>{categories}</categories><symbols>{drawn}</symbols></renderer-v2>\n"
-        "<layerGeometryType>2</layerGeometryType>\n</qgis>\n"
-    )

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import shapely
 
+from assets import qgis_style_path
 from geodp import Bounds, Examples, Frame, GridMap, InputError, LearnedShape, load, save
-from geodp_app.files.learned_file import SHAPE_FORMATS, read_learned, shape_files, style
+from geodp_app.files.learned_file import SHAPE_FORMATS, read_learned, shape_files
 from geometry.geojson import target_of
 from geometry.grid import checked_bounds
 from geometry.mask import Mask
@@ -275,7 +276,7 @@ def written(path: Path, shapes: list[shapely.Geometry | None], layer: str | None
 
 
 def test_the_style_is_xml_with_a_symbol_for_each_layer() -> None:
-    root = ElementTree.fromstring(style().partition("\n")[2])
+    root = ElementTree.parse(qgis_style_path()).getroot()
     renderer = root.find("renderer-v2")
     assert renderer is not None
     assert renderer.get("attr") == "layer"
