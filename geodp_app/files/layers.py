@@ -28,10 +28,9 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, geometry_column
 from geometry.crs import LONLAT, CrsError, canonical_crs
-from geometry.geojson import TargetFile
-from geometry.geojson_rings import GeoJSONError, checked_grid_size, invalidity, short
+from geometry.geojson import TargetFile, stated_place
+from geometry.geojson_rings import GeoJSONError, invalidity, short
 from geometry.globe import within_180
-from geometry.grid import Bounds, BoundsError
 from geometry.polygons import polygon_parts
 
 #: Metadata of a layer that geodp wrote, as GDAL has it.
@@ -398,13 +397,9 @@ def read_polygons(path: Path) -> TargetFile:
         kept += found
     try:
         system = LONLAT if crs is None else canonical_crs(crs)
-        box, grid = member.get("bounds"), member.get("grid")
-        bounds = None if box is None else Bounds.of_json(box)
-        grid = None if grid is None else checked_grid_size(grid)
-    except CrsError as error:
+        grid, bounds = stated_place(member)
+    except (CrsError, GeoJSONError) as error:
         raise InputError(f"{name}: {error}") from None
-    except (BoundsError, GeoJSONError) as error:
-        raise InputError(f"{name}: geodp: {error}") from None
     if system == LONLAT:
         kept = [within_180(shape) for shape in kept]
     about: dict[str, Any] = {"properties": {}, "member": member, "skipped": skipped}

@@ -157,8 +157,8 @@ def _side(figures: Sequence[tuple[str, str]], *, private: bool) -> list[str]:
     keys = [("learned", svg_path(learned, 44, (key - 22, y - 22, 44, 44)))]
     if private:
         keys += [
-            (f"example {word}", _dot(key, y + 40 * i, 3.0, inside=word == "inside"))
-            for i, word in enumerate(("inside", "outside"), start=1)
+            ("example inside", _dot(key, y + 40, 3.0, inside=True)),
+            ("example outside", _dot(key, y + 80, 3.0, inside=False)),
         ]
     drawn = []
     for text, sign in keys:
