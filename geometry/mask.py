@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 import shapely.geometry
 from numpy.typing import NDArray
-from shapely.geometry import MultiPolygon
+from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.geojson import MAX_VERTICES, TargetFile, read_geojson, target_of
@@ -98,15 +98,19 @@ class Mask:
         errors as :meth:`region`."""
         square, theirs = _square(frame), self._bounds(frame)
 
-        def reaches(polygon: BaseGeometry) -> bool:
-            alone = replace(self.target, parts=(polygon,))
-            return bool(shapely.intersects(alone.figure(frame.d, theirs), square))
+        def reaching(polygons: list[Polygon]) -> list[Polygon]:
+            alone = replace(self.target, parts=(MultiPolygon(polygons),))
+            if not shapely.intersects(alone.figure(frame.d, theirs), square):
+                return []
+            half = len(polygons) // 2
+            return [*reaching(polygons[:half]), *reaching(polygons[half:])] if half else polygons
 
-        kept = [
-            [polygon for polygon in polygon_parts(part) if reaches(polygon)]
-            for part in self.target.parts
-        ]
-        parts = [MultiPolygon(some) if len(some) > 1 else some[0] for some in kept if some]
+        parts: list[BaseGeometry] = []
+        for polygons in map(polygon_parts, self.target.parts):
+            # from west to east most of a map goes in few looks
+            kept = set(map(id, reaching(sorted(polygons, key=lambda each: each.bounds))))
+            some = [each for each in polygons if id(each) in kept]
+            parts += [MultiPolygon(some) if len(some) > 1 else some[0]] if some else []
         return Mask(replace(self.target, parts=tuple(parts)))
 
     def to_dict(self) -> dict[str, Any]:

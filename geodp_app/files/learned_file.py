@@ -281,7 +281,7 @@ def read_learned(path: Path) -> LearnedFile:
     if path.suffix.lower() in SHAPE_FORMATS:
         target = read_polygons(path)
     else:  # maps that it is clipped to may be as large as files of their own
-        target = read_geojson(path, allow_empty=True, max_bytes=4 * MAX_BYTES)
+        target = read_geojson(path, allow_empty=True, max_bytes=2 * MAX_BYTES)
     data = target.member.get("release")
     if data is None:
         if not target.parts:

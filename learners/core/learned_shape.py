@@ -175,8 +175,6 @@ class LearnedShape:
 
         Raises
         ------
-        NotFittedError
-            If no run is complete.
         ValueError
             If the hypothesis lies in three dimensions.
         """
@@ -206,7 +204,7 @@ class LearnedShape:
         ------
         ImportError
             If geopandas is not installed: pip install 'geodp[geo]'.
-        NotFittedError, ValueError
+        ValueError
             As :meth:`to_geojson`.
         """
         geopandas, bounds, layers = _extra("geopandas", "geo"), self.frame.bounds, self.layers()
@@ -236,7 +234,7 @@ class LearnedShape:
         ------
         ImportError
             If matplotlib is not installed: pip install 'geodp[plot]'.
-        NotFittedError, ValueError
+        ValueError
             As :meth:`to_geojson`.
         """
         pyplot, bounds = _extra("matplotlib.pyplot", "plot"), self.frame.bounds
