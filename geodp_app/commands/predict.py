@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from geodp_app.commands import arguments, points
-from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
+from geometry.mask import read_mask
 from geometry.polygons import contains_points
 
 _DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.

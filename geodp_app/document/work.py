@@ -10,11 +10,11 @@ from typing import Any
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import Distribution
 from geodp_app.drawing.shapes import Drawing
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
+from geometry.mask import Mask
 from learners.cover.set_cover import default_steps
 from learners.declaration import Learner, Parameter
 from learners.privacy.accounting import Neighbours

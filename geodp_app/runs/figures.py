@@ -9,9 +9,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, duration, percentage
 from learners.core.records import StepDiagnostics
 from learners.privacy.accounting import AccountName, Relation
@@ -228,36 +226,6 @@ def _covered(view: FiguresView) -> str:
     if not view.positives:
         return count(view.positives_covered)
     return percentage(view.positives_covered / view.positives)
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """What a picture of the plane shows; all shapes in grid units of the frame.
-
-    Attributes
-    ----------
-    frame : Frame
-    title : str
-    figures : tuple of (str, str)
-        Names and values for the column at the side.
-    learned : shapely geometry
-    target : shapely geometry, optional
-    examples : Examples, optional
-        Thinned to some thousand dots; makes the picture private.
-    supported : shapely geometry, optional
-        Where there were enough examples; the rest is hatched.
-    caption : str
-        Below the plane, what is hatched.
-    """
-
-    frame: Frame
-    title: str
-    figures: tuple[tuple[str, str], ...]
-    learned: BaseGeometry
-    target: BaseGeometry | None = None
-    examples: Examples | None = None
-    supported: BaseGeometry | None = None
-    caption: str = ""
 
 
 #: No run has so many examples that a smaller error than this could be told from none.

@@ -28,7 +28,6 @@ from assets import land_path
 from geodp_app.cli import main
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import read_mask
 from geodp_app.document.sampling import padded_box, place_target
 from geodp_app.document.targets import GridChange
 from geodp_app.document.work import Work
@@ -40,6 +39,7 @@ from geometry.crs import LONLAT
 from geometry.geojson import GeoJSONError, feature_collection, read_geojson, target_of
 from geometry.globe import in_degrees, lonlat_box, on_grid
 from geometry.grid import Bounds, BoundsError, GridMap
+from geometry.mask import read_mask
 
 D = 256
 Points = NDArray[np.float64]

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.one_report import OneReport
-from geodp_app.views.widgets.plotting import Dots, PictureItem, cosmetic, tinted
+from geodp_app.views.widgets.plotting import Dots, PictureItem, added, cosmetic, tinted
 
 #: Largest side of a picture, in pixels; finer grids share pixels.
 MAX_SIDE = 2049
@@ -227,18 +227,11 @@ class ExamplesLayer:
     """The examples' items in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self._image = PictureItem()
-        self._image.setZValue(z)
-        self._scatters = {}
-        self._marks = MarksItem()
-        self._marks.setZValue(z)
-        plot.addItem(self._image, ignoreBounds=True)
-        plot.addItem(self._marks, ignoreBounds=True)
-        for kind in Kind:
-            scatter = Dots(_SIZES[kind], _SYMBOLS[kind])
-            scatter.setZValue(z + kind / 10)
-            self._scatters[kind] = scatter
-            plot.addItem(scatter)
+        self._image = added(plot, z, PictureItem())
+        self._marks = added(plot, z, MarksItem())
+        self._scatters = {
+            kind: added(plot, z + kind / 10, Dots(_SIZES[kind], _SYMBOLS[kind])) for kind in Kind
+        }
         self._examples: ExampleKinds | None = None
         #: Points and the pixels they are on.
         self._places: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
@@ -307,9 +300,7 @@ class ReportLayer:
     """A ring around the report: a circle for a positive one, a diamond for a negative one."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.ring = Dots(_SIZE)
-        self.ring.setZValue(z)
-        plot.addItem(self.ring, ignoreBounds=True)
+        self.ring = added(plot, z, Dots(_SIZE))
         self._palette = load_palette("light")
         self._report: OneReport | None = None
 

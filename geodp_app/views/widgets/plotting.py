@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyqtgraph as pg
@@ -77,6 +77,16 @@ def tinted(colour: str, alpha: float) -> QColor:
     tint = QColor(colour)
     tint.setAlphaF(alpha)
     return tint
+
+
+Item = TypeVar("Item", bound=QGraphicsItem)
+
+
+def added(plot: pg.PlotItem, height: float, item: Item) -> Item:
+    """An item that lies in a plot now, above lower ones; the plot's window does not follow it."""
+    item.setZValue(height)
+    plot.addItem(item, ignoreBounds=True)
+    return item
 
 
 class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
