@@ -11,7 +11,8 @@ and "all outside" gets wrong (`chance`).  A seed draws the sample and 200,000 fr
 same distribution, and seeds the learner.  delta = 1e-6, d = 1024, neighbours add or remove one
 example, all labels right.
 
-`table` writes the ranges into learners/theory/practice_table.py: for every kind of runs, n and
+`table` writes learners/theory/practice_table.py: of runs without a range what was measured of them
+otherwise, from benchmarks/means.csv, with its source; and the ranges: for every kind of runs, n and
 epsilon, the errors that eight runs of ten lie between, over all its seeds, targets and
 distributions, widened by :data:`MARGIN` for shapes that were not tried, and so that neither more
 examples nor a larger epsilon is worse.  A number of examples is hopeless where two runs of three
@@ -64,6 +65,7 @@ from learners.theory.rule_of_thumb import Settings, expected_error
 SEED = 2_000
 
 DATA = Path(__file__).with_suffix(".csv")
+MEANS = DATA.with_name("means.csv")
 TABLE = Path(learners.theory.__file__).with_name("practice_table.py")
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -308,7 +310,8 @@ def _learns_nothing(runs: list[Run]) -> bool:
 def table(lines: list[Line]) -> str:
     """The module that the planner reads."""
     kinds = {name: fit(lines, name) for name in KINDS}
-    parts = [_HEAD.format(epsilons=", ".join(f"{e:g}" for e in EPSILONS))]
+    parts = [_HEAD, f"# fmt: off\nMEANS = (\n{_means()})\n# fmt: on\n\n"]
+    parts.append(f"EPSILONS = {_row(EPSILONS, '{:g}')}\n\nRANGES = {{\n")
     for name, found in kinds.items():
         parts.append(f'    "{name}": Ranges(\n        sizes={_row(found.sizes, "{:_}")},\n')
         for end in ("least", "largest"):
@@ -318,11 +321,27 @@ def table(lines: list[Line]) -> str:
     return "".join([*parts, "}\n"])
 
 
+def _means() -> str:
+    """What was measured of other runs, a line for those of the same shapes."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    with MEANS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            of = tuple(value for name, value in row.items() if name not in ("n", "errors"))
+            found[of].append(f'({int(row["n"]):_}, "{row["errors"]}")')
+    lines = []
+    for (learner, finish, low, high, runs, source), errors in found.items():
+        lines += [
+            f'    Means("{learner}", "{finish}", {int(low):_}, {int(high):_}, "{source}",',
+            f'        "{runs}",\n        ({", ".join(errors)},)),',
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _row(numbers: Iterable[float], form: str) -> str:
     return f"({', '.join(form.format(number) for number in numbers)})"
 
 
-_HEAD = '''"""What runs reached: made from benchmarks/practice.csv, not written by hand.
+_HEAD = '''"""What runs reached: made from practice.csv and means.csv, not written by hand.
 
     python benchmarks/practice.py table
 
@@ -335,6 +354,32 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Means:
+    """What was measured of runs that have no range, at epsilon = 1.
+
+    Attributes
+    ----------
+    learner, finish : str
+        Of the runs; "any" finish.
+    least_k, most_k : int
+        Of the runs; 0 of those that are not told k.
+    source : str
+    runs : str
+        What k and which shapes.
+    errors : tuple of (int, str)
+        Numbers of examples, and mean errors on new points in %, or the ends of all.
+    """
+
+    learner: str
+    finish: str
+    least_k: int
+    most_k: int
+    source: str
+    runs: str
+    errors: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ranges:
     """Errors of one kind of runs.
 
@@ -343,7 +388,7 @@ class Ranges:
     sizes : tuple of int
         Numbers of examples.
     least, largest : tuple of tuple of float
-        Errors on new points, in %%, that about nine of ten other runs lie between: a row
+        Errors on new points, in %, that about nine of ten other runs lie between: a row
         for each of :data:`EPSILONS`, a column for each size.
     hopeless : tuple of int
         For each epsilon, the most examples with which two runs of three learned nothing; 0 if
@@ -356,10 +401,7 @@ class Ranges:
     hopeless: tuple[int, ...]
 
 
-EPSILONS = ({epsilons})
-
-RANGES = {{
-'''.replace("%%", "%")
+'''
 
 
 # --- held-out cases ----------------------------------------------------------------------------

@@ -310,7 +310,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Sample sizes of polygons",
-        "learners.theory.planner.examples_needed",
+        "learners.theory.cover_sizes.polygon_examples",
         (12,),
         "n for (alpha, beta) and back, every constant kept; by naive composition beside it",
         ("python", "geodp plan", "window: Theorem"),

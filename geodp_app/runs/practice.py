@@ -12,9 +12,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.formatting import SPACE
+from geodp_app.formatting import SPACE, counted
 from learners.cover.set_cover import step_count
-from learners.theory.practice_table import RANGES
+from learners.theory.practice_table import RANGES, Means
 from learners.theory.rule_of_thumb import (
     ErrorRange,
     ExamplesRange,
@@ -129,73 +129,66 @@ SHAPES: dict[Kind, str] = {
 }
 
 
-def error_sentence(settings: Settings, examples: int) -> str:
-    """The errors on new points that so many examples are likely to lead to.
+def in_practice(
+    settings: Settings, *, examples: int | None = None, error: float = 0.1
+) -> tuple[str, list[dict[str, Any]]]:
+    """The errors that so many examples are likely to lead to; without them, the examples for an
+    error.
+
+    Returns
+    -------
+    str
+        A sentence.
+    list of dict
+        The same as JSON-ready figures, an entry a kind of shapes.  Errors are shares, 0..1, that
+        nine runs of ten lie between, None where it is hopeless; numbers of examples are those for
+        `error`, None for more than were measured.
 
     Raises
     ------
     learners.theory.rule_of_thumb.NotMeasuredError
         If no such runs were measured.
     """
-    found = {kind: expected_error(kind, settings, examples) for kind in kinds_of(settings)}
-    ranges = {kind: reached for kind, reached in found.items() if reached is not None}
-    budget = f"{examples:,} example{'s' if examples > 1 else ''} at epsilon = {settings.epsilon:g}"
-    if not ranges:
-        return (
+    entries: list[dict[str, Any]] = []
+    reached, hopeless = [], []
+    for kind in kinds_of(settings):
+        shapes = SHAPES[kind].format(k=settings.k)
+        if examples is None:
+            needed = examples_for(kind, settings, error)
+            entries.append({"shapes": shapes, "examples": list(needed)})
+            reached.append(f"{_examples(kind, needed)} for {shapes}")
+            continue
+        found = expected_error(kind, settings, examples)
+        entries.append({"shapes": shapes, "error": found and list(found), "hopeless": not found})
+        if found:
+            reached.append(f"{_errors(found)} for {shapes}")
+        else:
+            hopeless.append(f"hopeless for {shapes}")
+    told = f"at epsilon = {settings.epsilon:g}"
+    if examples is None:
+        start = f"In practice, {told} and with right labels, an error of {100 * error:g}{SPACE}% "
+        return f"{start}takes {', '.join(reached)}.", entries
+    budget = f"{counted(examples, 'example')} {told}"
+    if not reached:
+        words = (
             f"Hopeless: with {budget} the noise is larger than what the sample tells. "
             "Expect to learn nothing."
         )
-    sentences = [
-        f"{_errors(reached)} for {_shapes(kind, settings)}" for kind, reached in ranges.items()
-    ]
-    sentences += [f"hopeless for {_shapes(kind, settings)}" for kind in found if kind not in ranges]
-    return (
-        f"In practice, with {budget} and right labels, expect an error of {', '.join(sentences)}."
-    )
+    else:
+        errors = ", ".join((*reached, *hopeless))
+        words = f"In practice, with {budget} and right labels, expect an error of {errors}."
+    return words, entries
 
 
-def examples_sentence(settings: Settings, error: float) -> str:
-    """The examples that are likely to lead to an error on new points.
-
-    Raises
-    ------
-    learners.theory.rule_of_thumb.NotMeasuredError
-        If no such runs were measured.
-    """
-    sentences = [
-        f"{_examples(kind, examples_for(kind, settings, error))} for {_shapes(kind, settings)}"
-        for kind in kinds_of(settings)
-    ]
-    return (
-        f"In practice, at epsilon = {settings.epsilon:g} and with right labels, an error of "
-        f"{100 * error:g}{SPACE}% takes {', '.join(sentences)}."
-    )
-
-
-def practice_document(
-    settings: Settings, *, examples: int | None, error: float
-) -> list[dict[str, Any]]:
-    """The same as JSON-ready figures, one entry a kind of shapes.
-
-    Errors are shares, 0..1, that nine runs of ten lie between, None where it is hopeless; without
-    `examples` it is their numbers for `error`, None for more than were measured.
-    """
-    entries: list[dict[str, Any]] = []
-    for kind in kinds_of(settings):
-        entry: dict[str, Any] = {"shapes": _shapes(kind, settings)}
-        if examples is None:
-            needed = examples_for(kind, settings, error)
-            entry["examples"] = [needed.least, needed.most]
-        else:
-            reached = expected_error(kind, settings, examples)
-            entry["error"] = None if reached is None else [reached.least, reached.largest]
-            entry["hopeless"] = reached is None
-        entries.append(entry)
-    return entries
-
-
-def _shapes(kind: Kind, settings: Settings) -> str:
-    return SHAPES[kind].format(k=settings.k)
+def measured_words(means: Sequence[Means]) -> str:
+    """What was measured of runs that have no range, in a sentence."""
+    parts = []
+    for one in means:
+        (least, error), *others = one.errors
+        first = f"{'' if '–' in error else 'mean '}errors of {error} % with {least:,} examples"
+        listed = ", ".join((first, *(f"{error} % with {n:,}" for n, error in others)))
+        parts.append(f"{one.runs}: {listed}")
+    return f"Measured at epsilon = 1, {'; '.join(parts)}."
 
 
 def _errors(reached: ErrorRange) -> str:

@@ -17,7 +17,7 @@ examples + m d), whatever n, dense or sparse; memory that of the examples, spars
 Departs from the source: the constant is one more candidate, so that a step with nothing left to
 gain has a choice without loss; epsilon is divided between counts and selections, where KMMS
 spend it twice; the rate comes from the optimal account.  What is guaranteed of the error:
-:func:`learners.boolean.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md,
+:func:`learners.theory.cover_sizes.cover_examples`.  Privacy: docs/privacy.md,
 lemma C1.
 
 Other accounts are there to be compared, with the same noise: :mod:`learners.cover.other_accounts`.
@@ -45,7 +45,7 @@ is here so that this can be seen.
 The first part looks at the examples to lose alone and the second at the others, and an example is
 one or the other: each has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest
 form of the idea, and it still needs n in proportion to d:
-:func:`learners.boolean.conjunction_bounds.strawman_examples`.
+:func:`learners.theory.cover_sizes.strawman_examples`.
 """
 
 from __future__ import annotations

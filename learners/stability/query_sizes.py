@@ -23,7 +23,7 @@ entropy of two coins.
 Labels.  A learner minimizes mistakes on m public points with these answers.  At most T of them are
 not the true labels, so it errs on at most 2 T / m more of the points than the best concept does.
 Realizable: if e = 2 T / m, on new points it errs by at most e + 2 sqrt(e A) + 4 A, A = (ln S(2m) +
-ln(4/b)) / m (relative deviations, :mod:`learners.theory.planner`).  Else by at most gamma + 2 T / m
+ln(4/b)) / m (relative deviations, :mod:`learners.theory.cover_sizes`).  Else by at most gamma + 2 T / m
 + 2 a, a the deviation of m examples (:func:`learners.finite.vc.deviation`).  The largest T that
 keeps this at alpha is taken.  T >= 3 gamma m, so alpha must be more than 7 gamma: the source's
 O(gamma).

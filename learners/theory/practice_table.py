@@ -1,4 +1,4 @@
-"""What runs reached: made from benchmarks/practice.csv, not written by hand.
+"""What runs reached: made from practice.csv and means.csv, not written by hand.
 
     python benchmarks/practice.py table
 
@@ -8,6 +8,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What was measured of runs that have no range, at epsilon = 1.
+
+    Attributes
+    ----------
+    learner, finish : str
+        Of the runs; "any" finish.
+    least_k, most_k : int
+        Of the runs; 0 of those that are not told k.
+    source : str
+    runs : str
+        What k and which shapes.
+    errors : tuple of (int, str)
+        Numbers of examples, and mean errors on new points in %, or the ends of all.
+    """
+
+    learner: str
+    finish: str
+    least_k: int
+    most_k: int
+    source: str
+    runs: str
+    errors: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +57,32 @@ class Ranges:
     largest: tuple[tuple[float, ...], ...]
     hopeless: tuple[int, ...]
 
+
+# fmt: off
+MEANS = (
+    Means("cover", "any", 0, 0, "docs/accuracy.md",
+        "on shapes of one to five triangles",
+        ((1_000, "5.7"), (10_000, "0.97"), (100_000, "0.13"),)),
+    Means("cover", "any", 0, 0, "docs/accuracy.md",
+        "on outlines of many corners",
+        ((10_000, "2–5"),)),
+    Means("cover", "sharpen", 2, 5, "commit fd408f7a",
+        "with the right k given, on shapes of two to five triangles",
+        ((1_000, "6.1"), (10_000, "1"), (100_000, "0.13"),)),
+    Means("cover", "sharpen", 6, 1_000, "docs/accuracy.md",
+        "with k = 12, on three outlines where tiles had 2–3 %",
+        ((10_000, "3–8"),)),
+    Means("cover", "none", 2, 5, "commit fd408f7a",
+        "with k from the drawing, on three shapes of four to six triangles",
+        ((10_000, "3.4"), (20_000, "2.5"), (30_000, "2.1"),)),
+    Means("cover", "none", 6, 1_000, "docs/accuracy.md",
+        "with k = 12 in 36 steps, on three outlines where tiles had 2–3 %",
+        ((10_000, "15–19"),)),
+    Means("stability", "any", 0, 0, "docs/stability.md",
+        "with one halt, on one triangle",
+        ((100_000, "2.0–6.4"), (1_000_000, "0.5–1.3"),)),
+)
+# fmt: on
 
 EPSILONS = (0.1, 0.3, 1, 3, 10)
 

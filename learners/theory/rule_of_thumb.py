@@ -1,18 +1,16 @@
 """What a run is likely to reach in practice: what was measured, not a bound.
 
-The planner's guarantee holds for every shape and sample and is far from what runs do; by tiles
-nothing is proved of the error at all.  So runs were measured (benchmarks/practice.py), and here is
-what they reached: for a kind of runs, n and epsilon, the range in which nine of ten errors lay.
-Between what was measured its ends are interpolated, log error over log n and log epsilon; beyond,
-nothing is said.
+The theorems hold for every shape and sample and are far from what runs do; by tiles nothing is
+proved of the error at all.  So runs were measured (benchmarks/practice.py): for a kind of runs, n
+and epsilon, the range in which nine of ten errors lay.  Between what was measured its ends are
+interpolated, log error over log n and log epsilon; beyond, nothing is said but what was measured
+otherwise (:func:`means_of`).
 
 Measured with all labels right, on a grid of d = 1024, delta = 1e-6 and the learners' defaults,
 neighbours add or remove one example.  Replacing one runs at epsilon / 2, and is read there.
 
 Too few examples are hopeless: two of three runs that were measured with so many, or with more and
 a larger epsilon, were about as wrong as one label for all points.
-
-tests/learners/theory/test_rule_of_thumb.py holds the ranges against runs of other seeds and shapes.
 """
 
 from __future__ import annotations
@@ -21,17 +19,20 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from geometry.halfplane import Measure
 from learners.core.checks import within_floats
 from learners.privacy.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
-from learners.theory.practice_table import EPSILONS, RANGES
+from learners.theory.practice_table import EPSILONS, MEANS, RANGES, Means
 
 #: Kinds of runs: by tiles on shapes of few edges, and on outlines with many bends; convex polygons
 #: by tiles; a cover by one triangle; a convex polygon as a cover by k halfplanes.  Covers by more
 #: triangles are not here: some of their runs do not end within an hour (docs/accuracy.md).
 Kind = Literal["few-edges", "outlines", "convex", "one-triangle", "halfplanes"]
+
+#: Learners of these.
+MeasuredLearner = Literal["tiles", "convex", "cover", "convex-cover"]
 
 #: Grids that were tried; on coarser ones runs can be much better.
 LEAST_GRID, MOST_GRID = 256, 16_384
@@ -60,7 +61,7 @@ class Settings:
         Of a cover.
     """
 
-    learner: Literal["tiles", "convex", "cover", "convex-cover"]
+    learner: MeasuredLearner
     epsilon: float
     delta: float = _DELTA
     neighbours: Neighbours = "add-remove"
@@ -71,16 +72,14 @@ class Settings:
     beta: float = _BETA
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRange:
+class ErrorRange(NamedTuple):
     """Errors on new points, 0..1, that nine runs of ten lie between."""
 
     least: float
     largest: float
 
 
-@dataclass(frozen=True, slots=True)
-class ExamplesRange:
+class ExamplesRange(NamedTuple):
     """Examples for an error, by the ends of its range; None for more than were measured."""
 
     least: int | None
@@ -119,6 +118,16 @@ def kinds_of(settings: Settings) -> tuple[Kind, ...]:
     if settings.learner == "convex-cover":
         named = f"k = {_HALFPLANES[0]} to {_HALFPLANES[-1]} edges"
     raise NotMeasuredError(f"covers were measured with {named}")
+
+
+def means_of(learner: str, finish: str | None = None, k: int = 0) -> tuple[Means, ...]:
+    """What was measured of runs that have no range; k is 0 where a run is not told it."""
+    return tuple(
+        one
+        for one in MEANS
+        if one.learner == learner and one.finish in ("any", finish)
+        and one.least_k <= k <= one.most_k
+    )  # fmt: skip
 
 
 @within_floats

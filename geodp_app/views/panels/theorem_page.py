@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunSettings, Work
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.theorem_view import THEOREMS, Answer, Figure, Question, Row, answer, figures
+from geodp_app.runs.theorem_view import EMPTY, THEOREMS, Answer, Figure, Row, answer
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import DecimalField, SizeField
@@ -39,6 +39,9 @@ _OTHER = (
     "Set cover (the paper’s)."
 )
 
+#: What :func:`answer` is asked with.
+_Asked = tuple[RunSettings, int, float, float, int | None]
+
 
 class TheoremPage(QScrollArea):
     """Fields for α, β and a planned n; then what the theorem asks for beside what the run has."""
@@ -50,7 +53,7 @@ class TheoremPage(QScrollArea):
         super().__init__(parent)
         dressed(self, name="Theorem")
         self._work: Work | None = None
-        self._asked: Question | None = None
+        self._asked: _Asked | None = None
         self.answer: Answer | None = None
         self._background = Background(self)
         self._background.done.connect(lambda _, found: self._show(found))
@@ -58,7 +61,7 @@ class TheoremPage(QScrollArea):
         self.planned = SizeField(0, 2_000_000_000)
         self.planned.setSpecialValueText("none")
         self.use = QPushButton("Use this α")
-        self.cards = tuple(_FigureBox(figure) for figure in figures(None))
+        self.cards = tuple(_FigureBox(figure) for figure in EMPTY)
         self.note, self.problem = sentences("note", _OTHER), sentences("warning")
         self._lay_out()
         for field in (self.alpha, self.beta, self.planned):
@@ -112,36 +115,33 @@ class TheoremPage(QScrollArea):
         self.note.setVisible(not about)
         for part in self._body:
             part.setVisible(about)
-        question = None
-        if about:
-            planned = self.planned.value() or None
-            wanted = (self.alpha.value(), self.beta.value(), planned)
-            question = Question(work.run, work.drawing.grid, *wanted)
-        if question == self._asked:
+        wanted = (self.alpha.value(), self.beta.value(), self.planned.value() or None)
+        asked = (work.run, work.drawing.grid, *wanted) if about else None
+        if asked == self._asked:
             return
-        self._asked = question
+        self._asked = asked
         self._background.drop("theorem")
-        if question is None:
+        if asked is None:
             self._show(None)
         else:
-            self._background.submit("theorem", lambda _: _answer(question))
+            self._background.submit("theorem", lambda _: _answer(asked))
 
     def _show(self, found: object) -> None:
         """Figures, or why there are none."""
-        self.answer = found if isinstance(found, Answer) else None
+        self.answer = a = found if isinstance(found, Answer) else None
         refused = f"These settings cannot run: {found}." if isinstance(found, str) else ""
         show_words(self.problem, refused)
-        for card, figure in zip(self.cards, figures(self.answer), strict=True):
+        for card, figure in zip(self.cards, a.figures if a else EMPTY, strict=True):
             card.show_figure(figure)
-        a = self.answer
-        self.use.setEnabled(a is not None and a.question.run["n_steps"] != a.theorem_steps)
-        steps = "" if a is None else f"Set the number of steps to {a.theorem_steps:,}"
+        set_already = self._asked is not None and a and self._asked[0]["n_steps"] == a.steps
+        self.use.setEnabled(a is not None and not set_already)
+        steps = "" if a is None else f"Set the number of steps to {a.steps:,}"
         self.use.setToolTip(steps)
         self.use.setAccessibleDescription(steps)
 
     def _use(self) -> None:
         if self.answer is not None:
-            self.steps_wanted.emit(self.answer.theorem_steps)
+            self.steps_wanted.emit(self.answer.steps)
 
 
 class _FigureBox(QGroupBox):
@@ -198,9 +198,9 @@ class _FigureBox(QGroupBox):
                 self.bars[row.label].set_share(row.share)
 
 
-def _answer(question: Question) -> Answer | str:
+def _answer(asked: _Asked) -> Answer | str:
     try:
-        return answer(question)
+        return answer(*asked)
     except ValueError as error:
         return str(error)
 

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 from learners.boolean.conjunction import cover_budget
-from learners.boolean.conjunction_bounds import (
+from learners.boolean.consistent_conjunction import (
     consistency_examples,
     consistent_examples,
-    cover_examples,
-    cover_steps,
     greedy_examples,
     log_conjunctions,
     log_formulas,
 )
+from learners.theory.cover_sizes import cover_examples, cover_steps
 from learners.theory.pac import check_promise
 
 # the simulations are those of the table of promises

@@ -13,9 +13,9 @@ from chi_square import assert_drawn_from
 
 from learners import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
 from learners.boolean.conjunction import LiteralCover, StrawmanBudget, strawman_budget
-from learners.boolean.conjunction_bounds import cover_examples, strawman_examples
 from learners.boolean.literals import candidate_literal, read_columns
 from learners.core.scores import Role
+from learners.theory.cover_sizes import cover_examples, strawman_examples
 
 D, STEPS = 2, 2
 KINDS = [(*x, y) for x in itertools.product((0, 1), repeat=D) for y in (0, 1)]
