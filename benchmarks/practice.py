@@ -59,7 +59,7 @@ from geodp_app.runs.comparison import make_contender
 from geometry.files import atomic_write
 from geometry.geojson import read_geojson
 from learners.theory.practice_table import RANGES
-from learners.theory.rule_of_thumb import Settings, expected_error
+from learners.theory.rule_of_thumb import expected_error
 
 #: Of the held-out cases: none is a seed of the data.
 SEED = 2_000
@@ -101,11 +101,17 @@ class Kind:
         Names, and the k that the learner is told.
     seeds : tuple of (int, int)
         Numbers of examples, and how many seeds.
+    shapes : str
+        What the targets are, in words; {k} is the learner's.
+    ks : tuple of (int, int)
+        Least and largest k, 0 of runs without.
     """
 
     learner: str
     targets: tuple[tuple[str, int | None], ...]
     seeds: tuple[tuple[int, int], ...]
+    shapes: str = ""
+    ks: tuple[int, int] = (0, 0)
 
 
 def _seeds(few: int, some: int, most: int) -> tuple[tuple[int, int], ...]:
@@ -124,19 +130,25 @@ _CONVEX = (("tri", 3), ("octagon", 8), ("octagon-1", 8), ("octagon-2", 8))
 
 KINDS: dict[str, Kind] = {
     "few-edges": Kind(
-        "tiles", tuple((name, None) for name in (*TARGETS, *_POLYGONS)), _seeds(3, 2, 1_000_000)
+        "tiles", tuple((name, None) for name in (*TARGETS, *_POLYGONS)), _seeds(3, 2, 1_000_000),
+        "shapes of few edges",
     ),
-    "outlines": Kind("tiles", tuple((name, None) for name in OUTLINES), _seeds(2, 1, 1_000_000)),
+    "outlines": Kind(
+        "tiles", tuple((name, None) for name in OUTLINES), _seeds(2, 1, 1_000_000),
+        "outlines with many bends, such as coasts",
+    ),
     "convex": Kind(
-        "convex",
-        tuple((name, None) for name, _ in _CONVEX[:3]),
-        ((100, 1), (1_000, 1), (10_000, 1), (100_000, 1)),
+        "convex", tuple((name, None) for name, _ in _CONVEX[:3]),
+        ((100, 1), (1_000, 1), (10_000, 1), (100_000, 1)), "convex shapes of few edges",
     ),
     "one-triangle": Kind(
-        "cover", (("tri", 1), *((name, 1) for name in _TRIANGLES)), _seeds(3, 3, 100_000)
+        "cover", (("tri", 1), *((name, 1) for name in _TRIANGLES)), _seeds(3, 3, 100_000),
+        "a triangle", (1, 1),
     ),
-    "halfplanes": Kind("convex-cover", _CONVEX, _seeds(1, 1, 100_000)),
-}
+    "halfplanes": Kind(
+        "convex-cover", _CONVEX, _seeds(1, 1, 100_000), "convex polygons of {k} edges", (3, 8),
+    ),
+}  # fmt: skip
 
 
 # --- measuring ---------------------------------------------------------------------------------
@@ -310,15 +322,17 @@ def _learns_nothing(runs: list[Run]) -> bool:
 def table(lines: list[Line]) -> str:
     """The module that the planner reads."""
     kinds = {name: fit(lines, name) for name in KINDS}
-    parts = [_HEAD, f"# fmt: off\nMEANS = (\n{_means()})\n# fmt: on\n\n"]
+    parts = [_HEAD, f"# fmt: off\nMEANS = (\n{_means()})\n\n"]
     parts.append(f"EPSILONS = {_row(EPSILONS, '{:g}')}\n\nRANGES = {{\n")
     for name, found in kinds.items():
-        parts.append(f'    "{name}": Ranges(\n        sizes={_row(found.sizes, "{:_}")},\n')
+        of = KINDS[name]
+        parts.append(f'    "{name}": Ranges(\n        "{of.learner}", "{of.shapes}", {of.ks},\n')
+        parts.append(f"        sizes={_row(found.sizes, '{:_}')},\n")
         for end in ("least", "largest"):
             rows = "".join(f"            {_row(row, '{:g}')},\n" for row in getattr(found, end))
             parts.append(f"        {end}=(\n{rows}        ),\n")
         parts.append(f"        hopeless={_row(found.hopeless, '{:_}')},\n    ),\n")
-    return "".join([*parts, "}\n"])
+    return "".join([*parts, "}\n# fmt: on\n"])
 
 
 def _means() -> str:
@@ -331,7 +345,7 @@ def _means() -> str:
     lines = []
     for (learner, finish, low, high, runs, source), errors in found.items():
         lines += [
-            f'    Means("{learner}", "{finish}", {int(low):_}, {int(high):_}, "{source}",',
+            f'    Means("{learner}", "{finish}", ({int(low)}, {int(high):_}), "{source}",',
             f'        "{runs}",\n        ({", ".join(errors)},)),',
         ]
     return "".join(f"{line}\n" for line in lines)
@@ -361,8 +375,8 @@ class Means:
     ----------
     learner, finish : str
         Of the runs; "any" finish.
-    least_k, most_k : int
-        Of the runs; 0 of those that are not told k.
+    ks : tuple of int
+        Least and largest k of the runs; 0 of those that are not told k.
     source : str
     runs : str
         What k and which shapes.
@@ -372,8 +386,7 @@ class Means:
 
     learner: str
     finish: str
-    least_k: int
-    most_k: int
+    ks: tuple[int, int]
     source: str
     runs: str
     errors: tuple[tuple[int, str], ...]
@@ -385,6 +398,10 @@ class Ranges:
 
     Attributes
     ----------
+    learner, shapes : str
+        Of the runs; {k} among the shapes is the learner's.
+    ks : tuple of int
+        Least and largest k of the runs; 0 of those without.
     sizes : tuple of int
         Numbers of examples.
     least, largest : tuple of tuple of float
@@ -395,6 +412,9 @@ class Ranges:
         there are none.
     """
 
+    learner: str
+    shapes: str
+    ks: tuple[int, int]
     sizes: tuple[int, ...]
     least: tuple[tuple[float, ...], ...]
     largest: tuple[tuple[float, ...], ...]
@@ -435,8 +455,7 @@ def _judge(
     shape, frame, k = _other_shape(kind, rng, grid, files)
     cell = Cell(kind, "other", k, distribution, n, epsilon)
     error, chance = run(shape, frame, cell, seed)
-    settings = Settings(KINDS[kind].learner, epsilon, grid=frame.d, k=k)
-    expected = expected_error(kind, settings, n)
+    expected = expected_error(kind, epsilon, n)
     tell = f"{kind} k = {k} {distribution} n = {n} epsilon = {epsilon:.3g}: {error:.3g} {expected}"
     print(tell, file=sys.stderr, flush=True)
     if expected is None:

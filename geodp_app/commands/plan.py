@@ -6,7 +6,7 @@ import argparse
 import json
 import textwrap
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from geodp_app.commands import arguments
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
@@ -17,7 +17,6 @@ from learners.registry import BETA, BY_ID, DELTA, EPSILON, MEASURE, NEIGHBOURS, 
 
 if TYPE_CHECKING:
     from learners.theory.cover_sizes import CoverPlan
-    from learners.theory.rule_of_thumb import Settings
     from learners.theory.theorems import Theorem
 
 #: Parameters that a plan depends on.
@@ -100,13 +99,21 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
-    from learners.theory.theorems import find_theorem, theorem_of
+    from geodp_app.runs.practice import warn_of_budget
+    from learners.theory.theorems import THEOREMS, find_theorem, theorem_of
 
+    if options.theorems and options.json:
+        print(json.dumps([_stated(theorem) for theorem in THEOREMS]))
+        return
     if options.theorems:
-        _list_theorems(options.json)
+        for theorem in THEOREMS:
+            needs = " ".join(f"--{name}" for name in theorem.needs)
+            print(f"{theorem.name}: {theorem.promise}\n    {theorem.source}\n    needs {needs}")
         return
     learner = _settle(options)
-    _warn_of_budget(options, learner)
+    used = options.theorem is not None or learner.needs_delta
+    # n is public here
+    warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
     if options.theorem is not None:
         d = options.grid if options.d is None else options.d
         _ask_theorem(options, find_theorem(options.theorem), {**vars(options), "d": d})
@@ -136,7 +143,6 @@ def _found(
 
 def _plan_cover(options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any]) -> None:
     """Print what is proved of covers with a given k, and what such runs reached."""
-    from geodp_app.runs.practice import in_practice
     from learners.theory.cover_sizes import CoverPlan
     from learners.theory.rule_of_thumb import NotMeasuredError
     from learners.theory.theorems import plan_for
@@ -158,7 +164,7 @@ def _plan_cover(options: argparse.Namespace, theorem: Theorem, parameters: dict[
             "fewer examples."
         )
     try:
-        reached, found = in_practice(_settings(options), examples=options.n, error=options.alpha)
+        reached, found = _in_practice(options)
     except NotMeasuredError as error:
         found = []
         reached = f"No estimate is made of what such runs reach in practice: {error}."
@@ -169,32 +175,24 @@ def _plan_cover(options: argparse.Namespace, theorem: Theorem, parameters: dict[
 
 
 def _described(
-    options: argparse.Namespace,
-    theorem: Theorem,
-    parameters: dict[str, Any],
-    plan: CoverPlan,
+    options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any], plan: CoverPlan,
     n: int | None,
-) -> tuple[dict[str, Any], str]:
+) -> tuple[dict[str, Any], str]:  # fmt: skip
     """The run that is planned, JSON-ready and in a few lines, beside that by naive composition."""
     from geometry.halfplane import HalfplaneLattice
-    from learners.theory.cover_sizes import lattice_note
+    from learners.theory.cover_sizes import CoverPlan, lattice_note
     from learners.theory.theorems import find_theorem, plan_for
 
     naive = find_theorem(f"{theorem.name}-naive")
     needed, alpha = _found(options, naive, parameters)
-    other = plan_for(naive, alpha or 0.5, options.beta, parameters)
+    other = cast(CoverPlan, plan_for(naive, alpha or 0.5, options.beta, parameters))
     note = lattice_note(HalfplaneLattice(options.grid, options.measure))
-    more = {
-        "steps": plan.steps,
-        "learner_beta": plan.beta,
-        "eta": plan.eta,
-        "account": plan.account,
-        "noise": plan.noise,
-        "selection_loss": plan.selection_loss,
-        "training_error": None if n is None else plan.training_error(n),
-        "naive": {"examples": needed, "alpha": alpha if needed else None, "eta": other.eta},  # type: ignore[union-attr]
-        "lattice": note,
-    }
+    more: dict[str, Any] = {"steps": plan.steps, "learner_beta": plan.beta}
+    for name in ("eta", "account", "noise", "selection_loss"):
+        more[name] = getattr(plan, name)
+    more["training_error"] = None if n is None else plan.training_error(n)
+    more["naive"] = {"examples": needed, "alpha": alpha if needed else None, "eta": other.eta}
+    more["lattice"] = note
     if needed is None:
         by_itself = "no number of examples would be proved to suffice"
     elif alpha is None:
@@ -260,36 +258,9 @@ def _settle(options: argparse.Namespace) -> Learner:
     return learner
 
 
-def _warn_of_budget(options: argparse.Namespace, learner: Learner) -> None:
-    """Of epsilon and delta; n is public here."""
-    from geodp_app.runs.practice import warn_of_budget
-
-    used = options.theorem is not None or learner.needs_delta
-    warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
-
-
-def _list_theorems(as_json: bool) -> None:
-    """Print the names of all theorems."""
-    from learners.theory.theorems import THEOREMS
-
-    if as_json:
-        print(json.dumps([_stated(theorem) for theorem in THEOREMS]))
-        return
-    for theorem in THEOREMS:
-        needs = " ".join(f"--{name}" for name in theorem.needs)
-        print(f"{theorem.name}: {theorem.promise}\n    {theorem.source}\n    needs {needs}")
-
-
 def _stated(theorem: Theorem) -> dict[str, Any]:
-    return {
-        "theorem": theorem.name,
-        "promise": theorem.promise,
-        "source": theorem.source,
-        "needs": list(theorem.needs),
-        "counted": theorem.counted,
-        "exact": theorem.exact,
-        "necessary": theorem.necessary,
-    }
+    names = ("promise", "source", "needs", "counted", "exact", "necessary")
+    return {"theorem": theorem.name, **{name: getattr(theorem, name) for name in names}}
 
 
 def _ask_theorem(options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any]) -> None:
@@ -316,13 +287,6 @@ def _ask_theorem(options: argparse.Namespace, theorem: Theorem, parameters: dict
         answer = {"alpha": alpha, "beta": options.beta, "n": n, **settings}
         print(json.dumps({**_stated(theorem), **asked, **answer}))
         return
-    print(f"{_answer(theorem, n, alpha, options)}{more}")
-
-
-def _answer(
-    theorem: Theorem, n: int | None, alpha: float | None, options: argparse.Namespace
-) -> str:
-    """The answer of a theorem in a few lines."""
     if n is None:
         verdict = f"No number of {theorem.counted} is known to suffice for {options.alpha:g}."
     elif alpha is None:
@@ -335,12 +299,12 @@ def _answer(
             f"except with probability {options.beta:g}."
         )
     order = "" if theorem.exact else "\nO(.): an order of growth, printed with constant 1."
-    return f"{verdict}\n\n{theorem.promise}\n{theorem.source}{order}"
+    print(f"{verdict}\n\n{theorem.promise}\n{theorem.source}{order}{more}")
 
 
 def _plan_unproved(options: argparse.Namespace) -> None:
     """Print what runs reached of whose error nothing is proved: by tiles, or covers that find k."""
-    from geodp_app.runs.practice import in_practice, measured_words
+    from geodp_app.runs.practice import measured_words
     from learners.theory.rule_of_thumb import means_of
 
     found: list[dict[str, Any]] = []
@@ -352,9 +316,7 @@ def _plan_unproved(options: argparse.Namespace) -> None:
         )
     else:
         try:
-            reached, found = in_practice(
-                _settings(options), examples=options.n, error=options.alpha
-            )
+            reached, found = _in_practice(options)
         except ValueError as error:
             raise InputError(
                 f"no plan can be made: {error}; for --learner cover a bound is proved"
@@ -371,6 +333,14 @@ def _plan_unproved(options: argparse.Namespace) -> None:
         print(json.dumps({**asked, "in_practice": found}))
     else:
         print(words)
+
+
+def _in_practice(options: argparse.Namespace) -> tuple[str, list[dict[str, Any]]]:
+    """What to expect of runs."""
+    from geodp_app.runs.practice import in_practice
+
+    asked = options.learner, vars(options), options.grid
+    return in_practice(*asked, examples=options.n, error=options.alpha)
 
 
 def _plan_votes(options: argparse.Namespace) -> None:
@@ -397,11 +367,3 @@ def _plan_votes(options: argparse.Namespace) -> None:
         "dimension is\nknown, n, T and K are told by: geodp plan --theorem queries, "
         "queries-agnostic, labels, labels-agnostic."
     )
-
-
-def _settings(options: argparse.Namespace) -> Settings:
-    """Of the runs that an estimate is about."""
-    from learners.theory.rule_of_thumb import Settings
-
-    names = ("learner", "epsilon", "delta", "neighbours", "measure", "grid", "k", "beta")
-    return Settings(**{name: getattr(options, name) for name in names})

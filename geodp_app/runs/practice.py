@@ -18,8 +18,6 @@ from learners.theory.practice_table import RANGES, Means
 from learners.theory.rule_of_thumb import (
     ErrorRange,
     ExamplesRange,
-    Kind,
-    Settings,
     examples_for,
     expected_error,
     kinds_of,
@@ -119,21 +117,16 @@ def _count(release: Release) -> int | None:
     return thresholds[0] if thresholds else None
 
 
-#: The shapes that a kind of runs is about.
-SHAPES: dict[Kind, str] = {
-    "few-edges": "shapes of few edges",
-    "outlines": "outlines with many bends, such as coasts",
-    "convex": "convex shapes of few edges",
-    "one-triangle": "a triangle",
-    "halfplanes": "convex polygons of {k} edges",
-}
-
-
 def in_practice(
-    settings: Settings, *, examples: int | None = None, error: float = 0.1
+    learner: str,
+    parameters: Mapping[str, Any],
+    grid: int,
+    *,
+    examples: int | None = None,
+    error: float = 0.1,
 ) -> tuple[str, list[dict[str, Any]]]:
     """The errors that so many examples are likely to lead to; without them, the examples for an
-    error.
+    error.  Runs are named as in :func:`learners.theory.rule_of_thumb.kinds_of`.
 
     Returns
     -------
@@ -151,20 +144,21 @@ def in_practice(
     """
     entries: list[dict[str, Any]] = []
     reached, hopeless = [], []
-    for kind in kinds_of(settings):
-        shapes = SHAPES[kind].format(k=settings.k)
+    epsilon, neighbours = parameters["epsilon"], parameters["neighbours"]
+    for kind in kinds_of(learner, parameters, grid):
+        shapes = RANGES[kind].shapes.format(k=parameters["k"])
         if examples is None:
-            needed = examples_for(kind, settings, error)
+            needed = examples_for(kind, epsilon, error, neighbours)
             entries.append({"shapes": shapes, "examples": list(needed)})
             reached.append(f"{_examples(kind, needed)} for {shapes}")
             continue
-        found = expected_error(kind, settings, examples)
+        found = expected_error(kind, epsilon, examples, neighbours)
         entries.append({"shapes": shapes, "error": found and list(found), "hopeless": not found})
         if found:
             reached.append(f"{_errors(found)} for {shapes}")
         else:
             hopeless.append(f"hopeless for {shapes}")
-    told = f"at epsilon = {settings.epsilon:g}"
+    told = f"at epsilon = {epsilon:g}"
     if examples is None:
         start = f"In practice, {told} and with right labels, an error of {100 * error:g}{SPACE}% "
         return f"{start}takes {', '.join(reached)}.", entries
@@ -197,7 +191,7 @@ def _errors(reached: ErrorRange) -> str:
     return f"{'–'.join(f'{end:g}' for end in ends)}{SPACE}%"
 
 
-def _examples(kind: Kind, needed: ExamplesRange) -> str:
+def _examples(kind: str, needed: ExamplesRange) -> str:
     """'about 9,000 to 15,000 examples', rounded outwards."""
     most = f"{RANGES[kind].sizes[-1]:,}"
     if needed.least is None:

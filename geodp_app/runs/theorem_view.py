@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from geodp_app.document.work import RunSettings
 from geodp_app.formatting import MISSING, count, percentage
 from geometry.halfplane import HalfplaneLattice
+from learners.cover.other_accounts import rates_by_account
 from learners.cover.set_cover import NOISE_SHARE, plan_budget, theorem_steps
-from learners.privacy.accounting import after_arithmetic, inner_budget, selection_account
-from learners.privacy.composition import advanced_rate
 from learners.theory.cover_sizes import lattice_note
 from learners.theory.theorems import alpha_for, examples_for, find_theorem, theorem_of
 
@@ -152,15 +151,10 @@ def _rates(run: RunSettings, steps: int, beta: float) -> tuple[float, float, flo
         If the budget is too small.
     """
     share = 0.0 if run.alone and steps == 1 else NOISE_SHARE
-    terms, neighbours = (run["epsilon"], run["delta"]), run.whole_neighbours
-    budget = plan_budget(*terms, steps, beta, neighbours, private=True, noise_share=share)
-    counts = budget.spent.charge("noisy counts")
-    epsilon, delta = inner_budget(*terms, neighbours)
-    left = after_arithmetic(epsilon - (counts.alone if counts else 0.0), delta, steps)
-    granted = dict(selection_account(*left, steps).alternatives)
-    # KMMS weigh by exp(epsilon^ q / 2): half a nat per example for each nat of the composition
-    naive = granted["basic"] / 2, advanced_rate(*left, steps) / 2
-    return *naive, granted["set-cover"], budget.eta
+    terms = run["epsilon"], run["delta"], steps, beta, run.whole_neighbours
+    budget = plan_budget(*terms, private=True, noise_share=share)
+    rates, _ = rates_by_account(budget)
+    return rates["basic"] / 2, rates["advanced"] / 2, rates["set-cover"], budget.eta
 
 
 # in words

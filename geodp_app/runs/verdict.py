@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast, get_args
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import SPACE, amount, counted
@@ -15,7 +14,7 @@ from learners.cover.set_cover import plan_budget, rate_before_sharpening
 from learners.privacy.accounting import inner_budget
 from learners.stability.stable_queries import DEFAULT_AGREEMENT, DEFAULT_BETA
 from learners.theory.cover_sizes import CoverPlan
-from learners.theory.rule_of_thumb import MeasuredLearner, NotMeasuredError, Settings, means_of
+from learners.theory.rule_of_thumb import MEASURED, NotMeasuredError, means_of
 from learners.theory.theorems import alpha_for, plan_for, theorem_of
 
 
@@ -83,7 +82,7 @@ def _too_few(run: RunSettings, n: int, inside: float) -> str:
             return ""
         enough = (m * 10**e for e in range(3, 8) for m in (1, 3))
         found = next((m for m in enough if 4 * _noise_steps(run, m * inside) <= run.cover_steps), 0)
-    except ValueError:  # these settings cannot run
+    except (ValueError, ArithmeticError):  # these settings cannot run
         return ""
     would_do = f": {found:,} would do" if found else ""
     return (
@@ -183,32 +182,19 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
         # mistakes on the sample that its law makes on average, and half of the gap between examples
         error = _percent(min(0.5, (1 / inner + 0.5) / n))
         return f"In practice expect an error of about {error} {_fits(run)} the shape exactly."
-    if run.learner not in get_args(MeasuredLearner):
+    if run.learner not in MEASURED:
         return "No estimate is made: docs/accuracy.md has what such runs reached."
     tiles = run.learner in ("tiles", "convex")
     support = (run.parameters().get("support") or 0) if tiles else 0
-    settings = Settings(
-        learner=cast(MeasuredLearner, run.learner),
-        epsilon=run["epsilon"] * (1 - support),
-        delta=run["delta"],
-        neighbours=run.whole_neighbours,
-        measure=run["measure"],
-        grid=grid,
-        k=None if run["k"] == "auto" else run["k"],
-        n_steps=run["n_steps"],
-        beta=run["beta"],
-    )
+    parameters = run.of_whole_examples() | {"epsilon": run["epsilon"] * (1 - support)}
     try:
-        words = in_practice(settings, examples=n)[0]
+        words = in_practice(run.learner, parameters, grid, examples=n)[0]
     except NotMeasuredError as error:
         words = f"No estimate is made: {error}."
-        if run["measure"] == "chord":
-            means = means_of(run.learner, run["finish"], settings.k or 0)
-            words = (
-                f"{measured_words(means)} For these settings no estimate is made."
-                if means
-                else words
-            )
+        k = 0 if run["k"] == "auto" else run["k"]
+        means = means_of(run.learner, run["finish"], k) if run["measure"] == "chord" else ()
+        if means:
+            words = f"{measured_words(means)} For these settings no estimate is made."
     if tiles and run["tiles"] is not None:
         words += " That is for as many tiles as a run chooses itself."
     return _greek(words + (" The rest of ε is for support." if support else ""))

@@ -18,8 +18,8 @@ class Means:
     ----------
     learner, finish : str
         Of the runs; "any" finish.
-    least_k, most_k : int
-        Of the runs; 0 of those that are not told k.
+    ks : tuple of int
+        Least and largest k of the runs; 0 of those that are not told k.
     source : str
     runs : str
         What k and which shapes.
@@ -29,8 +29,7 @@ class Means:
 
     learner: str
     finish: str
-    least_k: int
-    most_k: int
+    ks: tuple[int, int]
     source: str
     runs: str
     errors: tuple[tuple[int, str], ...]
@@ -42,6 +41,10 @@ class Ranges:
 
     Attributes
     ----------
+    learner, shapes : str
+        Of the runs; {k} among the shapes is the learner's.
+    ks : tuple of int
+        Least and largest k of the runs; 0 of those without.
     sizes : tuple of int
         Numbers of examples.
     least, largest : tuple of tuple of float
@@ -52,6 +55,9 @@ class Ranges:
         there are none.
     """
 
+    learner: str
+    shapes: str
+    ks: tuple[int, int]
     sizes: tuple[int, ...]
     least: tuple[tuple[float, ...], ...]
     largest: tuple[tuple[float, ...], ...]
@@ -60,34 +66,34 @@ class Ranges:
 
 # fmt: off
 MEANS = (
-    Means("cover", "any", 0, 0, "docs/accuracy.md",
+    Means("cover", "any", (0, 0), "docs/accuracy.md",
         "on shapes of one to five triangles",
         ((1_000, "5.7"), (10_000, "0.97"), (100_000, "0.13"),)),
-    Means("cover", "any", 0, 0, "docs/accuracy.md",
+    Means("cover", "any", (0, 0), "docs/accuracy.md",
         "on outlines of many corners",
         ((10_000, "2–5"),)),
-    Means("cover", "sharpen", 2, 5, "commit fd408f7a",
+    Means("cover", "sharpen", (2, 5), "commit fd408f7a",
         "with the right k given, on shapes of two to five triangles",
         ((1_000, "6.1"), (10_000, "1"), (100_000, "0.13"),)),
-    Means("cover", "sharpen", 6, 1_000, "docs/accuracy.md",
+    Means("cover", "sharpen", (6, 1_000), "docs/accuracy.md",
         "with k = 12, on three outlines where tiles had 2–3 %",
         ((10_000, "3–8"),)),
-    Means("cover", "none", 2, 5, "commit fd408f7a",
+    Means("cover", "none", (2, 5), "commit fd408f7a",
         "with k from the drawing, on three shapes of four to six triangles",
         ((10_000, "3.4"), (20_000, "2.5"), (30_000, "2.1"),)),
-    Means("cover", "none", 6, 1_000, "docs/accuracy.md",
+    Means("cover", "none", (6, 1_000), "docs/accuracy.md",
         "with k = 12 in 36 steps, on three outlines where tiles had 2–3 %",
         ((10_000, "15–19"),)),
-    Means("stability", "any", 0, 0, "docs/stability.md",
+    Means("stability", "any", (0, 0), "docs/stability.md",
         "with one halt, on one triangle",
         ((100_000, "2.0–6.4"), (1_000_000, "0.5–1.3"),)),
 )
-# fmt: on
 
 EPSILONS = (0.1, 0.3, 1, 3, 10)
 
 RANGES = {
     "few-edges": Ranges(
+        "tiles", "shapes of few edges", (0, 0),
         sizes=(30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
         least=(
             (15.8, 15.8, 15.7, 7.67, 3.04, 1.35, 0.776, 0.212, 0.0512, 0.0176),
@@ -106,6 +112,7 @@ RANGES = {
         hopeless=(300, 30, 30, 0, 0),
     ),
     "outlines": Ranges(
+        "tiles", "outlines with many bends, such as coasts", (0, 0),
         sizes=(30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
         least=(
             (16.2, 16.1, 13.7, 10.2, 5.78, 3.73, 2.18, 0.772, 0.321, 0.0956),
@@ -124,6 +131,7 @@ RANGES = {
         hopeless=(300, 100, 30, 0, 0),
     ),
     "convex": Ranges(
+        "convex", "convex shapes of few edges", (0, 0),
         sizes=(100, 1_000, 10_000, 100_000),
         least=(
             (20.4, 5.85, 1.17, 0.112),
@@ -142,6 +150,7 @@ RANGES = {
         hopeless=(100, 0, 0, 0, 0),
     ),
     "one-triangle": Ranges(
+        "cover", "a triangle", (1, 1),
         sizes=(30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000),
         least=(
             (5.48, 5.34, 5.34, 1.87, 0.684, 0.216, 0.052, 0.0216),
@@ -160,6 +169,7 @@ RANGES = {
         hopeless=(300, 100, 30, 0, 0),
     ),
     "halfplanes": Ranges(
+        "convex-cover", "convex polygons of {k} edges", (3, 8),
         sizes=(30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000),
         least=(
             (20.3, 20.3, 16.3, 10.4, 10.4, 8.76, 4.92, 1.79),
@@ -178,3 +188,4 @@ RANGES = {
         hopeless=(300, 100, 30, 0, 0),
     ),
 }
+# fmt: on
