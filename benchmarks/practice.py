@@ -329,8 +329,9 @@ def table(lines: list[Line]) -> str:
         parts.append(f'    "{name}": Ranges(\n        "{of.learner}", "{of.shapes}", {of.ks},\n')
         parts.append(f"        sizes={_row(found.sizes, '{:_}')},\n")
         for end in ("least", "largest"):
-            rows = "".join(f"            {_row(row, '{:g}')},\n" for row in getattr(found, end))
-            parts.append(f"        {end}=(\n{rows}        ),\n")
+            rows = (_row(row, "{:g}") for row in getattr(found, end))
+            apart = ",\n" + " " * len(f"        {end}=(")
+            parts.append(f"        {end}=({apart.join(rows)}),\n")
         parts.append(f"        hopeless={_row(found.hopeless, '{:_}')},\n    ),\n")
     return "".join([*parts, "}\n# fmt: on\n"])
 

@@ -150,7 +150,13 @@ def _plan_cover(options: argparse.Namespace, theorem: Theorem, parameters: dict[
     n, alpha = _found(options, theorem, parameters)
     proved = {name: getattr(options, name) for name in (*_OF_VOTES, "measure", "beta")}
     proved |= {"alpha": alpha if n else None, "examples": n}
-    verdict = _verdict(n, alpha, options.alpha, options.beta)
+    if n is None:
+        verdict = f"No number of examples is proved to suffice for error {options.alpha:g}."
+    elif alpha is None:
+        verdict = f"{counted(n, 'example')}: nothing below error 1/2 is proved (guarantee void)."
+    else:
+        verdict = f"{n:,} examples suffice for error at most {alpha:.3g} on new points, with "
+        verdict += f"probability at least {1 - options.beta:g}."
     # nothing below 1/2 is proved: of that
     plan = plan_for(theorem, alpha or 0.5, options.beta, parameters)
     if isinstance(plan, CoverPlan):
@@ -227,19 +233,6 @@ def _guaranteed(options: argparse.Namespace, plan: CoverPlan | None = None) -> s
         given["finish"] = "none"
     typed = " ".join(f"--{name} {value}" for name, value in given.items())
     return f"The guarantee is for: geodp learn {typed}"
-
-
-def _verdict(examples: int | None, alpha: float | None, wanted: float, beta: float) -> str:
-    if examples is None:
-        return f"No number of examples is proved to suffice for error {wanted:g}."
-    if alpha is None:
-        return (
-            f"{counted(examples, 'example')}: nothing below error 1/2 is proved (guarantee void)."
-        )
-    return (
-        f"{examples:,} examples suffice for error at most {alpha:.3g} on new points, "
-        f"with probability at least {1 - beta:g}."
-    )
 
 
 def _settle(options: argparse.Namespace) -> Learner:

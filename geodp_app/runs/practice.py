@@ -91,14 +91,9 @@ def tell_long_run(parameters: Mapping[str, Any], *, quiet: bool) -> None:
 
 
 def warn_of_budget(
-    epsilon: float,
-    delta: float,
-    *,
-    used: bool = True,
-    n: int | None = None,
-    release: Release | None = None,
-    quiet: bool = False,
-) -> None:
+    epsilon: float, delta: float, *, used: bool = True, n: int | None = None,
+    release: Release | None = None, quiet: bool = False,
+) -> None:  # fmt: skip
     """Write the warning, if there is one, to stderr.
 
     With a release only what its noisy counts tell beyond epsilon and delta is written: the rest
@@ -106,25 +101,17 @@ def warn_of_budget(
     """
     text = budget_warning(epsilon, delta, used=used, n=n)
     if release is not None:
-        text = "" if text else budget_warning(epsilon, delta, used=used, n=_count(release))
+        # about the number of examples of one label, never many more than n
+        counts: tuple[int, ...] = getattr(release, "thresholds", ()) or ()
+        text = "" if text or not counts else budget_warning(epsilon, delta, used=used, n=counts[0])
     if text and not quiet:
         sys.stderr.write(f"geodp: warning: {text}\n")
 
 
-def _count(release: Release) -> int | None:
-    """About the number of examples of one label, if a release tells: never many more than n."""
-    thresholds: tuple[int, ...] = getattr(release, "thresholds", ())
-    return thresholds[0] if thresholds else None
-
-
 def in_practice(
-    learner: str,
-    parameters: Mapping[str, Any],
-    grid: int,
-    *,
-    examples: int | None = None,
+    learner: str, parameters: Mapping[str, Any], grid: int, *, examples: int | None = None,
     error: float = 0.1,
-) -> tuple[str, list[dict[str, Any]]]:
+) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
     """The errors that so many examples are likely to lead to; without them, the examples for an
     error.  Runs are named as in :func:`learners.theory.rule_of_thumb.kinds_of`.
 
@@ -163,12 +150,9 @@ def in_practice(
         start = f"In practice, {told} and with right labels, an error of {100 * error:g}{SPACE}% "
         return f"{start}takes {', '.join(reached)}.", entries
     budget = f"{counted(examples, 'example')} {told}"
-    if not reached:
-        words = (
-            f"Hopeless: with {budget} the noise is larger than what the sample tells. "
-            "Expect to learn nothing."
-        )
-    else:
+    words = f"Hopeless: with {budget} the noise is larger than what the sample tells. Expect to "
+    words += "learn nothing."
+    if reached:
         errors = ", ".join((*reached, *hopeless))
         words = f"In practice, with {budget} and right labels, expect an error of {errors}."
     return words, entries
@@ -187,8 +171,8 @@ def measured_words(means: Sequence[Means]) -> str:
 
 def _errors(reached: ErrorRange) -> str:
     """'0.62–1.5 %', rounded outwards."""
-    ends = _outwards((100 * reached.least, 100 * reached.largest))
-    return f"{'–'.join(f'{end:g}' for end in ends)}{SPACE}%"
+    low, high = outwards(100 * reached.least), outwards(100 * reached.largest, up=True)
+    return f"{low:g}–{high:g}{SPACE}%"
 
 
 def _examples(kind: str, needed: ExamplesRange) -> str:
@@ -197,19 +181,16 @@ def _examples(kind: str, needed: ExamplesRange) -> str:
     if needed.least is None:
         return f"more than the {most} examples that were measured"
     if needed.most is None:
-        return f"about {_outwards((needed.least,))[0]:,.0f} to more than {most} examples"
-    low, high = _outwards((needed.least, needed.most))
+        return f"about {outwards(needed.least):,.0f} to more than {most} examples"
+    low, high = outwards(needed.least), outwards(needed.most, up=True)
     if low == high:
         return f"about {low:,.0f} examples"
     return f"about {low:,.0f} to {high:,.0f} examples"
 
 
-def _outwards(ends: Sequence[float]) -> list[float]:
-    """Two significant digits; the first end down, the last up."""
-    rounded = []
-    for end, towards in zip(ends, (math.floor, math.ceil), strict=False):
-        unit = 10.0 ** (math.floor(math.log10(end)) - 1)
-        # a hair, so that 0.62 / 0.01 = 62.00000000000001 stays 62
-        hair = 1e-9 if towards is math.floor else -1e-9
-        rounded.append(float(f"{towards(end / unit + hair) * unit:.2g}"))
-    return rounded
+def outwards(value: float, digits: int = 2, *, up: bool = False) -> float:
+    """So many significant digits, rounded down or up."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    # a hair, so that 0.62 / 0.01 = 62.00000000000001 stays 62
+    whole = math.ceil(value / unit - 1e-9) if up else math.floor(value / unit + 1e-9)
+    return float(f"{whole * unit:.{digits}g}")

@@ -5,7 +5,6 @@ n is private, so none of this looks at the examples; a planned n is what a perso
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geodp_app.document.work import RunSettings
@@ -25,50 +24,50 @@ THEOREMS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of figures.
-
-    Attributes
-    ----------
-    label, theorem, run : str
-        What it is, what the theorem has, and what the run has.
-    share : float or None
-        Length of its bar, 0..1; None for a line without one.
-    used : bool
-        Whether it is what the learners use.
-    """
-
-    label: str
-    theorem: str
-    run: str = ""
-    share: float | None = None
-    used: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of the theorem: always as many rows, with the same labels."""
-
-    title: str
-    words: str
-    rows: tuple[Row, ...]
-    formula: str
+#: What is shown of it: a title, a sentence, and the labels of its numbers.
+CARDS = (
+    (
+        "Steps",
+        "After so many steps at most half of α is left to gain, as each gains at least one part "
+        "in 2k of what was left.",
+        ("Steps m",),
+    ),
+    (
+        "Examples",
+        "With as many as are proved here, the error on new points is at most α with probability "
+        "1 − β, if k pieces fit the shape exactly. Runs usually need far fewer.",
+        ("Order alone", "KMMS’s constants", "Proved here", "By naive composition",
+         "Error at planned n"),
+    ),
+    (
+        "η in each step",
+        "η is how strongly a step prefers a piece that is better by one example. An account that "
+        "knows of set cover grants more of it for the same ε, and the closed form the most.",
+        ("Basic", "Advanced", "KMMS’s", "Closed form"),
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the theorem asks for, and what the run has: about steps, examples and rates.
+    """What the theorem asks for, and what the run has.
 
     Attributes
     ----------
     steps : int
         Of the theorem, without those that draw edges again.
-    figures : tuple of Figure
+    numbers : dict
+        By the labels of :data:`CARDS`: of the theorem, and of the run where it has any.
+    shares : dict
+        By those of the rates: the run's, as a share of its largest.
+    formulas : tuple of str
+        One a card.
     """
 
     steps: int
-    figures: tuple[Figure, ...]
+    numbers: dict[str, tuple[str, ...]]
+    shares: dict[str, float]
+    formulas: tuple[str, str, str]
 
 
 def answer(
@@ -114,17 +113,18 @@ def answer(
     if planned:
         error = alpha_for(theorem, planned, beta, parameters)
         reached = "nothing" if error is None else percentage(error)
+    of_steps, of_examples, of_rates = (labels for _, _, labels in CARDS)
     rates = _rates(run, steps, beta), _rates(cover_part(run), run.cover_steps, run["beta"])
-    return Answer(
-        steps,
-        _figures(
-            (count(steps), count(run.cover_steps)), (*map(count, found), reached), rates,
-            f"m = ⌈2k ln(2/α)⌉ = ⌈2 · {run['k']} · ln(2 / {alpha:g})⌉ = {count(steps)}. "
-            "KMMS, claim 3.1; a run without a number of steps makes 3k, of triangles 2k, or 1 for "
-            "k = 1.",
-            _examples_formula(run, grid),
-        ),
-    )  # fmt: skip
+    numbers: dict[str, tuple[str, ...]] = {of_steps[0]: (count(steps), count(run.cover_steps))}
+    numbers |= zip(of_examples, zip((*map(count, found), reached)), strict=True)
+    for label, *each in zip(of_rates, *rates, strict=True):
+        numbers[label] = tuple(f"{rate:.4f}" for rate in each)
+    shares = {label: own / max(rates[1]) for label, own in zip(of_rates, rates[1], strict=True)}
+    formula = (
+        f"m = ⌈2k ln(2/α)⌉ = ⌈2 · {run['k']} · ln(2 / {alpha:g})⌉ = {count(steps)}. KMMS, claim "
+        "3.1; a run without a number of steps makes 3k, of triangles 2k, or 1 for k = 1."
+    )
+    return Answer(steps, numbers, shares, (formula, _examples_formula(run, grid), _RATES_FORMULA))
 
 
 def cover_part(run: RunSettings) -> RunSettings:
@@ -144,11 +144,6 @@ def _rates(run: RunSettings, steps: int, beta: float) -> tuple[float, float, flo
 
     Basic and advanced composition, which take every step for a general exponential mechanism;
     KMMS's claim 3.4 in its tight form; and the closed form of whole runs, which the learners use.
-
-    Raises
-    ------
-    ValueError
-        If the budget is too small.
     """
     share = 0.0 if run.alone and steps == 1 else NOISE_SHARE
     terms = run["epsilon"], run["delta"], steps, beta, run.whole_neighbours
@@ -157,59 +152,13 @@ def _rates(run: RunSettings, steps: int, beta: float) -> tuple[float, float, flo
     return rates["basic"] / 2, rates["advanced"] / 2, rates["set-cover"], budget.eta
 
 
-# in words
-
-
-def _figures(
-    steps: tuple[str, str], examples: Sequence[str],
-    rates: tuple[tuple[float, ...], tuple[float, ...]] | None, of_steps: str, of_examples: str,
-) -> tuple[Figure, ...]:  # fmt: skip
-    """Steps, examples and rates, with their formulas."""
-    labels = ("Order alone", "KMMS’s constants", "Proved here", "By naive composition",
-              "Error at planned n")  # fmt: skip
-    names = ("Basic", "Advanced", "KMMS’s", "Closed form")
-    by_account: tuple[tuple[str, str, float], ...] = ((MISSING, MISSING, 0.0),) * 4
-    if rates:
-        by_account = tuple(
-            (f"{theorem:.4f}", f"{own:.4f}", own / max(rates[1]))
-            for theorem, own in zip(*rates, strict=True)
-        )
-    return (
-        Figure(
-            "Steps",
-            "After so many steps at most half of α is left to gain, as each gains at least one "
-            "part in 2k of what was left.",
-            (Row("Steps m", *steps),),
-            of_steps,
-        ),
-        Figure(
-            "Examples",
-            "With as many as are proved here, the error on new points is at most α with "
-            "probability 1 − β, if k pieces fit the shape exactly. Runs usually need far fewer.",
-            tuple(map(Row, labels, examples)),
-            of_examples,
-        ),
-        Figure(
-            "η in each step",
-            "η is how strongly a step prefers a piece that is better by one example. An account "
-            "that knows of set cover grants more of it for the same ε, and the closed form the "
-            "most.",
-            tuple(
-                Row(name, *values, used=name == names[-1])
-                for name, values in zip(names, by_account, strict=True)
-            ),
-            "Basic and advanced composition are naive, KMMS’s example 3.3: 2mη = ε′; "
-            "2η√(2m ln(1/δ)) + 2mη(exp(2η) − 1) = ε′ (Dwork, Rothblum, Vadhan 2010). KMMS’s, "
-            "claim 3.4 in its tight form: η = ln(1 + ε′/ln(e/δ)), whatever m. ε′ is what the noisy "
-            "counts leave of ε. Closed form, used here: lemma 4 in docs/privacy.md, of counts and "
-            "selections together. A run that draws edges again has three tenths of ε for its "
-            "triangles.",
-        ),
-    )
-
-
-#: Without numbers, as long as there are none.
-EMPTY = _figures((MISSING, MISSING), (MISSING,) * 5, None, "", "")
+_RATES_FORMULA = (
+    "Basic and advanced composition are naive, KMMS’s example 3.3: 2mη = ε′; "
+    "2η√(2m ln(1/δ)) + 2mη(exp(2η) − 1) = ε′ (Dwork, Rothblum, Vadhan 2010). KMMS’s, claim 3.4 in "
+    "its tight form: η = ln(1 + ε′/ln(e/δ)), whatever m. ε′ is what the noisy counts leave of ε. "
+    "Closed form, used here: lemma 4 in docs/privacy.md, of counts and selections together. A run "
+    "that draws edges again has three tenths of ε for its triangles."
+)
 
 
 def _examples_formula(run: RunSettings, grid: int) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import SPACE, amount, counted
-from geodp_app.runs.practice import budget_warning, in_practice, long_run, measured_words
+from geodp_app.runs.practice import budget_warning, in_practice, long_run, measured_words, outwards
 from geodp_app.runs.theorem_view import cover_part
 from learners.cover.set_cover import plan_budget, rate_before_sharpening
 from learners.privacy.accounting import inner_budget
@@ -139,17 +138,17 @@ def _proved(run: RunSettings, n: int, grid: int) -> str:
             f"Proved: a public point on which {100 * DEFAULT_AGREEMENT:g} % of the chunks agree "
             f"gets their label with probability {1 - DEFAULT_BETA:g}; nothing about the error."
         )
-    if run.sharpened and run["k"] != "auto":
-        return (
-            f"{_NOTHING} of sharpened edges; privacy holds in any case. The theorem is about runs "
-            "that stop at the triangles."
-        )
     asked = theorem_of(run.learner, run.of_whole_examples(), grid, alone=run.alone)
     if asked is None:
         by_itself = run.has("k") and run["k"] == "auto"
         about = " of a run that finds k by itself" if by_itself else ", whatever the shape"
         return f"{_NOTHING}{about}; privacy holds in any case."
     alpha = alpha_for(asked[0], n, run["beta"], asked[1])
+    if run.sharpened:
+        return (
+            f"{_NOTHING} of sharpened edges; privacy holds in any case. The theorem is about runs "
+            "that stop at the triangles."
+        )
     if alpha is None:
         return (
             f"Proved: nothing below error 50 % for {counted(n, 'example')}. The theorem needs far "
@@ -207,6 +206,4 @@ def _greek(text: str) -> str:
 
 def _percent(share: float, digits: int = 2) -> str:
     """So many digits, rounded up: what is promised must hold."""
-    percent = 100 * share
-    unit = 10.0 ** (math.floor(math.log10(percent)) - digits + 1)
-    return f"{amount(math.ceil(percent / unit) * unit, digits)}{SPACE}%"
+    return f"{amount(outwards(100 * share, digits, up=True), digits)}{SPACE}%"

@@ -345,17 +345,14 @@ def log_formulas(d: int, most: int) -> float:
 
 def consistent_examples(d: int, alpha: float, beta: float, *, monotone: bool = False) -> int:
     """Examples that elimination over d variables needs, by (1)."""
-    check_count("d", d)
-    check_open_unit(alpha=alpha, beta=beta)
+    check_sizes(alpha, beta, d=d)
     log_size = log_conjunctions(d, monotone=monotone)
     return math.ceil((log_size + math.log(1 / beta)) / alpha)
 
 
 def greedy_examples(d: int, k: int, alpha: float, beta: float) -> int:
     """Examples that the greedy cover needs if some conjunction of k literals is right, by (1)."""
-    check_count("d", d)
-    check_count("k", k)
-    check_open_unit(alpha=alpha, beta=beta)
+    check_sizes(alpha, beta, d=d, k=k)
 
     def enough(n: int) -> bool:
         most = max(1, math.ceil(k * math.log(n)))
@@ -378,17 +375,18 @@ def consistency_rate(epsilon: float, neighbours: Neighbours) -> Fraction:
 
 
 def consistency_examples(
-    d: int,
-    alpha: float,
-    beta: float,
-    epsilon: float,
-    neighbours: Neighbours = "add-remove",
-    *,
+    d: int, alpha: float, beta: float, epsilon: float, neighbours: Neighbours = "add-remove", *,
     monotone: bool = False,
-) -> int:
+) -> int:  # fmt: skip
     """Examples that the private consistency learner needs, by (2)."""
-    check_count("d", d)
-    check_open_unit(alpha=alpha, beta=beta)
+    check_sizes(alpha, beta, d=d)
     eta = float(consistency_rate(epsilon, neighbours))
     log_part = log_conjunctions(d, monotone=monotone) + math.log(2 / beta)
     return math.ceil(log_part / alpha * (1 + 1 / eta + math.sqrt(1 + 2 / eta)))
+
+
+def check_sizes(alpha: float, beta: float, **counts: int) -> None:
+    """Refuse, with its name, what is no probability, or no number of at least 1 (ValueError)."""
+    check_open_unit(alpha=alpha, beta=beta)
+    for name, count in counts.items():
+        check_count(name, count)

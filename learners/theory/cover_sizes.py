@@ -46,9 +46,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from geometry.halfplane import FINE_D, HalfplaneLattice, Measure
-from learners.boolean.conjunction import StrawmanBudget, cover_budget, strawman_budget
-from learners.boolean.consistent_conjunction import log_formulas
-from learners.core.checks import check_count, check_open_unit
+from learners.boolean.conjunction import cover_budget, strawman_budget
+from learners.boolean.consistent_conjunction import check_sizes, log_formulas
 from learners.core.scores import softened_shortfall
 from learners.cover.other_accounts import AccountChoice, by_account
 from learners.cover.set_cover import Budget, plan_budget, theorem_steps
@@ -127,7 +126,7 @@ def polygon_examples(
     >>> plan.examples, plan.steps
     (1428377, 24)
     """
-    _check(alpha, beta, k=k)
+    check_sizes(alpha, beta, k=k)
     steps = theorem_steps(k, alpha)
     budget = plan_budget(epsilon, delta, steps, beta / 3, neighbours, private=True)
     budget = by_account(budget, account)
@@ -142,24 +141,20 @@ def polygon_examples(
         a = (dichotomies + log_over(12, beta)) / n
         return min(1.0, e + 2 * math.sqrt(e * a) + 4 * a)
 
-    return _planned(budget, steps, alpha, beta, loss, wrong, error)
+    return _planned(budget, alpha, beta, loss, wrong, error)
 
 
 def cover_examples(
     d: int, k: int, alpha: float, beta: float, *, epsilon: float = 1.0, delta: float = 1e-6,
     neighbours: Neighbours = "add-remove", account: AccountChoice = "optimal",
-    n_steps: int | None = None,
 ) -> CoverPlan:  # fmt: skip
-    """The same of the private conjunction of k of 2d literals; n_steps are :func:`cover_steps`
-    unless they are given."""
-    _check(alpha, beta, d=d, k=k)
+    """The same of the private conjunction of k of 2d literals."""
+    check_sizes(alpha, beta, d=d, k=k)
     steps = cover_steps(k, alpha)
-    if n_steps is not None:
-        steps = check_count("the number of steps", n_steps)
     budget = cover_budget(epsilon, delta, steps, beta / 3, neighbours, True, account)
     loss = utility_loss(math.log(2 * d + 1), budget.eta, beta / 3 / steps)
     fixed = 2 * budget.margin + (k + steps) * loss
-    return _of_class(budget, k, steps, alpha, beta, loss, fixed, log_formulas(d, steps))
+    return _of_class(budget, k, alpha, beta, loss, fixed, log_formulas(d, steps))
 
 
 def set_cover_examples(
@@ -170,7 +165,7 @@ def set_cover_examples(
     where the selections' law is that of :func:`learners.core.scores.softened_nats`."""
     if size < 1:
         raise ValueError(f"there must be at least one hypothesis, got {size}")
-    _check(alpha, beta, k=k)
+    check_sizes(alpha, beta, k=k)
     steps, log_pieces = cover_steps(k, alpha), math.log(size)
     budget = cover_budget(epsilon, delta, steps, beta / 3, neighbours, True)
     loss = utility_loss(log_pieces, budget.eta, beta / 3 / steps)
@@ -178,7 +173,7 @@ def set_cover_examples(
         # the best piece scores 0, so only those of less than its weight times beta / N fall short
         loss = softened_shortfall(loss * budget.eta) / budget.eta
     fixed = 2 * budget.margin + (k + steps) * loss
-    return _of_class(budget, k, steps, alpha, beta, loss, fixed, steps * log_pieces)
+    return _of_class(budget, k, alpha, beta, loss, fixed, steps * log_pieces)
 
 
 def strawman_examples(
@@ -186,31 +181,30 @@ def strawman_examples(
     neighbours: Neighbours = "add-remove",
 ) -> CoverPlan:  # fmt: skip
     """The same of the strawman among conjunctions; in proportion to d."""
-    _check(alpha, beta, d=d, k=k)
+    check_sizes(alpha, beta, d=d, k=k)
     steps = cover_steps(k, alpha)
     budget = strawman_budget(epsilon, delta, d, steps, beta / 3, neighbours)
     loss = utility_loss(math.log(2 * d + 1), budget.eta, beta / 3 / steps)
     fixed = k * loss + 2 * steps * budget.margin
-    return _of_class(budget, k, steps, alpha, beta, loss, fixed, log_formulas(d, steps))
+    return _of_class(budget, k, alpha, beta, loss, fixed, log_formulas(d, steps))
 
 
 def _of_class(
-    budget: Budget | StrawmanBudget, k: int, steps: int, alpha: float, beta: float, loss: float,
-    fixed: float, log_class: float,
-) -> CoverPlan:  # fmt: skip
+    budget: Budget, k: int, alpha: float, beta: float, loss: float, fixed: float, log_class: float
+) -> CoverPlan:
     """With hypotheses of a class of this log size, and `fixed` mistakes however many examples."""
-    left, log_part = (1 - 1 / k) ** steps, log_class + math.log(1 / (beta / 3))
+    left, log_part = (1 - 1 / k) ** budget.steps, log_class + math.log(1 / (beta / 3))
 
     def error(e: float, n: int) -> float:
         t = log_part / n
         return e + t + math.sqrt(t * t + 2 * t * e)
 
-    return _planned(budget, steps, alpha, beta, loss, lambda n: left * n + fixed, error)
+    return _planned(budget, alpha, beta, loss, lambda n: left * n + fixed, error)
 
 
 def _planned(
-    budget: Budget | StrawmanBudget, steps: int, alpha: float, beta: float, loss: float,
-    wrong: Callable[[int], float], error: Callable[[float, int], float],
+    budget: Budget, alpha: float, beta: float, loss: float, wrong: Callable[[int], float],
+    error: Callable[[float, int], float],
 ) -> CoverPlan:  # fmt: skip
     """With the least n whose wrong examples keep the error on new points at alpha."""
 
@@ -221,15 +215,9 @@ def _planned(
         return error(training_error(n), n) <= alpha
 
     return CoverPlan(
-        least_count(enough) if enough(MAX_EXAMPLES) else None, steps, beta / 3, budget.eta,
+        least_count(enough) if enough(MAX_EXAMPLES) else None, budget.steps, beta / 3, budget.eta,
         budget.spent.account, budget.margin, loss, training_error,
     )  # fmt: skip
-
-
-def _check(alpha: float, beta: float, **counts: int) -> None:
-    check_open_unit(alpha=alpha, beta=beta)
-    for name, count in counts.items():
-        check_count(name, count)
 
 
 def piece_count(lattice: HalfplaneLattice, edges: int) -> int:

@@ -118,11 +118,10 @@ def expected_error(
     ValueError
         If epsilon states no guarantee.
     """
-    inner = _inner(epsilon, neighbours)
-    if examples <= _hopeless(kind, inner):
+    inner, hopeless = _measured(kind, epsilon, neighbours, examples)
+    if examples <= hopeless:
         return None
     sizes = RANGES[kind].sizes
-    _check_epsilon(epsilon, inner)
     if not sizes[0] <= examples <= sizes[-1]:
         raise NotMeasuredError(
             f"n was measured from {sizes[0]:,} to {sizes[-1]:,}, not at {examples:,}"
@@ -143,32 +142,27 @@ def examples_for(
     ValueError
         If epsilon states no guarantee.
     """
-    inner = _inner(epsilon, neighbours)
-    _check_epsilon(epsilon, inner)
+    inner, hopeless = _measured(kind, epsilon, neighbours)
     sizes = RANGES[kind].sizes
-    candidates = range(max(sizes[0], _hopeless(kind, inner) + 1), sizes[-1] + 1)
-
+    candidates = range(max(sizes[0], hopeless + 1), sizes[-1] + 1)
     best = bisect_left(candidates, True, key=lambda n: _range(kind, inner, n).least <= error)
     worst = bisect_left(candidates, True, key=lambda n: _range(kind, inner, n).largest <= error)
     return ExamplesRange(*(candidates[i] if i < len(candidates) else None for i in (best, worst)))
 
 
-def _inner(epsilon: float, neighbours: Neighbours) -> float:
-    """epsilon of the neighbours that add or remove an example."""
+def _measured(
+    kind: str, epsilon: float, neighbours: Neighbours, examples: float = math.inf
+) -> tuple[float, int]:
+    """epsilon of the neighbours that add or remove an example, among what was measured unless so
+    many examples are hopeless; and up to how many are, with no smaller an epsilon."""
     check_budget(epsilon, LEAST_DELTA)
-    return inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
-
-
-def _check_epsilon(epsilon: float, inner: float) -> None:
-    if not EPSILONS[0] <= inner <= EPSILONS[-1]:
+    inner = inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
+    found = zip(EPSILONS, RANGES[kind].hopeless, strict=True)
+    hopeless = max((n for e, n in found if e >= inner), default=0)
+    if examples > hopeless and not EPSILONS[0] <= inner <= EPSILONS[-1]:
         low, high = (epsilon / inner * end for end in (EPSILONS[0], EPSILONS[-1]))
         raise NotMeasuredError(f"epsilon was measured from {low:g} to {high:g}, not at {epsilon:g}")
-
-
-def _hopeless(kind: str, epsilon: float) -> int:
-    """Examples up to which it is hopeless: found so with no smaller an epsilon."""
-    found = RANGES[kind].hopeless
-    return max((n for e, n in zip(EPSILONS, found, strict=True) if e >= epsilon), default=0)
+    return inner, hopeless
 
 
 def _range(kind: str, epsilon: float, examples: int) -> ErrorRange:

@@ -130,13 +130,10 @@ def _private_parity(
     return plan_parity(epsilon, neighbours, beta).examples_needed(d, alpha, beta)
 
 
-def _hedge(*, experts: int, alpha: float, beta: float) -> int:
+def _hedge(*, alpha: float, beta: float, **of: int) -> int:
     del beta  # the losses may be an adversary's; the bound is on the expected regret
-    return least_count(lambda n: _regret(experts, n) <= alpha * n)
-
-
-def _regret(count: int, rounds: int) -> float:
-    return experts.regret_bound(count, rounds, experts.hedge_rate(count, rounds))
+    count, bound, rate = of["experts"], experts.regret_bound, experts.hedge_rate
+    return least_count(lambda n: bound(count, n, rate(count, n)) <= alpha * n)
 
 
 def _private_experts(

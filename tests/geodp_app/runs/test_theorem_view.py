@@ -7,15 +7,11 @@ import math
 import pytest
 
 from geodp_app.document.work import RunSettings
-from geodp_app.runs.theorem_view import EMPTY, THEOREMS, Answer, answer
+from geodp_app.runs.theorem_view import CARDS, THEOREMS, answer
 from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.cover.set_cover import Finish
 from learners.theory.theorems import alpha_for, examples_for, find_theorem
-
-
-def shown(found: Answer) -> dict[str, tuple[str, str]]:
-    return {row.label: (row.theorem, row.run) for card in found.figures for row in card.rows}
 
 
 @pytest.mark.parametrize("learner", ["cover", "convex-cover"])
@@ -30,14 +26,14 @@ def test_examples_are_the_theorems(learner: str, neighbours: str) -> None:
         ("Proved here", learner), ("By naive composition", f"{learner}-naive"),
     ):  # fmt: skip
         n = examples_for(find_theorem(name), 0.05, 0.2, asked)
-        assert shown(a)[label] == (f"{n:,}", "")
+        assert a.numbers[label] == (f"{n:,}",)
     reached = alpha_for(find_theorem(learner), 20_000_000, 0.2, asked)
     assert reached is not None
-    assert shown(a)["Error at planned n"][0] == f"{100 * reached:.2f}\u00a0%"
+    assert a.numbers["Error at planned n"][0] == f"{100 * reached:.2f}\u00a0%"
 
 
 def test_discs_have_the_theorem_of_any_set_cover() -> None:
-    found = shown(answer(RunSettings("discs", k=2), 256, 0.05))
+    found = answer(RunSettings("discs", k=2), 256, 0.05).numbers
     asked = {
         "k": 2, "size": ConicLattice(256, "disc").members, "epsilon": 1.0, "delta": 1e-6,
         "neighbours": "add-remove",
@@ -56,13 +52,14 @@ def test_rates_are_what_each_account_grants(finish: Finish, share: float) -> Non
     """The triangles of a run that is sharpened have three tenths of its epsilon."""
     own = {"k": 5, "epsilon": 2.0, "delta": 1e-5, "n_steps": 11, "finish": finish}
     a = answer(RunSettings("cover", **own), 256, 0.2)
-    assert shown(a)["Steps m"] == ("24", "11")
+    assert a.numbers["Steps m"] == ("24", "11")
     charge = PolygonUnionLearner(**own, grid=256).plan().charge("selections")
     assert charge is not None
-    assert shown(a)["Closed form"][1] == f"{charge.each:.4f}"
+    assert a.numbers["Closed form"][1] == f"{charge.each:.4f}"
     for column, m, left in ((0, 24, 1.6), (1, 11, 1.6 * share)):
-        rates = {row.label: float((row.theorem, row.run)[column]) for row in a.figures[2].rows}
-        basic, advanced, set_cover, optimal = rates.values()
+        basic, advanced, set_cover, optimal = (
+            float(a.numbers[label][column]) for label in CARDS[2][2]
+        )
         near = pytest.approx(left, rel=5e-3)  # four decimals are shown
         assert 2 * m * basic == near
         e = 2 * advanced
@@ -74,11 +71,11 @@ def test_rates_are_what_each_account_grants(finish: Finish, share: float) -> Non
 def test_a_run_without_a_number_of_steps_has_the_learners_own() -> None:
     for learner, k in (("cover", 1), ("cover", 4), ("convex-cover", 6)):
         made = PolygonUnionLearner if learner == "cover" else ConvexPolygonLearner
-        found = shown(answer(RunSettings(learner, k=k), 256))
+        found = answer(RunSettings(learner, k=k), 256).numbers
         assert found["Steps m"][1] == str(made(k=k, grid=256).plan().steps)
     for finish in ("none", "sharpen"):
         run = RunSettings("cover", k=4, finish=finish)
-        assert shown(answer(run, 256))["Steps m"][1] == "8"
+        assert answer(run, 256).numbers["Steps m"][1] == "8"
 
 
 def test_nothing_is_told_of_what_cannot_run_or_has_no_theorem() -> None:
@@ -89,12 +86,11 @@ def test_nothing_is_told_of_what_cannot_run_or_has_no_theorem() -> None:
 
 
 @pytest.mark.parametrize("learner", THEOREMS)
-def test_every_figure_has_its_sentence_and_its_source(learner: str) -> None:
-    outcome = answer(RunSettings(learner, k=2), 256).figures
-    for before, after in zip(EMPTY, outcome, strict=True):
-        assert [row.label for row in before.rows] == [row.label for row in after.rows]
-        assert after.words.endswith(".")
-        assert "KMMS" in after.formula
-        assert all(row.run != "" or not any(r.run for r in after.rows) for row in after.rows)
-    assert THEOREMS[learner] in outcome[1].formula
-    assert max(row.share or 0 for row in outcome[2].rows) == 1
+def test_every_card_has_its_sentence_its_numbers_and_its_source(learner: str) -> None:
+    a = answer(RunSettings(learner, k=2), 256)
+    assert list(a.numbers) == [label for _, _, labels in CARDS for label in labels]
+    assert all(words.endswith(".") for _, words, _ in CARDS)
+    assert all("KMMS" in formula for formula in a.formulas)
+    assert THEOREMS[learner] in a.formulas[1]
+    assert list(a.shares) == list(CARDS[2][2])
+    assert max(a.shares.values()) == 1
