@@ -183,6 +183,11 @@ class RunSettings:
         """What a learner protects that can protect whole examples only."""
         return "add-remove" if self["neighbours"] == "replace-label" else self["neighbours"]
 
+    def of_whole_examples(self) -> dict[str, Any]:
+        """Every parameter by name, as theorems ask for them, of neighbours that have whole examples
+        apart."""
+        return {**dict(self.values), "neighbours": self.whole_neighbours}
+
     def parameters(self) -> dict[str, Any]:
         """Parameters of the learner that are set here, without the grid."""
         return {name: value for name, value in self.values if self.has(name)}
