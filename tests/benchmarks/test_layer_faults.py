@@ -43,7 +43,7 @@ def test_an_interrupt_at_any_call_leaves_all_or_nothing(
 
 
 @pytest.mark.parametrize(
-    ("code", "outcome", "found", "fault"),
+    ("code", "result", "found", "fault"),
     [
         (0, "", {"a": b"12"}, "ends well, with files of"),
         (1, "", {}, "ends with 1"),
