@@ -140,7 +140,7 @@ def open_window(folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
     try:
         yield window
     finally:
-        link = window.runs.controller._link
+        link = window.runs.controller.link
         if isinstance(link, Lent):
             link.give_back()
         window.abandon()
@@ -275,7 +275,7 @@ def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
 
 def layer(window: MainWindow, name: str) -> QGraphicsPathItem:
     """A part of the learned shape on the plane: region, earlier, newest, tiling, pointed, again."""
-    item: QGraphicsPathItem = getattr(window.plane.learned, f"_{name}")
+    item: QGraphicsPathItem = getattr(window.plane.learned, name)
     return item
 
 
@@ -286,17 +286,17 @@ def painted(window: MainWindow, name: str) -> QPainterPath:
 
 def badges(window: MainWindow) -> Sequence[Badge]:
     """Numbers on the plane: large ones of pieces, small ones of the newest one's edges."""
-    return tuple(window.plane.learned._numbers.badges)
+    return tuple(window.plane.learned.numbers.badges)
 
 
 def lit_edge(window: MainWindow) -> int:
     """The newest piece's edge that is lit on the plane, from 0; -1 for none."""
-    return int(window.plane.learned._lit)
+    return int(window.plane.learned.lit)
 
 
 def said(window: MainWindow, name: str) -> str:
     """What the panel says below its fields: promise, practice, or warning if it is shown."""
-    label = getattr(window.settings, f"_{name}")
+    label = getattr(window.settings, name)
     return str(label.text()) if name != "warning" or label.isVisible() else ""
 
 
@@ -310,16 +310,16 @@ def shape_of(path: QPainterPath) -> shapely.Geometry:
 
 def dual_lattice(window: MainWindow) -> HalfplaneLattice | None:
     """Of the halfplanes that the dual plane shows."""
-    lattice: HalfplaneLattice | None = window.dual._lattice
+    lattice: HalfplaneLattice | None = window.dual.lattice
     return lattice
 
 
 def dual_marks(window: MainWindow) -> tuple[Any, ...]:
     """The chosen points that the dual plane shows."""
-    return tuple(window.dual._marks)
+    return tuple(window.dual.marks)
 
 
 def charted(window: MainWindow) -> Sequence[Any]:
     """The figures that the chart of errors shows, one a step."""
-    points: Sequence[Any] = window.chart._points
+    points: Sequence[Any] = window.chart.points
     return points

@@ -155,7 +155,7 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     compare.counts["greedy-cover"].setValue(20)
     press(compare.compare_button)
     wait(qtbot, lambda: len(compare.rows) == 1)
-    link = compare.controller._link
+    link = compare.controller.link
     assert link is not None
     press(compare.cancel_button)
     assert not compare.controller.busy
@@ -167,7 +167,7 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     press(compare.compare_button)
     assert compare.rows == []
     assert compare.plane.items == {}
-    link = compare.controller._link
+    link = compare.controller.link
     assert link is not None
     compare.close()
     assert link.join(5.0)
@@ -208,7 +208,7 @@ def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> No
     choose(compare, "tiles")
     press(compare.compare_button)
     assert not compare.banner.isVisible()
-    link = compare.controller._link
+    link = compare.controller.link
     assert link is not None
     wait(qtbot, lambda: link.pid is not None)
     assert link._process is not None

@@ -463,7 +463,7 @@ def test_the_release_view_hides_what_is_private(qtbot: QtBot, fresh: MainWindow)
         for item in window.plane.getPlotItem().items
         if item.isVisible() and item.boundingRect().width() > 0
     ]
-    allowed = {id(layer(window, "region")), id(window.plane._border)}
+    allowed = {id(layer(window, "region")), id(window.plane.border)}
     assert {id(item) for item in visible} <= allowed
     action(window, "release_view")
     assert window.plane_pane.mark.isVisible()
@@ -811,7 +811,7 @@ def test_no_number_of_the_plane_is_cut_by_its_border(qtbot: QtBot, window: MainW
     for height in range(700, 760, 9):
         window.resize(1100, height)
         qtbot.wait(20)
-        for axis in plane._axes.values():
+        for axis in plane.sides.values():
             image = QImage(10, 10, QImage.Format.Format_ARGB32)
             painter = QPainter(image)
             _, _, texts = axis.generateDrawSpecs(painter)

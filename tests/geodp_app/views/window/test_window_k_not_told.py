@@ -115,5 +115,5 @@ def test_the_comparison_begins_with_it(qtbot: QtBot, imported: MainWindow) -> No
     assert compare.counts["discs"].text() == "1"
     QTest.mouseClick(compare.boxes["cover"], LEFT, pos=QPoint(10, 8))
     assert compare.boxes["cover"].isChecked()
-    (cover,) = (c for c in compare._contenders(imported.document.work.run) if c.name == "cover")
+    (cover,) = (c for c in compare.contenders(imported.document.work.run) if c.name == "cover")
     assert dict(cover.parameters)["k"] == "auto"

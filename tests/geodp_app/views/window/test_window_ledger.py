@@ -115,13 +115,13 @@ def test_what_a_session_spent_before_joins_with_its_next_run(
     window.document.set_run(epsilon=0.25)
     run(qtbot, window)
     assert ledger.state().together == (1.25, 2e-6)
-    window.files._save(tmp_path / "s.geodp")
+    window.files.save_to(tmp_path / "s.geodp")
     kept = load_session(tmp_path / "s.geodp").work
     assert kept.ledger == str(ledger.path)
     assert [one.privacy.run for one in kept.spent] == [one.run for one in ledger.state().entries]
     # a session that names none finds the one beside it
     window.document.set_ledger(None)
-    window.files._save(tmp_path / "s.geodp")
+    window.files.save_to(tmp_path / "s.geodp")
     window.files.start_anew()
     assert window.files.open(tmp_path / "s.geodp")
     assert window.document.work.ledger == str(ledger.path)

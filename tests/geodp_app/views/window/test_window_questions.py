@@ -139,7 +139,7 @@ def test_the_release_view_shows_answers_alone_and_can_ask(qtbot: QtBot, window: 
     assert layer.words.toPlainText() == "Answered 1"
     assert not card.votes.isVisible()
     assert not card.mark.isVisible()
-    assert not window.plane.votes._image.isVisible()
+    assert not window.plane.votes.image.isVisible()
     key(window, Qt.Key.Key_Q)
     for _ in range(3):
         key(window, Qt.Key.Key_Right)
@@ -201,10 +201,10 @@ def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: 
 
 def test_the_chunks_are_gone_when_the_process_is(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
-    link = window.runs.controller._link
+    link = window.runs.controller.link
     assert link is not None
     link.kill()
-    wait(qtbot, lambda: window.runs.controller._link not in (None, link))
+    wait(qtbot, lambda: window.runs.controller.link not in (None, link))
     wait(qtbot, lambda: window.runs.controller.state == "finished")
     window.questions.ask((26, 22))
     wait(qtbot, lambda: "are gone" in window.status_line.text())

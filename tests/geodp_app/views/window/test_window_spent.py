@@ -102,7 +102,7 @@ def test_the_note_survives_a_crash(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
     run(qtbot, window)
     window.recovery.save()
-    folder = window.recovery._folder
+    folder = window.recovery.folder
     (kept,) = folder.rglob("*.geodp")
     assert [charge.finished for charge in load_session(kept).work.spent] == [True, True]
     assert recoverable(folder) == []  # this window lives

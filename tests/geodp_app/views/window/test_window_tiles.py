@@ -156,7 +156,7 @@ def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: Main
     log = run(qtbot, window)
     for step in (0, 5, 16):
         window.runs.move_cursor(step)
-        shown = window.plane.examples._examples
+        shown = window.plane.examples.shown
         assert shown is not None
         learned = np.zeros(len(shown.points), dtype=bool)
         for record in log.records[:step]:
@@ -323,7 +323,7 @@ def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
         for item in window.plane.getPlotItem().items
         if item.isVisible() and item.boundingRect().width() > 0
     ]
-    assert {id(item) for item in shown} <= {id(layer(window, "region")), id(window.plane._border)}
+    assert {id(item) for item in shown} <= {id(layer(window, "region")), id(window.plane.border)}
     # all of it, wherever the cursor is
     bounds = painted(window, "region").boundingRect()
     assert log.release is not None
