@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QPoint, QPointF, QStandardPaths, Qt
-from PySide6.QtGui import QPainterPath
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QStandardPaths, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QGraphicsPathItem
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QGraphicsPathItem
 from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import Work
@@ -218,6 +218,18 @@ def drag(window: MainWindow, *stops: tuple[float, float]) -> None:
     QTest.mouseRelease(viewport, LEFT, NONE, spots[-1], 20)
 
 
+#: Six corners on the grid.
+L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
+
+
+def draw_l(window: MainWindow) -> None:
+    """Draw it, by clicks."""
+    key(window, Qt.Key.Key_P)
+    for x, y in L_SHAPE:
+        click(window, x, y)
+    key(window, Qt.Key.Key_Return)
+
+
 def key(window: MainWindow, name: Qt.Key, modifiers: Qt.KeyboardModifier = NONE) -> None:
     """A key on the plane."""
     window.plane.setFocus()
@@ -231,6 +243,21 @@ def action(window: MainWindow, name: str) -> None:
     made.trigger()
 
 
+def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
+    """What dialogs for files give; None if they are closed."""
+    for dialog in ("getSaveFileName", "getOpenFileName"):
+        monkeypatch.setattr(QFileDialog, dialog, lambda *_: ("" if path is None else str(path), ""))
+
+
+def drop(window: MainWindow, path: Path) -> None:
+    """Drop a file on the plane."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    under, copy = window.plane.viewport(), Qt.DropAction.CopyAction
+    QApplication.sendEvent(under, QDragEnterEvent(QPoint(9, 9), copy, data, LEFT, NONE))
+    QApplication.sendEvent(under, QDropEvent(QPointF(9, 9), copy, data, LEFT, NONE))
+
+
 def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
     """Until something is true."""
     qtbot.waitUntil(done, timeout=PATIENCE)
@@ -239,6 +266,21 @@ def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:
     """Wait for the release."""
     wait(qtbot, lambda: window.runs.current is not None and window.runs.current.release is not None)
+
+
+def log_of(window: MainWindow) -> RunLog:
+    """Of the run that is shown."""
+    log = window.runs.current
+    assert log is not None
+    return log
+
+
+def run_once_more(qtbot: QtBot, window: MainWindow) -> None:
+    """Another run than the one that is shown, to its end."""
+    before = window.runs.current
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.current is not before)
+    finish_run(qtbot, window)
 
 
 def settle(qtbot: QtBot, window: MainWindow) -> None:
@@ -250,10 +292,8 @@ def run(qtbot: QtBot, window: MainWindow) -> RunLog:
     """Run to the end, by its key."""
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    log = window.runs.current
-    assert log is not None
     settle(qtbot, window)
-    return log
+    return log_of(window)
 
 
 def choose(box: QComboBox, text: str) -> None:

@@ -14,7 +14,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
-    QFileDialog,
     QMessageBox,
     QScrollArea,
     QToolBar,
@@ -23,15 +22,17 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 from window_driver import (
+    L_SHAPE,
     LEFT,
     PATIENCE,
-    Lasting,
     action,
     at,
     choose,
+    choose_file,
     click,
     double_click,
     drag,
+    draw_l,
     finish_run,
     key,
     layer,
@@ -39,24 +40,20 @@ from window_driver import (
     wait,
 )
 
-from geodp_app.document.work import FIRST_RUN, LEARNERS
+from geodp_app.document.document import Document
+from geodp_app.document.work import FIRST_RUN, LEARNERS, Work
+from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.panels.vertex_table import VertexDialog, VertexModel
 from geodp_app.views.run.live import REST
 from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow
 from geometry.geojson import read_geojson
 from geometry.halfplane import Sheet
 
-L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
 CONTROL = Qt.KeyboardModifier.ControlModifier
 HOLE = ((60, 60), (80, 60), (80, 80), (60, 80))
-
-
-@pytest.fixture
-def window(lasting: Lasting) -> MainWindow:
-    return lasting.as_new()
 
 
 @pytest.fixture
@@ -70,18 +67,6 @@ def quick(window: MainWindow, **run: object) -> None:
     """Settings of a cover whose runs take moments."""
     window.document.set_sampling(n=2_000)
     window.document.set_run(**{"learner": "cover", "k": 2, "n_steps": 4, "finish": "none", **run})
-
-
-def draw_l(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_P)
-    for x, y in L_SHAPE:
-        click(window, x, y)
-    key(window, Qt.Key.Key_Return)
-
-
-def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
 
 
 def test_from_the_first_click_to_the_reopened_file(
@@ -340,15 +325,6 @@ def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWin
     assert window.document.drawing.shapes == ()
 
 
-def test_a_mode_change_keeps_an_unfinished_polygon_that_can_stand(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_P)
-    for x, y in ((25, 25), (125, 25), (125, 125)):
-        click(window, x, y)
-    key(window, Qt.Key.Key_V)
-    assert [len(s.outer) for s in window.document.drawing.shapes] == [3]
-    assert window.editor.tool == "select"
-
-
 def test_a_rectangle_by_drag_and_a_vertex_by_drag(window: MainWindow) -> None:
     key(window, Qt.Key.Key_R)
     drag(window, (25, 25), (75, 60), (125, 100))
@@ -548,18 +524,16 @@ def test_pointing_at_an_example_marks_its_dual_line(
     assert shown[-1] == (75, 175)
 
 
-def test_the_vertex_table_moves_vertices(qtbot: QtBot, window: MainWindow) -> None:
-    from geodp_app.views.panels.vertex_table import VertexModel
-
-    draw_l(window)
-    model = VertexModel(window.document)
+def test_the_vertex_table_moves_vertices() -> None:
+    document = Document(Work(drawing=Drawing(256, (Shape(L_SHAPE),))))
+    model = VertexModel(document)
     assert model.rowCount() == 6
     assert model.setData(model.index(1, 3), "225")
-    assert window.document.drawing.shapes[0].outer[1] == (225, 50)
+    assert document.drawing.shapes[0].outer[1] == (225, 50)
     assert not model.setData(model.index(1, 3), "257")
     assert not model.setData(model.index(1, 4), "north")
-    action(window, "undo")
-    assert window.document.drawing.shapes[0].outer[1] == (200, 50)
+    document.undo()
+    assert document.drawing.shapes[0].outer[1] == (200, 50)
 
 
 def test_the_vertex_table_opens_once_and_is_freed(qtbot: QtBot, window: MainWindow) -> None:
@@ -784,24 +758,25 @@ def test_the_chart_of_errors_is_high_enough_to_be_read(
     qtbot.waitUntil(lambda: window.chart.height() > before + 20)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_no_setting_is_wider_than_the_dock(window: MainWindow, learner: str) -> None:
+def test_no_setting_is_wider_than_the_dock(window: MainWindow) -> None:
     window.resize(1366, 768)
     window.document.open_example("three")
-    window.document.set_run(learner=learner)
     settings = window.settings
     folds = settings.learner_fold, settings.privacy_fold, settings.sample_fold
     for fold in folds:
         fold.button.setChecked(True)
-    QApplication.processEvents()
-    room, column = settings.viewport().rect(), settings.widget()
-    assert column is not None
-    assert column.width() == room.width()
-    for field in column.findChildren(QWidget):
-        if field.isVisible():
-            left = field.mapTo(settings.viewport(), QPoint(0, 0)).x()
-            assert room.left() <= left
-            assert left + field.width() <= room.right() + 1, field.accessibleName()
+    for learner in LEARNERS:
+        window.document.set_run(learner=learner)
+        QApplication.processEvents()
+        room, column = settings.viewport().rect(), settings.widget()
+        assert column is not None
+        assert column.width() == room.width(), learner
+        for field in column.findChildren(QWidget):
+            if field.isVisible():
+                left = field.mapTo(settings.viewport(), QPoint(0, 0)).x()
+                name = f"{learner}: {field.accessibleName()}"
+                assert room.left() <= left, name
+                assert left + field.width() <= room.right() + 1, name
     for fold in folds:
         fold.button.setChecked(False)
 

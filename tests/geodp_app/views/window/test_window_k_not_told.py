@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, Lasting, action, run, said
+from window_driver import LEFT, NONE, action, run, said
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session
@@ -20,11 +20,6 @@ from learners.core.records import TileStep
 from learners.core.releases import SharpenedRelease
 
 SQUARE = Shape(((10, 10), (50, 10), (50, 50), (10, 50)))
-
-
-@pytest.fixture
-def window(lasting: Lasting) -> MainWindow:
-    return lasting.as_new()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
-from window_driver import PATIENCE, Lasting, action, finish_run, key, wait
+from window_driver import PATIENCE, Lasting, action, key, run_once_more as run, wait
 
 from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
@@ -36,13 +36,6 @@ def window(lasting: Lasting, ledger: Ledger, tmp_path: Path) -> MainWindow:
     assert made.files.open(tmp_path / "p.csv")
     made.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
     return made
-
-
-def run(qtbot: QtBot, window: MainWindow) -> None:
-    before = window.runs.current
-    key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: window.runs.current is not before)
-    finish_run(qtbot, window)
 
 
 def note(window: MainWindow) -> str:

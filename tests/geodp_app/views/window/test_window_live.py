@@ -18,6 +18,7 @@ from window_driver import (
     finish_run,
     key,
     layer,
+    log_of,
     painted,
     wait,
 )
@@ -62,12 +63,6 @@ def cover(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     if window.document.work.examples is None:
         window.document.set_sampling(n=400)
     return run(qtbot, window, learner="cover", k=2, n_steps=3, finish="none", **settings)
-
-
-def log_of(window: MainWindow) -> RunLog:
-    log = window.runs.current
-    assert log is not None
-    return log
 
 
 def followed(qtbot: QtBot, window: MainWindow, before: RunLog) -> RunLog:

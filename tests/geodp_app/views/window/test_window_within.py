@@ -12,7 +12,6 @@ from contrast import contrast
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
@@ -20,6 +19,7 @@ from window_driver import (
     Lasting,
     action,
     at,
+    choose_file,
     finish_run,
     key,
     open_window,
@@ -57,11 +57,6 @@ def written(path: Path, shape: shapely.Geometry = MAP, **member: object) -> Path
     member = member or {"frame": "grid", "grid": 256}
     path.write_text(json.dumps({**json.loads(shapely.to_geojson(shape)), "geodp": member}))
     return path
-
-
-def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
-    for dialog in ("getSaveFileName", "getOpenFileName"):
-        monkeypatch.setattr(QFileDialog, dialog, lambda *_: ("" if path is None else str(path), ""))
 
 
 def click_menu(window: MainWindow, title: str, name: str) -> None:
