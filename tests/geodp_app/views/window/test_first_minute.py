@@ -21,6 +21,7 @@ from window_driver import (
     dual_lattice,
     finish_run,
     key,
+    log_of,
     open_window,
     painted,
     wait,
@@ -157,11 +158,6 @@ def stand(qtbot: QtBot, first: MainWindow, step: int) -> MainWindow:
 
 def released(window: MainWindow) -> bool:
     return window.runs.current is not None and window.runs.current.release is not None
-
-
-def log_of(window: MainWindow) -> RunLog:
-    assert window.runs.current is not None
-    return window.runs.current
 
 
 def settle(qtbot: QtBot, window: MainWindow) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,7 @@ from window_driver import (
     finish_run,
     key,
     layer,
+    log_of,
     open_window,
     wait,
 )
@@ -106,8 +108,7 @@ def test_from_the_first_click_to_the_reopened_file(
     wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert len(log.records) == 4
     assert log.at_end
     assert window.timeline.text() == "The end"
@@ -139,8 +140,7 @@ def test_from_the_first_click_to_the_reopened_file(
     assert window.document.drawing == work.drawing
     assert window.document.work.examples is not None
     assert np.array_equal(window.document.work.examples.points, examples.points)
-    again = window.runs.current
-    assert again is not None
+    again = log_of(window)
     assert again.release == log.release
     assert again.records == log.records
 
@@ -195,10 +195,7 @@ def test_a_sample_that_cannot_be_drawn_or_is_imported_stays(window: MainWindow) 
     assert "imported and stay" in window.status_line.text()
 
 
-@pytest.mark.parametrize("text", ["-5", "99999999999", "many", ""])
-def test_no_run_follows_a_number_that_is_refused(
-    qtbot: QtBot, window: MainWindow, text: str
-) -> None:
+def test_no_run_follows_a_number_that_is_refused(qtbot: QtBot, window: MainWindow) -> None:
     window.document.open_example("three")
     quick(window)
     key(window, Qt.Key.Key_F6)
@@ -206,13 +203,15 @@ def test_no_run_follows_a_number_that_is_refused(
     finish_run(qtbot, window)
     assert window.runs.live
     log, work = window.runs.current, window.document.work
-    for field in (window.settings.count, window.settings.k, window.settings.epsilon):
+    fields = window.settings.count, window.settings.k, window.settings.epsilon
+    for text, field in itertools.product(("-5", "99999999999", "many", ""), fields):
+        window.status_line.tell("")
         type_into(field, text)
         assert "is not a number from" in window.status_line.text()
-        qtbot.wait(2 * REST)
-        assert window.runs.current is log
-        assert not window.runs.busy
         assert window.document.work is work
+    qtbot.wait(2 * REST)
+    assert window.runs.current is log
+    assert not window.runs.busy
 
 
 def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(

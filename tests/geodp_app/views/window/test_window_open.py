@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import action, choose_file, click, drag, drop, finish_run, key, wait
+from window_driver import action, choose_file, click, drag, drop, finish_run, key, log_of, wait
 
 from assets import example_path
 from geodp_app.views.window.main_window import MainWindow
@@ -204,8 +204,7 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
         window.document.set_run(learner=learner, k=1, n_steps=1)
         key(window, Qt.Key.Key_F5)
         finish_run(qtbot, window)
-        log = window.runs.current
-        assert log is not None
+        log = log_of(window)
         assert log.release is not None
         wait(qtbot, lambda: window.display.at_rest)
         target = tmp_path / f"learned{len(rows)}.geojson"
@@ -221,6 +220,5 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
         assert target.exists()
         window.files.start_anew()
         assert window.files.open(session)
-        again = window.runs.current
-        assert again is not None
+        again = log_of(window)
         assert again.release == log.release

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from terminal import geodp
-from window_driver import Lasting, finish_run, key, wait
+from window_driver import Lasting, finish_run, key, log_of, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.stored_run import StoredRun
@@ -48,8 +48,7 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     wait(qtbot, lambda: window.display.at_rest)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     votes = log.votes
     assert votes is not None
     assert len(votes.asked) == len(votes.answers) > 10

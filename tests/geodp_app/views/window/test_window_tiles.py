@@ -19,6 +19,7 @@ from window_driver import (
     finish_run,
     key,
     layer,
+    log_of,
     painted,
     point_at,
     run as run_to_end,
@@ -115,8 +116,7 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
             ),
         )
         wait(qtbot, lambda: not window.runs.busy)
-        log = window.runs.current
-        assert log is not None
+        log = log_of(window)
         assert box_of(layer(window, "newest")) == edges_of(log, step)
         # the grid of all nine is there from the first
         assert box_of(layer(window, "tiling")) == (0, 0, 256, 256)
@@ -125,8 +125,7 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     settle(qtbot, window)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert isinstance(log.release, TilesRelease)
     assert len(log.records) == 9
     assert (log.cursor, log.at_end) == (9, True)

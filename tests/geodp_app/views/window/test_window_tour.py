@@ -12,7 +12,7 @@ from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, key, open_window, painted, wait
+from window_driver import LEFT, action, key, log_of, open_window, painted, wait
 
 from assets import Example
 from geodp import Examples
@@ -138,8 +138,7 @@ def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> 
     assert window.document.work.examples is work.examples
     assert window.dual.pointer.candidate is None
     # once more: the run that is there is used
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert log.at_end
     begin(qtbot, window)
     for _ in STOPS:

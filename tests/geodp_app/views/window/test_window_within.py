@@ -22,6 +22,7 @@ from window_driver import (
     choose_file,
     finish_run,
     key,
+    log_of,
     open_window,
     painted,
     run as run_to_end,
@@ -184,8 +185,7 @@ def test_a_session_keeps_the_map_and_the_run_that_it_clips(
     assert window.plane.mask.veil.path().isEmpty()
     choose_file(monkeypatch, path)
     action(window, "open")
-    back = window.runs.current
-    assert back is not None
+    back = log_of(window)
     assert back.release == release
     window.runs.move_cursor(len(back.records))
     assert alike(drawn(window), whole(back).intersection(MAP))
@@ -207,8 +207,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
     wait(qtbot, lambda: not window.runs.following and window.runs.current is not None)
     finish_run(qtbot, window)
     settle(qtbot, window)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert alike(drawn(window), log.region().intersection(MAP))
     assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
 
