@@ -34,7 +34,7 @@ from geodp_app.files.ledger_state import (
     read_state,
 )
 from geodp_app.version import __version__
-from learners.core.codec import privacy_to_dict
+from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Composition, Rule
 from learners.privacy.privacy_loss import check_statement

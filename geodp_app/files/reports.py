@@ -10,7 +10,8 @@ from typing import Any
 
 from geodp_app.formatting import SPACE, counted
 from geodp_app.version import __version__
-from learners.core.codec import release_to_dict, step_to_dict
+from learners.core.codec import release_to_dict
+from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepRecord
 from learners.core.releases import (
     ConicRelease,

@@ -23,10 +23,9 @@ from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
-from learners.core.codec import (
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.codec_parts import (
     difference,
-    release_from_dict,
-    release_to_dict,
     step_from_dict,
     step_to_dict,
     tile_from_dict,

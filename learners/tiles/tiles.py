@@ -43,7 +43,8 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
 from learners.core.checks import check_open_unit
-from learners.core.records import StepDiagnostics, StepRecord, Tidied, TileStep, halfplanes_of
+from learners.core.mistakes import Mistakes
+from learners.core.records import StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
 from learners.core.thread_map import thread_map
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
@@ -237,7 +238,7 @@ def tile_steps(
     noisy : sequence of int, optional
         The noisy number of examples in every tile; by default none is released.
     """
-    errors = _Errors(counts, before)
+    mistakes = Mistakes(counts, False if before is None else before)
     released: dict[int, TileStep] = {}
     progress = None if watch is None else _TileProgress(watch, first)
 
@@ -268,11 +269,21 @@ def tile_steps(
             if noisy is not None:
                 step = replace(step, count=noisy[len(released) + len(learned)])
             predicted = step.predict(held.points)
-            diagnostics = errors.enter(rows, held, predicted, selected, seconds)
+            mistakes.relabel(rows, predicted)
+            inside, positives = held.where(predicted), held.positives
+            diagnostics = mistakes.diagnostics(
+                (held.negatives, positives),
+                (inside.negatives, inside.positives),
+                score=float(inside.positives - positives - inside.negatives),
+                seconds=seconds,
+                **selected.progress.work(),
+            )
             learned.append(step)
             if tidy is not None and len(released) + len(learned) == len(tiles):
                 step = replace(step, tidied=tidy([*released.values(), *learned]))
-                diagnostics = errors.tidied(step.tidied, diagnostics)
+                if step.tidied is not None:
+                    tidied = step.tidied.predict(counts.points, mistakes.labels)
+                    diagnostics = mistakes.of_all(diagnostics, tidied)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
             number += 1
         released.update(enumerate(learned, start=len(released)))
@@ -358,54 +369,3 @@ class _TileProgress:
         self._noted.pop(self._next, None)
         self._next += 1
         self._watch(progress)
-
-
-class _Errors:
-    """How wrong a run is so far, for the curator; tiles to come are labelled as before."""
-
-    def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
-        self._counts = counts
-        before = np.zeros(len(counts), dtype=np.bool_) if before is None else before
-        self._labels = before.copy()
-        held = counts.where(before)
-        self._false_positives = held.negatives
-        self._false_negatives = counts.positives - held.positives
-
-    def enter(
-        self,
-        rows: NDArray[np.int64],
-        counts: GridCounts,
-        predicted: NDArray[np.bool_],
-        selected: Selected,
-        seconds: float,
-    ) -> StepDiagnostics:
-        """Enter a tile's examples, entries `rows`, and what is predicted for them."""
-        positives = counts.positives
-        inside, was = counts.where(predicted), counts.where(self._labels[rows])
-        self._labels[rows] = predicted
-        taken, wrong = inside.positives, inside.negatives
-        self._false_positives += wrong - was.negatives
-        self._false_negatives -= taken - was.positives
-        return StepDiagnostics.tallied(
-            (counts.negatives, positives),
-            (wrong, taken),
-            (self._false_positives, self._false_negatives),
-            self._counts.n,
-            score=float(taken - positives - wrong),
-            seconds=seconds,
-            **selected.progress.work(),
-        )
-
-    def tidied(self, tidied: Tidied | None, last: StepDiagnostics) -> StepDiagnostics:
-        """The diagnostics of the last tile, when labels have been changed in all of them."""
-        if tidied is None:
-            return last
-        counts, n = self._counts, max(1, self._counts.n)
-        held = counts.where(tidied.predict(counts.points, self._labels))
-        wrong, missed = held.negatives, counts.positives - held.positives
-        return replace(
-            last,
-            empirical_error=(wrong + missed) / n,
-            false_positive_rate=wrong / n,
-            false_negative_rate=missed / n,
-        )

@@ -16,7 +16,7 @@ from shapely.geometry import box
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Measure, Sheet
-from learners.core.codec import step_to_dict, zone_from_dict
+from learners.core.codec_parts import step_to_dict, zone_from_dict
 from learners.core.records import TileStep
 
 

@@ -13,7 +13,7 @@ import pytest
 from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
 
-from learners.core.codec import privacy_from_dict, privacy_to_dict
+from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 from learners.core.scores import Role
 from learners.privacy.accounting import (
     ARITHMETIC,

@@ -24,7 +24,7 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.outline import units
 from learners import PolygonUnionLearner
-from learners.core.codec import step_to_dict
+from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece
 from learners.core.releases import CoverRelease, SharpenedRelease
 from learners.core.selection import Cancelled

@@ -32,6 +32,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
+from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
@@ -51,7 +52,6 @@ from geodp_app.runs.comparison import (
     write_shapes,
 )
 from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
-from geodp_app.runs.run_log import test_sample
 from geodp_app.runs.task_process import HELD_OUT, CompareJob, ComparisonProgress
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
@@ -258,7 +258,7 @@ class CompareWindow(QDialog):
             document.sample()
         work = document.work
         assert work.examples is not None  # sampled just now, or imported
-        test = test_sample(work) if document.drawing.shapes else None
+        test = fresh_sample(work) if document.drawing.shapes else None
         return CompareJob(work.examples, test, contenders, work.run["seed"])
 
     def contenders(self, run: RunSettings) -> tuple[Contender, ...]:

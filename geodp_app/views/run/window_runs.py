@@ -19,6 +19,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from geodp_app.document.charges import spent_words
 from geodp_app.document.document import Document
+from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
@@ -28,7 +29,7 @@ from geodp_app.files.stored_run import StoredRun
 from geodp_app.runs.course import Course
 from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
 from geodp_app.runs.protocol import Job, Progressed, Stepped
-from geodp_app.runs.run_log import RunLog, test_sample
+from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.live import (
     HURRY,
     MOST_KEPT,
@@ -401,7 +402,7 @@ class WindowRuns(QObject):
         job = Job.of(work, at_once=quick)
         self.controller.start(job)
         # while the learner's process begins, the window draws what it will be tested on
-        log = RunLog(job.points, job.labels, job.grid, job.settings, test_sample(work))
+        log = RunLog(job.points, job.labels, job.grid, job.settings, fresh_sample(work))
         self._run = LoggedRun(work, log, tried=dragging, quick=quick, automatic=follows)
         if follows:
             self.controller.run()  # the learner works while the views change
