@@ -152,7 +152,7 @@ def declared_run(learner: Learner, size: int, epsilon: float, sample: Sample) ->
     try:
         model = built(learner, size, epsilon).fit(*sample)
     except ValueError as error:
-        return _refusal(error)
+        return refusal(error)
     release = model.release_
     if learner.private and release.privacy.epsilon != epsilon:
         raise AssertionError(f"states epsilon = {release.privacy.epsilon}")
@@ -162,7 +162,8 @@ def declared_run(learner: Learner, size: int, epsilon: float, sample: Sample) ->
     return "ends"
 
 
-def _refusal(error: ValueError) -> str:
+def refusal(error: ValueError) -> str:
+    """What is noted of an error that is one clear line; any other is a finding."""
     text = str(error)
     if not text or len(text.splitlines()) > 1 or len(text) > 400:
         raise AssertionError(f"no clear line: {text!r}") from error
@@ -201,7 +202,7 @@ def run(name: str, d: int, epsilon: float, sample: Sample) -> str:
         model = make(name, d, epsilon)
         model.fit(points, labels)
     except ValueError as error:
-        return _refusal(error)
+        return refusal(error)
     predicted: Any = model.predict(points)
     if not set(predicted.tolist()) <= {0, 1}:
         raise AssertionError("labels other than 0 and 1")

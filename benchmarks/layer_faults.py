@@ -159,7 +159,7 @@ class Bench:
             code, result = self.run(self.arguments(verb, output), limit)
             outcome.cases += 1
             outcome.refused += code == 2
-            fault = _fault(code, result, contents(output.parent), before, full)
+            fault = fault_of(code, result, contents(output.parent), before, full)
             left = [str(each) for each in self.temporary.iterdir()]
             if not fault and left and left != [result.strip().rpartition(" is kept in ")[2]]:
                 fault = "temporary files stay"
@@ -168,7 +168,7 @@ class Bench:
                 outcome.faults.append(f"{limit} bytes, old files {old}: {fault}")
 
 
-def _fault(
+def fault_of(
     code: int,
     result: str,
     found: dict[str, bytes],

@@ -114,7 +114,7 @@ class _Counting(SystemRandom):
         return super().bytes(count)
 
 
-def _sample(name: str, n: int) -> tuple[Any, Any]:
+def sample_of(name: str, n: int) -> tuple[Any, Any]:
     """`n` positive examples at the place of the learner's audit."""
     point = SUBJECTS[name].audit.point
     X = np.full((n, *np.shape(point)), point, dtype=np.int64)
@@ -178,7 +178,7 @@ def main() -> int:
         for name in options.learner:
             make = SUBJECTS[name].factory(1.0, 1e-6, "add-remove", None)
             for sizes in (SIZES[:2], SIZES[::2]):
-                samples = [_sample(name, n) for n in sizes]
+                samples = [sample_of(name, n) for n in sizes]
                 what = f"{name}, {sizes[0]} or {sizes[1]} examples"
                 _tell(what, measured(make, samples, options.runs, rng), options.json)
         if "tiles" in options.learner:

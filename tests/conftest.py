@@ -19,6 +19,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from window_driver import Lasting
 
+    from geodp_app.views.window.main_window import MainWindow
+
 settings.register_profile("explore", deadline=None)
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
 settings.load_profile("steady")
@@ -70,6 +72,12 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lasting]:
 
     with open_window(tmp_path_factory.mktemp("lasting")) as window:
         yield Lasting(window)
+
+
+@pytest.fixture
+def window(lasting: Lasting) -> MainWindow:
+    """That window with nothing left of what other tests did."""
+    return lasting.as_new()
 
 
 def square_geojson(low: float, high: float, **member: Any) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def _simplices_fit(runs: int) -> Verdict:
     for seed in range(runs):
         truth = np.logical_and.reduce(_tetrahedron(seed))
         counts = GridCounts.of_examples(_CUBE, truth, _FIT_D)
-        scores = selection._values(lattice, sets, counts, mistakes_score(int(truth.sum())))
+        scores = selection.values_of(lattice, sets, counts, mistakes_score(int(truth.sum())))
         found.append(-max(int(values.max()) for values in scores) / len(_CUBE))
     outcome = (
         f"the best of 2,801,664 errs on {min(found):.1%} to {max(found):.1%} of {runs} tetrahedra"
@@ -265,7 +265,7 @@ def _polynomials_fit(runs: int) -> Verdict:
 
         truth = _frequent(draw, seed)
         counts = GridCounts.of_examples(_PLANE, truth, _D2)
-        scores = selection._values(lattice, sets, counts, mistakes_score(int(truth.sum())))
+        scores = selection.values_of(lattice, sets, counts, mistakes_score(int(truth.sum())))
         found.append(-max(int(values.max()) for values in scores) / len(_PLANE))
     outcome = (
         f"the best member errs on {min(found):.1%} to {max(found):.1%}, {np.mean(found):.1%} on "

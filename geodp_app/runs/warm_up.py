@@ -49,16 +49,17 @@ def warm_up(compiling: Callable[[], None]) -> None:
     compiling : callable
         Called once, from any thread, when the first loop turns out not to be cached.
     """
-    points, labels = _tiny()
+    points, labels = tiny_sample()
     with event.install_listener("numba:compile", _First(compiling)):
         for private in (PolygonUnionLearner, ConvexPolygonLearner):
             private(k=1, n_steps=1, grid=_GRID, seed=1).fit(points, labels)
         PolygonUnionLearner(tiles=1, grid=_GRID, seed=1).fit(points, labels)
-        _factorise(GridCounts.of_examples(points, labels, _GRID), HalfplaneLattice(_GRID))
+        factorise(GridCounts.of_examples(points, labels, _GRID), HalfplaneLattice(_GRID))
         _rest()
 
 
-def _tiny() -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def tiny_sample() -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Some examples of both labels."""
     xy = np.arange(_GRID + 1)
     points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
     return points, points.sum(axis=1) <= _GRID
@@ -66,7 +67,7 @@ def _tiny() -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 def _rest() -> None:
     """Loops beside those of halfplanes and triangles."""
-    points, labels = _tiny()
+    points, labels = tiny_sample()
     # discs run the same loops
     EllipseUnionLearner(k=1, grid=_GRID, seed=1).fit(points, labels)
     for greedy in (GreedyUnionLearner, GreedyConvexLearner):
@@ -80,7 +81,7 @@ def _rest() -> None:
     fewest_mistakes(examples, (1,), edges=2, edge=1)
 
 
-def _factorise(examples: GridCounts, lattice: HalfplaneLattice) -> None:
+def factorise(examples: GridCounts, lattice: HalfplaneLattice) -> None:
     """Factorise a box: the tiny sample has none that is short enough."""
     target = make_target(lattice, mistakes_score(1), 1.0, examples.n)
     boxes = first_boxes(lattice, 1)

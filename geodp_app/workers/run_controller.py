@@ -142,6 +142,11 @@ class RunController(QObject):
         return self._phase == "paused" and self._goal != "stay"
 
     @property
+    def link(self) -> ProcessLink | None:
+        """The process that it has now, if any."""
+        return self._link
+
+    @property
     def pid(self) -> int | None:
         """The number of the learner's process, once it has started."""
         return None if self._link is None else self._link.pid

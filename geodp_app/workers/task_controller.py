@@ -51,6 +51,11 @@ class OneTask(QObject):
         return self._link is not None
 
     @property
+    def link(self) -> ProcessLink | None:
+        """The process that it has now, if any."""
+        return self._link
+
+    @property
     def pid(self) -> int | None:
         """The number of the process, while there is one."""
         return None if self._link is None else self._link.pid

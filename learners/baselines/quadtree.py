@@ -168,7 +168,7 @@ def grow(
         negatives, positives = counts.where(rows).by_group(node, len(boxes))
         scores = np.maximum(np.minimum(positives, negatives) - depth * decay, -decay)
         split = np.asarray((boxes[:, :2] < boxes[:, 2:]).any(axis=1))
-        split[split] = _exceeds(scores[split], scale, source)
+        split[split] = exceeds(scores[split], scale, source)
         stays = ~split[node]
         owner[rows[stays]] = held + (np.cumsum(~split) - 1)[node[stays]]
         left.append(boxes[~split])
@@ -179,7 +179,7 @@ def grow(
     return Leaves(np.concatenate(left), owner)
 
 
-def _exceeds(scores: NDArray[np.int64], scale: Fraction, source: RandomSource) -> NDArray[np.bool_]:
+def exceeds(scores: NDArray[np.int64], scale: Fraction, source: RandomSource) -> NDArray[np.bool_]:
     """Which scores exceed 0 with noise, shape (m,)."""
     return np.asarray(scores + discrete_laplace_array(source, scale, len(scores)) > 0)
 

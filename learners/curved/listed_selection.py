@@ -121,13 +121,13 @@ class SimplexSelection3(LiftedSelection):
         refuse_large("simplices", simplex_count(self.lattice))
 
     def _sets(self) -> tuple[tuple[Normal, ...], ...]:
-        return _fours(self.lattice)
+        return fours_of(self.lattice)
 
 
 def simplex_count(lattice: HalfspaceLattice3) -> int:
     """Number of simplices of the lattice."""
     counts = {normal: len(lattice.levels_of(normal)) for normal in lattice.normals}
-    return sum(math.prod(counts[normal] for normal in four) for four in _fours(lattice))
+    return sum(math.prod(counts[normal] for normal in four) for four in fours_of(lattice))
 
 
 def refuse_large(what: str, members: int) -> None:
@@ -147,7 +147,8 @@ def refuse_large(what: str, members: int) -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def _fours(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
+def fours_of(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
+    """Normals of simplices, four each."""
     return spanning_fours(lattice.normals)
 
 
@@ -163,7 +164,7 @@ def _draw(
     """One intersection of halfspaces, a level of each normal of one of the sets."""
     parts: list[NDArray[np.int64]] = []
     scored = 0
-    for values in _values(lattice, sets, counts, score):
+    for values in values_of(lattice, sets, counts, score):
         parts.append(values.ravel())
         scored += values.size
         if watch is not None:
@@ -183,7 +184,7 @@ def _draw(
     return Selected(piece, SelectionProgress(scored, 0, log_mass))
 
 
-def _values(
+def values_of(
     lattice: _Lattice,
     sets: tuple[tuple[Normal, ...], ...],
     counts: GridCounts,

@@ -191,7 +191,7 @@ def _limits(points: NDArray[np.int64]) -> tuple[int, int]:
     runs = _runs(points)
     if len(points) > _BITS:
         return -(-runs // 2), runs
-    words = _parted(points)
+    words = parted(points)
     few = len(words) <= _FEW_WORDS
     gains = np.zeros(len(words), dtype=np.int64)
     least = _least(words, np.ascontiguousarray(points[:, 2]), gains, few)
@@ -214,7 +214,7 @@ def _runs(points: NDArray[np.int64]) -> int:
     return min(totals)
 
 
-def _parted(points: NDArray[np.int64]) -> NDArray[np.int64]:
+def parted(points: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sets of at most 62 points that a line parts from the others, as words, each once.
 
     Every set is cut off in a general direction, which may be taken near one in which two points
@@ -605,7 +605,7 @@ def draw_from_piles(
         piles = piles._replace(least=np.zeros_like(piles.least))
     if target.rate * target.k / 2 * int(piles.most.max(initial=0)) > _STRONG:
         return None
-    sampler = _begun(lattice, piles, left, counts, score, target, edges)
+    sampler = begin_sampler(lattice, piles, left, counts, score, target, edges)
     if target.rate * target.k / 2 * int(sampler.lines.nodes[:, 5].max()) > _MOST_NATS:
         return None
     totals = count_columns(counts)
@@ -628,7 +628,7 @@ def draw_from_piles(
     return None
 
 
-def _begun(
+def begin_sampler(
     lattice: HalfplaneLattice,
     piles: Piles,
     left: GridCounts,

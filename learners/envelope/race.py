@@ -109,7 +109,7 @@ def run_race(
     weigh_all(strands)
     turns = 0
     listen: Callable[[], None] | None = None
-    while behind := _behind(strands):
+    while behind := strands_behind(strands):
         if stop is not None and stop():
             raise Cancelled
         if len(behind) == 1 and not in_turns and behind[0].boxes_used >= _WORTH_TWO:
@@ -287,7 +287,7 @@ def _first_acceptance(strands: list[Strand]) -> float:
     return min((s.clock for s in strands if s.accepted is not None), default=math.inf)
 
 
-def _behind(strands: list[Strand]) -> list[Strand]:
+def strands_behind(strands: list[Strand]) -> list[Strand]:
     """Strands that must still run: not accepted, not weightless, clock not past the winner's."""
     horizon = _first_acceptance(strands)
     return [s for s in strands if s.accepted is None and s.clock <= horizon and s.mass >= core.TINY]

@@ -127,7 +127,7 @@ class Strand:
             target = target._replace(narrow=0)
         why, box = self._run(target, horizon)
         if why == core.FULL:
-            self._make_room()
+            self.make_room()
         if why == core.ACCEPTED:
             self.accepted = box
 
@@ -152,7 +152,7 @@ class Strand:
         )  # fmt: skip
         return int(why), int(box)
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
         """More room, or fewer boxes; no more splits when the last compaction brought too little."""
         if len(self.partition.boxes) < self.most_boxes:
             for grown in grow(self.partition):

@@ -228,7 +228,7 @@ def _draw_gap(
         # gaps beyond weigh less than 2^-precision each: exp(-0.7) < 1/2
         reach = int(Fraction(7 * precision, 10) / rate)
         near, number = _count_gaps(gaps, counts, reach)
-        gap = _decide_in_doubles(uniform, near, number, rate) if bits == _FIRST_BITS else None
+        gap = decide_in_doubles(uniform, near, number, rate) if bits == _FIRST_BITS else None
         if gap is None:
             tail = total - int(number.sum())
             gap = _decide(uniform, bits, _weights(near, number, rate, precision), tail)
@@ -279,7 +279,7 @@ def _decide(uniform: int, bits: int, weighed: list[tuple[int, int, int]], tail: 
     return None
 
 
-def _decide_in_doubles(
+def decide_in_doubles(
     uniform: int, gaps: NDArray[np.uint64], number: NDArray[np.int64], rate: Fraction
 ) -> int | None:
     """As :func:`_decide` for the first bits, in doubles, where these cannot err; else None.
@@ -340,7 +340,7 @@ def _exponentials(gaps: list[int], rate: Fraction, precision: int) -> Iterator[t
     last = 0
     for gap in gaps:
         if gap != last:
-            factor_low, factor_high = _exp_bounds(rate * (gap - last), precision)
+            factor_low, factor_high = exp_bounds(rate * (gap - last), precision)
             low = low * factor_low >> precision
             high = -(-high * factor_high >> precision)
             last = gap
@@ -348,7 +348,7 @@ def _exponentials(gaps: list[int], rate: Fraction, precision: int) -> Iterator[t
 
 
 @lru_cache(maxsize=1 << 12)
-def _exp_bounds(y: Fraction, precision: int) -> tuple[int, int]:
+def exp_bounds(y: Fraction, precision: int) -> tuple[int, int]:
     """Integers low <= exp(-y) 2^precision <= high, y > 0, a unit or two apart.
 
     The decimal library rounds exp correctly, so its neighbours on either side are bounds, at an

@@ -46,7 +46,7 @@ def discrete_laplace_array(source: RandomSource, scale: Fraction, count: int) ->
     while len(waiting):
         u = below_array(source, s, len(waiting))
         kept = exp_coins(source, u, s)
-        magnitude = _magnitudes(u[kept], _geometric(source, int(kept.sum())), s, t)
+        magnitude = magnitudes(u[kept], geometric_array(source, int(kept.sum())), s, t)
         negative = below_array(source, 2, len(magnitude)) == 1
         # zero would be drawn twice as often as it should, once with each sign
         drawn = ~(negative & (magnitude == 0))
@@ -92,7 +92,7 @@ def exp_coins(source: RandomSource, u: NDArray[np.int64], s: int) -> NDArray[np.
     return odd
 
 
-def _geometric(source: RandomSource, count: int) -> NDArray[np.int64]:
+def geometric_array(source: RandomSource, count: int) -> NDArray[np.int64]:
     """How often a coin of probability exp(-1) shows heads in a row, int64 of shape (count,)."""
     heads = np.zeros(count, dtype=np.int64)
     waiting = np.arange(count)
@@ -102,7 +102,7 @@ def _geometric(source: RandomSource, count: int) -> NDArray[np.int64]:
     return heads
 
 
-def _magnitudes(u: NDArray[np.int64], v: NDArray[np.int64], s: int, t: int) -> NDArray[np.int64]:
+def magnitudes(u: NDArray[np.int64], v: NDArray[np.int64], s: int, t: int) -> NDArray[np.int64]:
     """(u + s v) // t, int64; u < s."""
     most = s * (int(v.max(initial=0)) + 1)
     if max(most, t).bit_length() <= _MOST_BITS:

@@ -68,7 +68,7 @@ def joint(
     ndarray of float64, shape (r, 2)
         With the two ends, but for one that lies on a side and is no corner.
     """
-    points, stretch = _stops(path, squares, sides)
+    points, stretch = stops_along(path, squares, sides)
     last = len(points) - 1
     # up to the one a piece lies on the first side alone, from the other on, on the second alone
     leaves = int(np.searchsorted(stretch, int(sides[0])))
@@ -82,7 +82,7 @@ def joint(
     came: list[NDArray[np.int64]] = []
     for i in range(last):
         ahead = points[i : i + _MOST_PASSED + 2]
-        costs, turned = _pieces(ahead, squares[stretch[i : i + len(ahead) - 1]], most)
+        costs, turned = pieces_between(ahead, squares[stretch[i : i + len(ahead) - 1]], most)
         passed = np.arange(1, len(costs))
         # along a side there is one way
         costs[1:][(i + passed < leaves) | (i >= returns)] = np.inf
@@ -114,7 +114,7 @@ def joint(
     return points[_corners(visited[::-1], stretch, sides)]
 
 
-def _stops(
+def stops_along(
     path: NDArray[np.float64], squares: NDArray[np.float64], sides: tuple[bool, bool]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Corners that are tried, (n + 1, 2), and on which stretch each of them but the last begins."""
@@ -138,7 +138,7 @@ def _stops(
     return np.vstack([*found, path[-1:]]), np.array(stretch)
 
 
-def _pieces(
+def pieces_between(
     ahead: NDArray[np.float64], squares: NDArray[np.float64], most: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What straight pieces from the first of these points to each of the others weigh, without the

@@ -71,13 +71,13 @@ class Chain:
         if len(self.starts) < 2:
             return self, []
         if not self.closed:
-            return self, self._sides(price)
+            return self, self.cheapest(price)
         # edges on both sides of the cut are never of one side: so it is cut again, at a corner
         chain = self._from(0)
-        sides = chain._sides(price)
+        sides = chain.cheapest(price)
         if len(sides) > 1:
             chain = chain._from(sides[len(sides) // 2].first)
-            sides = chain._sides(price)
+            sides = chain.cheapest(price)
         return chain, sides if len(sides) > 1 else []
 
     def _from(self, edge: int) -> Chain:
@@ -123,7 +123,7 @@ class Chain:
         rest = slice(int(self.starts[-1]) + 1, len(self.squares))
         return np.array(found + self._joint(sides[-1], sides[0], rest, most))
 
-    def _sides(self, price: float) -> list[Side]:
+    def cheapest(self, price: float) -> list[Side]:
         """The division into sides that costs least."""
         edges = len(self.starts)
         least = np.full(edges + 1, np.inf)

@@ -179,7 +179,7 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
     straight = straightened(whole, borders, d, unit, squares_at, near, most)
     if straight is not None:
         # lines that have moved cross the drawn ones in many slivers: all labels are the outline's
-        straight = _without_specks(straight, grain)
+        straight = without_specks(straight, grain)
         return Tidied(Outline.of(shapely.box(0, 0, d, d), d), Outline.of(straight, d))
     if (kept == labels).all():
         return None
@@ -189,10 +189,10 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
 
 def _united(figures: NDArray[Any], grain: float) -> BaseGeometry:
     """The union of faces, corners on a line left out."""
-    return _without_specks(shapely.simplify(shapely.coverage_union_all(figures), 2 * grain), grain)
+    return without_specks(shapely.simplify(shapely.coverage_union_all(figures), 2 * grain), grain)
 
 
-def _without_specks(shape: BaseGeometry, grain: float) -> BaseGeometry:
+def without_specks(shape: BaseGeometry, grain: float) -> BaseGeometry:
     """Without parts and holes that are rounding: no larger than what lies between a border and an
     edge beside it, and without a grid point."""
 

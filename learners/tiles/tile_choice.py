@@ -283,10 +283,10 @@ def _share_scored(count: int, d: int) -> float:
 def _scored(counts: GridCounts, count: int) -> tuple[GridCounts, float]:
     """The examples that are counted, and on how large a share of the grid's points they lie."""
     share = _share_scored(count, counts.d)
-    return (counts if share == 1 else counts.where(_kept(counts.points, share))), share
+    return (counts if share == 1 else counts.where(kept_of(counts.points, share))), share
 
 
-def _kept(points: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+def kept_of(points: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
     """Which grid points (m, 2) belong to a scattered share of the grid: SplitMix64 of each."""
     mixed = points[:, 0].astype(np.uint64) << np.uint64(32) | points[:, 1].astype(np.uint64)
     mixed += np.uint64(0x9E3779B97F4A7C15)

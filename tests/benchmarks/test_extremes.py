@@ -43,7 +43,7 @@ def test_every_declared_learner_has_cases(extremes: ModuleType) -> None:
 
 
 def test_a_refusal_of_several_lines_is_a_finding(extremes: ModuleType) -> None:
-    assert extremes._refusal(ValueError("give k")) == "refuses: give k"
+    assert extremes.refusal(ValueError("give k")) == "refuses: give k"
     for text in ("", "two\nlines", "x" * 401):
         with pytest.raises(AssertionError, match="no clear line"):
-            extremes._refusal(ValueError(text))
+            extremes.refusal(ValueError(text))

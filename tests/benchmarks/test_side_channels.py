@@ -50,6 +50,6 @@ def test_chance_is_called_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_learner_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side_channels, "_PERMUTATIONS", 19)
     make = SUBJECTS["threshold"].factory(1.0, 1e-6, "add-remove", None)
-    samples = [side_channels._sample("threshold", n) for n in (2, 3)]
+    samples = [side_channels.sample_of("threshold", n) for n in (2, 3)]
     found = dict(measured(make, samples, 6, np.random.default_rng(4)))
     assert list(found) == ["time", "processor time", "random bytes", "peak memory"]

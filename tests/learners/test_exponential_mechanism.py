@@ -76,7 +76,7 @@ def test_every_step_of_the_law_lies_where_it_should_to_128_bits(
 ) -> None:
     """The draw is the inverse of the cumulative law: each step is found by bisecting u."""
     if not doubles:
-        monkeypatch.setattr(mechanism, "_decide_in_doubles", lambda *_: None)
+        monkeypatch.setattr(mechanism, "decide_in_doubles", lambda *_: None)
     law = cumulative(scores, rate)
     for score, probability in law[:-1][:: max(1, len(law) // 12)]:
         low, high = 0, (1 << 128) - 1
@@ -116,7 +116,7 @@ def test_doubles_decide_nothing_wrong_beside_a_step(scores: list[int], rate: Fra
             for u, expected in ((at - (1 << shift), score), (at + (1 << shift), after)):
                 if not 0 <= u < 1 << 64:
                     continue
-                gap = mechanism._decide_in_doubles(u, gaps, number, rate)
+                gap = mechanism.decide_in_doubles(u, gaps, number, rate)
                 correct = score_at(scores, rate, u, 64)
                 assert gap in (None, max(scores) - correct)
                 if shift < 8 and len(scores) < 10:
@@ -157,7 +157,7 @@ def test_few_bits_are_revealed_first_and_more_only_in_doubt(
     [(Fraction(1, 3), 64), (Fraction(1, 10**30), 80), (Fraction(70), 96), (Fraction(1e-300), 64)],
 )
 def test_bounds_of_exp_enclose_it_closely(y: Fraction, precision: int) -> None:
-    low, high = mechanism._exp_bounds(y, precision)
+    low, high = mechanism.exp_bounds(y, precision)
     with localcontext() as context:
         context.prec = 400
         exact = (-Decimal(y.numerator) / Decimal(y.denominator)).exp() * (1 << precision)

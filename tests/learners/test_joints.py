@@ -94,7 +94,7 @@ def test_of_all_paths_with_corners_among_the_stops_it_is_the_lightest(
     path = np.vstack([[0.0, 0.0], np.cumsum(steps, axis=0)])
     square, most = float(rng.uniform(0.5, 6.0)), float(rng.uniform(5.0, 60.0))
     squares = np.full(5, square)
-    points, stretch = joints._stops(path, squares, (True, True))
+    points, stretch = joints.stops_along(path, squares, (True, True))
     assert len(points) <= 13
     stops = list(zip(points, [*stretch.tolist(), 4], strict=True))
     found = whole(path, joint(path, squares, (True, True), most))
@@ -180,5 +180,5 @@ def test_areas_of_pieces_are_those_of_polygons() -> None:
         if not loop.is_valid or not (heights > 0).all():
             continue
         seen += 1
-        costs, _ = joints._pieces(corners, np.ones(3), math.inf)
+        costs, _ = joints.pieces_between(corners, np.ones(3), math.inf)
         assert costs[2] == pytest.approx(counted(loop.area))

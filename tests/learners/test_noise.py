@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from noise_laws import pooled
 from numpy.typing import NDArray
 from tape import Tape
 
@@ -155,13 +156,11 @@ def test_neighbouring_counts_differ_by_the_stated_ratio_and_attain_it(
 def chi_square(scale: Fraction, draws: int, law_scale: Fraction) -> tuple[float, int]:
     """Of seeded draws of one scale against the law of another; cells, tails pooled."""
     source = SeededRandom(2024)
-    p = math.exp(-1 / law_scale)
     reach = math.ceil(math.log(draws / 20) * law_scale)
     counts = [0] * (2 * reach + 1)
     for _ in range(draws):
         counts[min(max(discrete_laplace(source, scale), -reach), reach) + reach] += 1
-    law = [(1 - p) / (1 + p) * p ** abs(z) for z in range(-reach, reach + 1)]
-    law[0] = law[-1] = p**reach / (1 + p)
+    law = pooled(law_scale, reach).tolist()
     assert sum(law) == pytest.approx(1)
     found = sum((n - draws * q) ** 2 / (draws * q) for n, q in zip(counts, law, strict=True))
     return found, 2 * reach
@@ -276,7 +275,7 @@ def heads_or_tails(
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_array_noise_has_the_stated_law(monkeypatch: pytest.MonkeyPatch, scale: Fraction) -> None:
     tree = Tree(rare=1e-13)
-    integers, geometric = enumerated_integers(tree), noise._geometric
+    integers, geometric = enumerated_integers(tree), noise.geometric_array
     rounds = 0
 
     def below(source: RandomSource, bound: int, count: int) -> NDArray[np.int64]:
@@ -299,7 +298,7 @@ def test_array_noise_has_the_stated_law(monkeypatch: pytest.MonkeyPatch, scale: 
 
     monkeypatch.setattr(noise, "below_array", below)
     monkeypatch.setattr(noise, "exp_coins", heads_or_tails(tree))
-    monkeypatch.setattr(noise, "_geometric", runs)
+    monkeypatch.setattr(noise, "geometric_array", runs)
     law = tree.outcomes(program)
     restarts = float(law.pop("restart"))
     p = math.exp(-1 / scale)
@@ -314,13 +313,6 @@ def array_counts(scale: Fraction, draws: int, reach: int, seed: int) -> NDArray[
     return np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=2 * reach + 1)
 
 
-def pooled_law(scale: Fraction, reach: int) -> NDArray[np.float64]:
-    p = math.exp(-1 / scale)
-    law = (1 - p) / (1 + p) * p ** np.abs(np.arange(-reach, reach + 1.0))
-    law[[0, -1]] = p**reach / (1 + p)
-    return law
-
-
 ARRAY_SCALES = [Fraction(1, 2), Fraction(3, 2), noise_scale(0.98, 1), noise_scale(0.07, 3)]
 
 
@@ -328,14 +320,14 @@ ARRAY_SCALES = [Fraction(1, 2), Fraction(3, 2), noise_scale(0.98, 1), noise_scal
 def test_arrays_of_noise_follow_the_law(scale: Fraction) -> None:
     draws = 300_000
     reach = math.ceil(math.log(draws / 40) * scale)
-    expected = draws * pooled_law(scale, reach)
+    expected = draws * pooled(scale, reach)
     found = ((array_counts(scale, draws, reach, 11) - expected) ** 2 / expected).sum()
     assert found < 2 * reach + 5 * math.sqrt(4 * reach)
 
 
 def test_the_chi_square_of_arrays_would_notice_a_scale_off_by_a_fiftieth() -> None:
     draws, reach = 300_000, 10
-    expected = draws * pooled_law(Fraction(51, 34), reach)
+    expected = draws * pooled(Fraction(51, 34), reach)
     found = ((array_counts(Fraction(50, 34), draws, reach, 11) - expected) ** 2 / expected).sum()
     assert found > 2 * reach + 5 * math.sqrt(4 * reach)
 
@@ -354,7 +346,7 @@ def test_arrays_of_noise_and_single_draws_have_one_law(scale: Fraction) -> None:
 def test_draws_of_an_array_are_independent_of_their_neighbours() -> None:
     drawn = np.clip(discrete_laplace_array(SeededRandom(9), Fraction(3, 2), 200_000), -3, 3) + 3
     pairs = np.bincount(7 * drawn[::2] + drawn[1::2], minlength=49)
-    law = pooled_law(Fraction(3, 2), 3)
+    law = pooled(Fraction(3, 2), 3)
     expected = 100_000 * np.outer(law, law).ravel()
     assert ((pairs - expected) ** 2 / expected).sum() < 48 + 5 * math.sqrt(96)
 
@@ -362,10 +354,10 @@ def test_draws_of_an_array_are_independent_of_their_neighbours() -> None:
 def test_magnitudes_are_exact_beyond_64_bits() -> None:
     u, v = [5, (1 << 48) - 2], [1 << 40, 3]
     expected = [(a + ((1 << 48) - 1) * b) // (1 << 70) for a, b in zip(u, v, strict=True)]
-    found = noise._magnitudes(np.array(u), np.array(v), (1 << 48) - 1, 1 << 70)
+    found = noise.magnitudes(np.array(u), np.array(v), (1 << 48) - 1, 1 << 70)
     assert found.tolist() == expected
     assert found.dtype == np.int64
-    near = noise._magnitudes(np.array([6]), np.array([4]), 7, 3)
+    near = noise.magnitudes(np.array([6]), np.array([4]), 7, 3)
     assert near.tolist() == [(6 + 7 * 4) // 3]
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from counted import counted
+from known_targets import halved, mean_error
+from noise_laws import at_least
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
 from silent_noise import silent_noise
@@ -40,13 +42,6 @@ from learners.privacy.randomness import SeededRandom
 
 def grid_points(d: int) -> NDArray[np.int64]:
     return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
-
-
-def sample(n: int, d: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Uniform points, labelled by a halfplane with some labels flipped."""
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, size=(n, 2))
-    return points, ((points.sum(axis=1) < d) ^ (rng.random(n) < 0.1)).astype(int)
 
 
 # -- budget --------------------------------------------------------------------------------
@@ -158,8 +153,7 @@ def test_one_example_moves_one_cell_by_one_and_every_cell_has_noise_of_its_own(
 
 def positive(difference: int, scale: Fraction) -> float:
     """Probability that a difference is positive with integer Laplace noise."""
-    p = math.exp(-1 / scale)
-    return p ** (1 - difference) / (1 + p) if difference < 1 else 1 - p**difference / (1 + p)
+    return at_least(1 - difference, scale)
 
 
 def release_law(examples: tuple[tuple[int, int, int], ...], scale: Fraction) -> list[float]:
@@ -221,7 +215,7 @@ def test_interpolated_releases_follow_their_law(positives: int) -> None:
 
 
 def test_the_count_has_noise_of_its_share() -> None:
-    points, labels = sample(500, 16, 1)
+    points, labels = halved(500, 16, 1)
     counts = [
         dict(NoisyHistogramLearner(grid=16, seed=seed).fit(points, labels).release_.parameters)
         for seed in range(200)
@@ -253,22 +247,6 @@ def test_impossible_parameters_are_refused(options: dict[str, Any], message: str
 # -- accuracy ------------------------------------------------------------------------------
 
 
-def mean_error(n: int, smooth: bool) -> float:
-    """Test error over the example targets and two distributions, epsilon = 1."""
-    errors = []
-    for name, distribution in itertools.product(
-        ("tri", "L", "three", "star"), ("uniform", "clustered")
-    ):
-        target = read_geojson(assets.example_path(name)).on_grid(1024)
-        rng = np.random.default_rng(n)
-        points = draw_points(target, n, 1024, distribution, rng)  # type: ignore[arg-type]
-        fresh = draw_points(target, 40_000, 1024, distribution, rng)  # type: ignore[arg-type]
-        model = NoisyHistogramLearner(smooth=smooth, seed=1)
-        model.fit(points, contains_points(target, points))
-        errors.append(1 - model.score(fresh, contains_points(target, fresh)))
-    return float(np.mean(errors))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_released_is_scipys_interpolation_of_the_noisy_cells(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -280,7 +258,7 @@ def test_what_is_released_is_scipys_interpolation_of_the_noisy_cells(
         return fields[-1]
 
     monkeypatch.setattr(noisy_histogram, "noisy_field", kept)
-    model = NoisyHistogramLearner(grid=d, seed=seed).fit(*sample(2_000, d, seed))
+    model = NoisyHistogramLearner(grid=d, seed=seed).fit(*halved(2_000, d, seed))
     (field,) = fields
     values = gaussian_filter(field / SHARES, 0.6, mode="reflect")
     points = grid_points(d)
@@ -311,4 +289,4 @@ def test_a_seeded_run_on_an_outline_is_as_good_as_measured() -> None:
     [(10_000, True, 0.0215), (10_000, False, 0.047), (100_000, True, 0.0048)],
 )
 def test_the_examples_are_learned_as_well_as_stated(n: int, smooth: bool, most: float) -> None:
-    assert mean_error(n, smooth) < most
+    assert mean_error(lambda: NoisyHistogramLearner(smooth=smooth, seed=1), n) < most

@@ -4,10 +4,11 @@ is no number is named, and nothing is drawn."""
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
@@ -54,19 +55,24 @@ def test_numbers_of_numpy_give_the_release_of_pythons_own(declared: Learner) -> 
     assert all(other.get_params()[name] is value for name, value in theirs.items())
 
 
-@every
+@pytest.mark.parametrize("kind", [int, float, float | None, int | Literal["auto"] | None], ids=str)
 @pytest.mark.parametrize(
     "value", [True, np.True_, float("nan"), np.float32("inf"), "3", 1j, np.array(3), np.array([3]),
               np.timedelta64(3, "s"), [3], Decimal("nan")], ids=repr,
 )  # fmt: skip
-def test_what_is_no_number_is_named_in_one_line(declared: Learner, value: Any) -> None:
-    model = made(declared)
+def test_what_is_no_number_is_named_in_one_line(kind: Any, value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^rate must be .*got ") as caught:
+        read("rate", kind, value)
+    assert "\n" not in str(caught.value)
+
+
+@every
+def test_every_number_of_a_learner_is_read_before_anything_is_drawn(declared: Learner) -> None:
     X, y = sample(declared)
-    for name in numbers(model):
+    for name, value in itertools.product(numbers(made(declared)), (True, np.array([3]))):
         wrong = made(declared, **{name: value})
-        with pytest.raises(ValueError, match=rf"^{name} must be .*got ") as caught:
+        with pytest.raises(ValueError, match=rf"^{name} must be .*got "):
             wrong.fit(X, y)
-        assert "\n" not in str(caught.value)
         assert not hasattr(wrong, "release_")
 
 
@@ -164,16 +170,19 @@ def test_every_learner_of_two_labels_gives_them_back(declared: Learner) -> None:
 
 
 @every
-@pytest.mark.parametrize("which", ["points", "labels"])
-def test_rows_that_are_masked_are_refused_and_not_counted(declared: Learner, which: str) -> None:
+def test_rows_that_are_masked_are_refused_and_not_counted(declared: Learner) -> None:
     model = made(declared)
     X, y = (np.asarray(one) for one in sample(declared))
-    mask = np.zeros(X.shape if which == "points" else y.shape, dtype=bool)
-    mask[5] = True
-    given = [np.ma.array(X, mask=mask), y] if which == "points" else [X, np.ma.array(y, mask=mask)]
-    with pytest.raises(ValueError, match="row 5 is masked: leave such rows out"):
-        model.fit(*given)
-    assert not hasattr(model, "release_")
+
+    def masked(rows: Any) -> Any:
+        mask = np.zeros(rows.shape, dtype=bool)
+        mask[5] = True
+        return np.ma.array(rows, mask=mask)
+
+    for given in ((masked(X), y), (X, masked(y))):
+        with pytest.raises(ValueError, match="row 5 is masked: leave such rows out"):
+            model.fit(*given)
+        assert not hasattr(model, "release_")
     # a masked array without a masked row is an array
     release = made(declared).fit(np.ma.array(X), np.ma.array(y)).release_
     assert release == model.fit(X, y).release_

@@ -11,12 +11,10 @@ from functools import cache
 import numpy as np
 import pytest
 from counted import counted
+from known_targets import halved, mean_error
+from noise_laws import at_least
 from numpy.typing import NDArray
 
-import assets
-from geodp_app.document.sampling import draw_points
-from geometry.geojson import read_geojson
-from geometry.polygons import contains_points
 from geometry.tiling import Tile, TileIndex
 from learners import QuadtreeLearner
 from learners.baselines import quadtree
@@ -33,13 +31,6 @@ Box = tuple[int, int, int, int]
 
 def plan(epsilon: float) -> QuadtreeBudget:
     return plan_quadtree(epsilon, 1e-6, "add-remove", True)
-
-
-def sample(n: int, d: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Uniform points, labelled by a halfplane with some labels flipped."""
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, size=(n, 2))
-    return points, ((points.sum(axis=1) < d) ^ (rng.random(n) < 0.1)).astype(int)
 
 
 # -- budget --------------------------------------------------------------------------------
@@ -77,8 +68,7 @@ def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
 
 def split_chance(score: int, scale: Fraction) -> float:
     """P(score + integer Laplace noise > 0)."""
-    p = math.exp(-1 / scale)
-    return p ** (1 - score) / (1 + p) if score <= 0 else 1 - p**score / (1 + p)
+    return at_least(1 - score, scale)
 
 
 def stay_chance(score: int, scale: Fraction) -> float:
@@ -141,7 +131,7 @@ def drawn_law(
             asked += 1
         return np.array(out, dtype=bool)
 
-    monkeypatch.setattr(quadtree, "_exceeds", exceeds)
+    monkeypatch.setattr(quadtree, "exceeds", exceeds)
     law = {}
     while True:
         asked, chance = 0, 1.0
@@ -178,7 +168,7 @@ def test_trees_are_drawn_by_the_stated_law(
 def test_comparisons_have_the_stated_chance(scale: Fraction) -> None:
     for score in (-7, -1, 0, 1, 2, 9):
         scores = np.full(20_000, score)
-        share = quadtree._exceeds(scores, scale, SeededRandom(score + 50)).mean()
+        share = quadtree.exceeds(scores, scale, SeededRandom(score + 50)).mean()
         chance = split_chance(score, scale)
         assert chance + stay_chance(score, scale) == pytest.approx(1, rel=1e-12)
         spread = math.sqrt(chance * (1 - chance) / 20_000)
@@ -314,7 +304,7 @@ def majority(difference: int, one: int, scale: Fraction) -> float:
 @pytest.mark.parametrize("d", [1, 2, 5, 12, 64, 1000])
 @pytest.mark.parametrize("seed", range(3))
 def test_leaves_hold_every_grid_point_once_and_own_their_examples(d: int, seed: int) -> None:
-    points, labels = sample(900, d, seed)
+    points, labels = halved(900, d, seed)
     counts = counted(points, labels, d)
     leaves = grow(counts, Fraction(1, 2), 1, SeededRandom(seed))
     tiles = [Tile(d, *box) for box in leaves.boxes.tolist()]
@@ -326,8 +316,8 @@ def test_a_tile_of_one_point_is_never_split(monkeypatch: pytest.MonkeyPatch) -> 
     def always(scores: NDArray[np.int64], *_: object) -> NDArray[np.bool_]:
         return np.ones(len(scores), dtype=bool)
 
-    monkeypatch.setattr(quadtree, "_exceeds", always)
-    points, labels = sample(50, 6, 1)
+    monkeypatch.setattr(quadtree, "exceeds", always)
+    points, labels = halved(50, 6, 1)
     counts = counted(points, labels, 6)
     leaves = grow(counts, Fraction(1), 2, SeededRandom(0))
     assert (leaves.boxes[:, :2] == leaves.boxes[:, 2:]).all()
@@ -337,14 +327,4 @@ def test_a_tile_of_one_point_is_never_split(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(("n", "most"), [(10_000, 0.046), (100_000, 0.0155)])
 def test_the_examples_are_learned_as_well_as_stated(n: int, most: float) -> None:
-    errors = []
-    for name, distribution in itertools.product(
-        ("tri", "L", "three", "star"), ("uniform", "clustered")
-    ):
-        target = read_geojson(assets.example_path(name)).on_grid(1024)
-        rng = np.random.default_rng(n)
-        points = draw_points(target, n, 1024, distribution, rng)  # type: ignore[arg-type]
-        fresh = draw_points(target, 40_000, 1024, distribution, rng)  # type: ignore[arg-type]
-        model = QuadtreeLearner(seed=1).fit(points, contains_points(target, points))
-        errors.append(1 - model.score(fresh, contains_points(target, fresh)))
-    assert np.mean(errors) < most
+    assert mean_error(lambda: QuadtreeLearner(seed=1), n) < most

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from counted import counted
+from noise_laws import pooled
 from numpy.typing import NDArray
 from scripted_cover import LATTICE, Script, random_pieces, sample
 
@@ -214,11 +215,9 @@ def test_thresholds_are_the_gain_less_the_margin_plus_integer_laplace_noise(role
         threshold = next(stream).release.threshold
         assert threshold is not None
         noise.append(threshold - gain + plan.margin)
-    p = math.exp(-1 / plan.scale)
     reach = 8
     seen = np.bincount(np.clip(noise, -reach, reach) + reach, minlength=2 * reach + 1)
-    law = np.array([(1 - p) / (1 + p) * p ** abs(z) for z in range(-reach, reach + 1)])
-    law[0] = law[-1] = p**reach / (1 + p)
+    law = pooled(plan.scale, reach)
     chi_square = float(((seen - 1500 * law) ** 2 / (1500 * law)).sum())
     assert chi_square < 2 * reach + 5 * math.sqrt(4 * reach)
 

@@ -282,7 +282,7 @@ def test_the_division_is_the_cheapest_of_all(seed: int, edges: int, price: float
         begins = [0, *(stop + 1 for stop in stops[:-1])]
         cost = sum(nats[span] for span in zip(begins, stops, strict=True))
         cheapest = min(cheapest, cost + price * len(stops))
-    sides = chain._sides(price)
+    sides = chain.cheapest(price)
     assert [side.first for side in sides] == [0, *(side.last + 1 for side in sides[:-1])]
     assert sides[-1].last == edges - 1
     found = sum(nats[side.first, side.last] for side in sides) + price * len(sides)

@@ -14,6 +14,7 @@ import pytest
 import shapely
 from chi_square import assert_drawn_from
 from counted import counted
+from noise_laws import at_least
 from numpy.typing import NDArray
 from silent_noise import silent_noise
 from tiny_samples import SAMPLES, TYPES, in_quarters
@@ -116,12 +117,6 @@ def test_the_largest_epsilon_can_be_drawn_with() -> None:
 # -- the law -------------------------------------------------------------------------------
 
 
-def tail(t: int, scale: Fraction) -> float:
-    """P(z >= t) of integer Laplace noise."""
-    p = math.exp(-1 / scale)
-    return p**t / (1 + p) if t > 0 else 1 - p ** (1 - t) / (1 + p)
-
-
 def cells_of(examples: tuple[tuple[int, int, int], ...], per_side: int) -> list[int]:
     """Examples in each cell of the grid 0..1, from the top row down."""
     return [len(examples)] if per_side == 1 else in_quarters(examples)
@@ -134,7 +129,9 @@ def law_given(
     per_side = cells_per_side(count, scale, 1)
     t = least_count(per_side**2, scale)
     # that a cell stays below is the mirror image of its being reached: 1 - c would round
-    chances = [(tail(c - t + 1, scale), tail(t - c, scale)) for c in cells_of(examples, per_side)]
+    chances = [
+        (at_least(c - t + 1, scale), at_least(t - c, scale)) for c in cells_of(examples, per_side)
+    ]
     return {
         outcome: math.prod(c[one] for c, one in zip(chances, outcome, strict=True))
         for outcome in itertools.product((False, True), repeat=per_side**2)

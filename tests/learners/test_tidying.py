@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from functools import cache
 from unittest import mock
 
 import numpy as np
@@ -156,11 +157,11 @@ def test_specks_of_rounding_are_dropped() -> None:
     speck = box(9.5, 7.25, 9.5 + 1 / 1024, 7.25 + 1 / 1024)
     at_point = box(40 - grain, 60 - grain, 40 + grain, 60 + grain)
     shape = box(0, 0, 100, 100).difference(shapely.union(speck, at_point))
-    found = tidying._without_specks(shape, grain)
+    found = tidying.without_specks(shape, grain)
     assert found.equals(box(0, 0, 100, 100).difference(at_point))
-    around = tidying._without_specks(shapely.union(speck, box(20, 20, 21, 21)), grain)
+    around = tidying.without_specks(shapely.union(speck, box(20, 20, 21, 21)), grain)
     assert around.equals(box(20, 20, 21, 21))
-    assert tidying._without_specks(speck, grain).is_empty
+    assert tidying.without_specks(speck, grain).is_empty
 
 
 def test_no_more_than_a_hundredth_of_the_square_changes() -> None:
@@ -190,10 +191,17 @@ def test_a_corner_stays() -> None:
     assert np.hypot(*(corners - [right, top]).T).min() < 1
 
 
-@pytest.fixture(scope="module")
-def sample() -> tuple[np.ndarray, np.ndarray]:
-    points = np.random.default_rng(1).integers(0, 257, (8_000, 2))
-    return points, np.hypot(*(points - 128).T) < 85
+POINTS = np.random.default_rng(1).integers(0, 257, (8_000, 2))
+LABELS = np.hypot(*(POINTS - 128).T) < 85
+
+
+def run(k: int | None) -> tuple[PolygonUnionLearner, list[StepRecord]]:
+    model = PolygonUnionLearner(k=k, grid=256, seed=3)
+    return model, list(model.steps(POINTS, LABELS))
+
+
+#: The same, made once.
+ran = cache(run)
 
 
 def drawn(release: Release) -> tuple[TileStep, ...]:
@@ -204,16 +212,11 @@ def drawn(release: Release) -> tuple[TileStep, ...]:
 
 @pytest.mark.parametrize("k", [None, 2])
 def test_it_is_a_function_of_what_is_released(
-    k: int | None, sample: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+    k: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No draw, and no charge, is another one without it."""
-
-    def run() -> tuple[Release, list[StepRecord]]:
-        model = PolygonUnionLearner(k=k, grid=256, seed=3)
-        records = list(model.steps(*sample))
-        return model.release_, records
-
-    release, records = run()
+    model, records = ran(k)
+    release = model.release_
     tidy = records[-1].release.tidied
     assert tidy is not None
     eta = release.privacy.charges[-1].each
@@ -230,21 +233,18 @@ def test_it_is_a_function_of_what_is_released(
     assert tidied(drawn(release), unit, scale) == tidy
     for module in (tile_run, sharpening):
         monkeypatch.setattr(module, "tidied", lambda steps, unit, scale=None: None)
-    plain, others = run()
+    untidy, others = run(k)
+    plain = untidy.release_
     assert drawn(plain) == drawn(release)
     assert plain.privacy == release.privacy
     assert [each.release for each in others[:-1]] == [each.release for each in records[:-1]]
 
 
 @pytest.mark.parametrize("k", [None, 2])
-def test_records_release_shape_and_file_agree(
-    k: int | None, sample: tuple[np.ndarray, np.ndarray]
-) -> None:
-    model = PolygonUnionLearner(k=k, grid=256, seed=3)
-    points, labels = sample
-    last = list(model.steps(points, labels))[-1]
+def test_records_release_shape_and_file_agree(k: int | None) -> None:
+    model, (*_, last) = ran(k)
     release = model.release_
-    assert last.diagnostics.empirical_error == pytest.approx(1 - model.score(points, labels))
+    assert last.diagnostics.empirical_error == pytest.approx(1 - model.score(POINTS, LABELS))
     assert release_from_dict(json.loads(json.dumps(release_to_dict(release)))) == release
     grid = np.indices((257, 257)).reshape(2, -1).T.astype(np.int64)
     shape, predicted = release.shape(), release.predict(grid)
@@ -264,10 +264,10 @@ def test_records_release_shape_and_file_agree(
     assert (plain != predicted).any()
 
 
-def test_other_runs_are_not_tidied(sample: tuple[np.ndarray, np.ndarray]) -> None:
-    outcome = PolygonUnionLearner(grid=256, seed=3, tiles=6).fit(*sample).release_
+def test_other_runs_are_not_tidied() -> None:
+    outcome = PolygonUnionLearner(grid=256, seed=3, tiles=6).fit(POINTS, LABELS).release_
     assert drawn(outcome) == outcome.tiles
-    assert ConvexPolygonLearner(grid=256, seed=3).fit(*sample).score(*sample) > 0.9
+    assert ConvexPolygonLearner(grid=256, seed=3).fit(POINTS, LABELS).score(POINTS, LABELS) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -280,17 +280,15 @@ def test_other_runs_are_not_tidied(sample: tuple[np.ndarray, np.ndarray]) -> Non
         ("other", [], "changed and outline"),
     ],
 )
-def test_a_damaged_outline_is_refused(
-    name: str, value: object, outcome: str, sample: tuple[np.ndarray, np.ndarray]
-) -> None:
-    data = release_to_dict(PolygonUnionLearner(grid=256, seed=3).fit(*sample).release_)
+def test_a_damaged_outline_is_refused(name: str, value: object, outcome: str) -> None:
+    data = release_to_dict(ran(None)[0].release_)
     data["tiles"][-1]["tidied"][name] = value
     with pytest.raises(ValueError, match=outcome):
         release_from_dict(data)
 
 
-def test_the_last_tile_alone_has_an_outline(sample: tuple[np.ndarray, np.ndarray]) -> None:
-    data = release_to_dict(PolygonUnionLearner(grid=256, seed=3).fit(*sample).release_)
+def test_the_last_tile_alone_has_an_outline() -> None:
+    data = release_to_dict(ran(None)[0].release_)
     data["tiles"][0]["tidied"] = data["tiles"][-1]["tidied"]
     with pytest.raises(ValueError, match="last tile"):
         release_from_dict(data)

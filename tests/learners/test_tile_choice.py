@@ -12,8 +12,8 @@ from unittest import mock
 import numpy as np
 import pytest
 from chi_square import assert_drawn_from, power
+from noise_laws import laplace
 from numpy.typing import NDArray
-from stability_laws import laplace
 
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square
@@ -129,7 +129,7 @@ def test_one_example_more_raises_every_score_by_nothing_or_by_one(
 
     def scores(which: GridCounts) -> NDArray[np.int64]:
         share = min(1.0, most_examples / min(60, (d + 1) ** 2))
-        kept = which if share == 1 else which.where(tile_choice._kept(which.points, share))
+        kept = which if share == 1 else which.where(tile_choice.kept_of(which.points, share))
         return fewest_mistakes(kept, numbers, 2, 1)
 
     before, changes = scores(counts), Counter[int]()
@@ -142,8 +142,8 @@ def test_one_example_more_raises_every_score_by_nothing_or_by_one(
 def test_the_grid_points_that_are_kept_are_scattered_and_always_the_same() -> None:
     d = 255
     points = np.stack(np.meshgrid(np.arange(d + 1), np.arange(d + 1)), axis=-1).reshape(-1, 2)
-    kept = tile_choice._kept(points, 0.2)
-    assert (kept == tile_choice._kept(points[::-1], 0.2)[::-1]).all()
+    kept = tile_choice.kept_of(points, 0.2)
+    assert (kept == tile_choice.kept_of(points[::-1], 0.2)[::-1]).all()
     for part in kept.reshape(4, 64, 4, 64).mean(axis=(1, 3)).ravel():
         # 4,096 points each: four standard deviations
         assert abs(part - 0.2) < 0.025

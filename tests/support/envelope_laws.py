@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -88,30 +90,42 @@ def assert_same_law(
     return selected
 
 
-def factorise_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No box is too long to be factorised."""
+def factorise_everything(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType = envelope_selection
+) -> None:
+    """No box is too long to be factorised, in draws of that module."""
     plain = make_target
 
     def wide(lattice: HalfplaneLattice, *arguments: object) -> Target:
         target = plain(lattice, *arguments)  # type: ignore[arg-type]
         return target._replace(narrow=lattice.high - lattice.low)
 
-    monkeypatch.setattr(envelope_selection, "make_target", wide)
+    monkeypatch.setattr(module, "make_target", wide)
+
+
+@contextmanager
+def watched_strands(
+    look: Callable[[list[strands.Strand]], None] = lambda _: None,
+) -> Iterator[list[strands.Strand]]:
+    """The strands of a draw as they are at its end; `look` is called before every slice of work."""
+    seen: list[strands.Strand] = []
+    plain = race.strands_behind
+
+    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
+        seen[:] = now
+        look(now)
+        return plain(now)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(race, "strands_behind", spy)
+        yield seen
 
 
 def strands_of_a_draw(
     selection: EnvelopeSelection, counts: GridCounts, score: Score, rate: float
 ) -> list[strands.Strand]:
     """The strands of one seeded draw, as they are at its end."""
-    seen: list[strands.Strand] = []
-    keep = race._behind
-
-    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
-        seen[:] = now
-        return keep(now)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(race, "_behind", spy)
+    with watched_strands() as seen:
         selection.select(counts, score, rate, SeededRandom(3))
     return seen
 

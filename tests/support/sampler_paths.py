@@ -216,7 +216,7 @@ def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Tri
     """
     while strand.partition.tally[BOXES] == len(strand.partition.boxes) and not strand.full:
         strand = copy_of(strand)
-        strand._make_room()
+        strand.make_room()
     capacity = len(strand.partition.boxes)
     for index, chance, tape in leaves(strand.partition.tree, capacity):
         box = strand.partition.boxes[index]

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
+from noise_laws import laplace
 
 from learners.stability.sparse_vector import (
     SparseVectorBudget,
 )
 
 Law = dict[tuple[object, ...], float]
-
-
-def laplace(scale: Fraction, reach: int) -> np.ndarray:
-    """Probabilities of -reach..reach."""
-    weights = np.exp(-np.abs(np.arange(-reach, reach + 1)) / float(scale))
-    p = math.exp(-1 / float(scale))
-    return weights * (1 - p) / (1 + p)
 
 
 def pass_law(

@@ -22,4 +22,4 @@ def with_errors(
 
 def visible_curves(chart: ErrorChart) -> int:
     """How many of a chart's curves can be seen."""
-    return sum(item.isVisible() for item in chart._curves)
+    return sum(item.isVisible() for item in chart.curves)

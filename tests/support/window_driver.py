@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QPoint, QPointF, QStandardPaths, Qt
-from PySide6.QtGui import QPainterPath
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QStandardPaths, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QGraphicsPathItem
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QGraphicsPathItem
 from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import Work
@@ -140,7 +140,7 @@ def open_window(folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
     try:
         yield window
     finally:
-        link = window.runs.controller._link
+        link = window.runs.controller.link
         if isinstance(link, Lent):
             link.give_back()
         window.abandon()
@@ -218,6 +218,18 @@ def drag(window: MainWindow, *stops: tuple[float, float]) -> None:
     QTest.mouseRelease(viewport, LEFT, NONE, spots[-1], 20)
 
 
+#: Six corners on the grid.
+L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
+
+
+def draw_l(window: MainWindow) -> None:
+    """Draw it, by clicks."""
+    key(window, Qt.Key.Key_P)
+    for x, y in L_SHAPE:
+        click(window, x, y)
+    key(window, Qt.Key.Key_Return)
+
+
 def key(window: MainWindow, name: Qt.Key, modifiers: Qt.KeyboardModifier = NONE) -> None:
     """A key on the plane."""
     window.plane.setFocus()
@@ -231,6 +243,21 @@ def action(window: MainWindow, name: str) -> None:
     made.trigger()
 
 
+def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
+    """What dialogs for files give; None if they are closed."""
+    for dialog in ("getSaveFileName", "getOpenFileName"):
+        monkeypatch.setattr(QFileDialog, dialog, lambda *_: ("" if path is None else str(path), ""))
+
+
+def drop(window: MainWindow, path: Path) -> None:
+    """Drop a file on the plane."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    under, copy = window.plane.viewport(), Qt.DropAction.CopyAction
+    QApplication.sendEvent(under, QDragEnterEvent(QPoint(9, 9), copy, data, LEFT, NONE))
+    QApplication.sendEvent(under, QDropEvent(QPointF(9, 9), copy, data, LEFT, NONE))
+
+
 def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
     """Until something is true."""
     qtbot.waitUntil(done, timeout=PATIENCE)
@@ -239,6 +266,21 @@ def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:
     """Wait for the release."""
     wait(qtbot, lambda: window.runs.current is not None and window.runs.current.release is not None)
+
+
+def log_of(window: MainWindow) -> RunLog:
+    """Of the run that is shown."""
+    log = window.runs.current
+    assert log is not None
+    return log
+
+
+def run_once_more(qtbot: QtBot, window: MainWindow) -> None:
+    """Another run than the one that is shown, to its end."""
+    before = window.runs.current
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.current is not before)
+    finish_run(qtbot, window)
 
 
 def settle(qtbot: QtBot, window: MainWindow) -> None:
@@ -250,10 +292,8 @@ def run(qtbot: QtBot, window: MainWindow) -> RunLog:
     """Run to the end, by its key."""
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    log = window.runs.current
-    assert log is not None
     settle(qtbot, window)
-    return log
+    return log_of(window)
 
 
 def choose(box: QComboBox, text: str) -> None:
@@ -275,7 +315,7 @@ def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
 
 def layer(window: MainWindow, name: str) -> QGraphicsPathItem:
     """A part of the learned shape on the plane: region, earlier, newest, tiling, pointed, again."""
-    item: QGraphicsPathItem = getattr(window.plane.learned, f"_{name}")
+    item: QGraphicsPathItem = getattr(window.plane.learned, name)
     return item
 
 
@@ -286,17 +326,17 @@ def painted(window: MainWindow, name: str) -> QPainterPath:
 
 def badges(window: MainWindow) -> Sequence[Badge]:
     """Numbers on the plane: large ones of pieces, small ones of the newest one's edges."""
-    return tuple(window.plane.learned._numbers.badges)
+    return tuple(window.plane.learned.numbers.badges)
 
 
 def lit_edge(window: MainWindow) -> int:
     """The newest piece's edge that is lit on the plane, from 0; -1 for none."""
-    return int(window.plane.learned._lit)
+    return int(window.plane.learned.lit)
 
 
 def said(window: MainWindow, name: str) -> str:
     """What the panel says below its fields: promise, practice, or warning if it is shown."""
-    label = getattr(window.settings, f"_{name}")
+    label = getattr(window.settings, name)
     return str(label.text()) if name != "warning" or label.isVisible() else ""
 
 
@@ -310,16 +350,16 @@ def shape_of(path: QPainterPath) -> shapely.Geometry:
 
 def dual_lattice(window: MainWindow) -> HalfplaneLattice | None:
     """Of the halfplanes that the dual plane shows."""
-    lattice: HalfplaneLattice | None = window.dual._lattice
+    lattice: HalfplaneLattice | None = window.dual.lattice
     return lattice
 
 
 def dual_marks(window: MainWindow) -> tuple[Any, ...]:
     """The chosen points that the dual plane shows."""
-    return tuple(window.dual._marks)
+    return tuple(window.dual.marks)
 
 
 def charted(window: MainWindow) -> Sequence[Any]:
     """The figures that the chart of errors shows, one a step."""
-    points: Sequence[Any] = window.chart._points
+    points: Sequence[Any] = window.chart.points
     return points

@@ -251,7 +251,7 @@ class CompareWindow(QDialog):
 
     def _job(self) -> CompareJob:
         document = self._document
-        contenders = self._contenders(document.work.run)
+        contenders = self.contenders(document.work.run)
         if document.work.examples is None:
             if not document.drawing.shapes:
                 raise InputError("there are no examples: draw a target, or import examples")
@@ -261,7 +261,8 @@ class CompareWindow(QDialog):
         test = fresh_sample(work) if document.drawing.shapes else None
         return CompareJob(work.examples, test, contenders, work.run["seed"])
 
-    def _contenders(self, run: RunSettings) -> tuple[Contender, ...]:
+    def contenders(self, run: RunSettings) -> tuple[Contender, ...]:
+        """The learners that are ticked, as they would run."""
         checked = [name for name, box in self.boxes.items() if box.isChecked()]
         counts = {name: field.value() or "auto" for name, field in self.counts.items()}
         return tuple(

@@ -60,7 +60,7 @@ class ConicView(QWidget):
         self._pointed: tuple[float, float] | None = None
         self._tried: Conic | None = None
         self.candidate: Candidate | None = None
-        self._shaded: ShadedSheet | None = None
+        self.shaded: ShadedSheet | None = None
         self._background = Background(self)
         self._background.done.connect(self._shade)
         self._make_plot()
@@ -142,7 +142,7 @@ class ConicView(QWidget):
         ]
         self.centres.update()
         self.shading.set_image(None, None)
-        self._shaded = None
+        self.shaded = None
         self._legend.setVisible(False)
         self._background.drop("scores")
         self._draw_examples()
@@ -202,11 +202,11 @@ class ConicView(QWidget):
     def _shade(self, key: object, scores: object) -> None:
         if self._question is not None and isinstance(scores, np.ndarray):
             d = float(self._question.conic.lattice.d)
-            self._shaded = ShadedSheet(0, (), scores, 0.0, d, 0.0, d)
+            self.shaded = ShadedSheet(0, (), scores, 0.0, d, 0.0, d)
             self._colour()
 
     def _colour(self) -> None:
-        shaded = self._shaded
+        shaded = self.shaded
         scale = None if shaded is None else shade_scale((shaded,), "score")
         self._legend.setVisible(scale is not None)
         if shaded is None or shaded.scores is None or scale is None:

@@ -180,7 +180,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Tell what is under the pointer."""
-        at = self._dual_at(self.mapToScene(event.position().toPoint()))
+        at = self.dual_at(self.mapToScene(event.position().toPoint()))
         if self._dragging:
             if at is not None:
                 self.dragged.emit(at)
@@ -201,7 +201,8 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         super().leaveEvent(event)
         self.pointed.emit(None)
 
-    def _dual_at(self, at: QPointF) -> tuple[float, float] | None:
+    def dual_at(self, at: QPointF) -> tuple[float, float] | None:
+        """The dual coordinates of a place of the scene; None where no plane is."""
         area = self.box.sceneBoundingRect()
         if not area.contains(at) or area.width() <= 0 or area.height() <= 0:
             return None

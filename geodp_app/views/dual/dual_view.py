@@ -82,12 +82,12 @@ class DualView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lattice: HalfplaneLattice | None = None
+        self.lattice: HalfplaneLattice | None = None
         self._why, self._words = EMPTY, ""
         self._pieces: tuple[Piece, ...] = ()
         self._newest, self._first, self._whole = -1, 1, False
         self._tile: TileShown | None = None
-        self._marks: tuple[Mark, ...] = ()
+        self.marks: tuple[Mark, ...] = ()
         self._edges = 0
         self._shading: tuple[ShadedSheet, ...] = ()
         self._nats: float | None = None
@@ -152,10 +152,10 @@ class DualView(QWidget):
     def set_lattice(self, lattice: HalfplaneLattice | None, why: str = EMPTY) -> None:
         """Take the class of halfplanes; without one there is nothing to show, and `why` is said."""
         self._why = why
-        if lattice is not None and lattice == self._lattice:
+        if lattice is not None and lattice == self.lattice:
             return
         self.pointer.drop()  # it points into the frame that goes, whose lines are still there
-        self._lattice = lattice
+        self.lattice = lattice
         self.pictures.set_lattice(lattice)
         self.set_what_if(None)
         self.stack.set_lattice(lattice)
@@ -207,12 +207,12 @@ class DualView(QWidget):
         """Marks of the pieces, if they are of this class of halfplanes."""
         fits = all(self._fits(halfplane) for piece in self._pieces for halfplane in piece)
         marks = chosen_marks(self._pieces, self._newest, self._first, whole=self._whole)
-        self._marks = marks if fits else ()
-        newest = self._marks and not self._whole
+        self.marks = marks if fits else ()
+        newest = self.marks and not self._whole
         self._edges = len(self._pieces[self._newest]) if newest else 0
         self.controls.set_edges(self._edges)
         self.controls.zoom.setEnabled(bool(newest))
-        self.strip.set_marks(self._marks)
+        self.strip.set_marks(self.marks)
         self._follow_edge()
         self._mark()
         self._explain()
@@ -246,7 +246,7 @@ class DualView(QWidget):
     @_private
     def set_search(self, densities: SheetDensities) -> None:
         """Take where the selection under way still looks (private)."""
-        if self._lattice is not None:
+        if self.lattice is not None:
             self._shading = ()
             self.pictures.set_search(densities)
             self._small()
@@ -261,7 +261,7 @@ class DualView(QWidget):
     def set_boxes(self, views: Sequence[HeavyBox]) -> None:
         """Take the sampler's heaviest boxes (private)."""
         for sheet, view in self.sheets.items():
-            unit = 1 if self._lattice is None else 1 << self._lattice.bits
+            unit = 1 if self.lattice is None else 1 << self.lattice.bits
             view.set_boxes(boxes_on(tuple(views), sheet, unit))
 
     @_private
@@ -270,7 +270,7 @@ class DualView(QWidget):
 
         Of a tile, only points that it holds have a line.
         """
-        lattice = self._lattice
+        lattice = self.lattice
         if self._tile is not None and x is not None and y is not None:
             tile = self._tile.step.tile
             held = tile.holds(np.array([[x, y]]))[0]
@@ -341,10 +341,10 @@ class DualView(QWidget):
     @property
     def title(self) -> str:
         """Which sheet it is, and of which edge of the newest piece."""
-        if self._lattice is None or self._whole:
+        if self.lattice is None or self._whole:
             return ""
-        name = sheet_words(self._lattice, self.sheet).name
-        marks = [m for m in self._marks if m.age == 0 and m.sheet == self.sheet]
+        name = sheet_words(self.lattice, self.sheet).name
+        marks = [m for m in self.marks if m.age == 0 and m.sheet == self.sheet]
         if self._edges > 1 and any(mark.edge == self.controls.edge for mark in marks):
             return f"{name}, edge {self.controls.edge + 1} of {self._edges}"
         return name
@@ -352,11 +352,11 @@ class DualView(QWidget):
     @property
     def note(self) -> str:
         """How many lines are drawn; empty where that is not to be seen."""
-        return "" if self._lattice is None else self.stack.view.note
+        return "" if self.lattice is None else self.stack.view.note
 
     def show_sheet(self, sheet: Sheet) -> None:
         """Show another sheet large."""
-        if self._lattice is not None and sheet in self._lattice.sheets:
+        if self.lattice is not None and sheet in self.lattice.sheets:
             self.strip.show_sheet(sheet)
             self._show_sheet()
 
@@ -372,13 +372,13 @@ class DualView(QWidget):
 
     def zoom_to_chosen(self) -> None:
         """Show the neighbourhood of the newest chosen point on the sheet."""
-        if self._lattice is None:
+        if self.lattice is None:
             return
-        mark = newest_mark(self._marks, self.sheet, self.controls.edge)
+        mark = newest_mark(self.marks, self.sheet, self.controls.edge)
         if mark is None:
             self.readout.setText("No chosen point on this sheet yet")
         else:
-            self.stack.view.zoom_to(neighbourhood(self._lattice, mark, self.pictures.lines))
+            self.stack.view.zoom_to(neighbourhood(self.lattice, mark, self.pictures.lines))
 
     def zoom_to_streak(self) -> None:
         """Show where the probability of the edge lies on the sheet."""
@@ -402,7 +402,7 @@ class DualView(QWidget):
 
     def _pick_sheet(self, sheet: Sheet) -> None:
         """A sheet was asked for: if an edge of the newest piece lies on it, it is about that."""
-        edges = [m.edge for m in self._marks if m.age == 0 and m.sheet == sheet]
+        edges = [m.edge for m in self.marks if m.age == 0 and m.sheet == sheet]
         self._show_sheet()
         if edges and self.controls.edge not in edges:
             self.controls.choose(self.controls.mode, edges[0])
@@ -417,7 +417,7 @@ class DualView(QWidget):
     @property
     def _asked(self) -> Halfplane | None:
         """The edge of the newest piece that is asked about."""
-        known = self._marks and self._edges
+        known = self.marks and self._edges
         return self._pieces[self._newest][self.controls.edge] if known else None
 
     def _show_sheet(self) -> None:
@@ -429,14 +429,14 @@ class DualView(QWidget):
 
     def _place_pointer(self) -> None:
         here = self._asked is not None and self._asked.sheet == self.sheet
-        self.pointer.set_place(self._lattice, self.sheet, self._asked if here else None)
+        self.pointer.set_place(self.lattice, self.sheet, self._asked if here else None)
 
     def _sight(self) -> None:
-        seen = self.isVisible() and self._lattice is not None
+        seen = self.isVisible() and self.lattice is not None
         self.pictures.set_sight(self.stack.shown if seen else frozenset())
 
     def _fits(self, halfplane: Halfplane) -> bool:
-        own, other = self._lattice, halfplane.lattice
+        own, other = self.lattice, halfplane.lattice
         return own is not None and (own.d, own.measure) == (other.d, other.measure)
 
     def _shade_wanted(self, edge: int, mode: str) -> None:
@@ -457,14 +457,14 @@ class DualView(QWidget):
     def _mark(self) -> None:
         asked = self.controls.edge if self._edges > 1 and not self._release else None
         for view in self.sheets.values():
-            view.set_marks(self._marks, asked)
+            view.set_marks(self.marks, asked)
 
     def _explain(self) -> None:
         """Colour bar, readout and the sentence of the empty state."""
         if self._passes:
             return
         self.titled.emit()
-        lattice, release, controls = self._lattice, self._release, self.controls
+        lattice, release, controls = self.lattice, self._release, self.controls
         shade, density = self.pictures.shade_scale, self.pictures.density_scale
         scale = None if lattice is None else shade or density
         self.stack.scale.setVisible(scale is not None and not self._whole)
@@ -475,14 +475,14 @@ class DualView(QWidget):
         self.bar.set_scale(scale)
         self.stack.place_frames()
         if self._whole:
-            words, empty = whole_words(self._marks, release=release), ""
+            words, empty = whole_words(self.marks, release=release), ""
         elif release:
             words, empty = released_words(self._tile)
         else:
             mode = "change" if self._changing else controls.mode if self._shading else "off"
             about = (mode, controls.edge, self._edges)
             words, empty = curator_words(lattice, self._tile, *about, shaded=shade is not None)
-        self._say(words, "" if self._marks or self._has_examples else empty)
+        self._say(words, "" if self.marks or self._has_examples else empty)
 
     def _say(self, words: str, empty: str) -> None:
         """How to read what is shown; what is pointed at takes its place."""
@@ -510,8 +510,8 @@ class DualView(QWidget):
     def _outline(self, halfplane: Halfplane | None) -> None:
         """The cell that is pointed at."""
         corners, lines = np.empty((0, 2)), self.pictures.lines
-        if halfplane is not None and lines is not None and self._lattice:
-            corners = cell_around(self._lattice, lines, halfplane, self.window_shown)
+        if halfplane is not None and lines is not None and self.lattice:
+            corners = cell_around(self.lattice, lines, halfplane, self.window_shown)
         self.stack.view.set_cell(corners)
 
     def _describe(self, halfplane: Halfplane) -> str:

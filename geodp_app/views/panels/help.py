@@ -37,7 +37,7 @@ class ShortcutSheet(QDialog):
         close = QPushButton("Close")
         close.setAutoDefault(False)
         close.clicked.connect(self.accept)
-        self._body = QWidget()
+        self.body = QWidget()
         self._scroll = scrolled(QScrollArea(), across=True)
         foot = fill(QHBoxLayout(), None, close)
         parts = (self.search, (self._scroll, 1), foot)
@@ -51,7 +51,7 @@ class ShortcutSheet(QDialog):
 
     def sizeHint(self) -> QSize:
         """Everything without scrolling, on most screens."""
-        body = self._body.sizeHint()
+        body = self.body.sizeHint()
         return QSize(max(body.width() + 60, 820), min(body.height() + 130, 760))
 
     def _show(self, text: str) -> None:
@@ -64,7 +64,7 @@ class ShortcutSheet(QDialog):
         for groups in _columns(found):
             cards = (_card(title, rows) for title, rows in groups)
             row.addLayout(fill(QVBoxLayout(), *cards, None, spacing=10), 1)
-        self._body = body
+        self.body = body
         self._scroll.setWidget(body)
 
     def _found(self, text: str) -> list[tuple[str, list[Row]]]:

@@ -331,8 +331,13 @@ class ImportDialog(QDialog):
         labels = self.choices.labels() == ("1", "0")
         return not self._asked and strict and stated and labels and not checked.left_out
 
+    @property
+    def busy(self) -> bool:
+        """Whether the file is read or checked."""
+        return self._background.busy
+
     def _show_progress(self) -> None:
-        busy = self._background.busy
+        busy = self.busy
         self.progress.setVisible(busy)
         self.progress.setValue(round(_FINE * self._share[0]))
         if not busy:

@@ -255,9 +255,9 @@ class SettingsPanel(QScrollArea):
 
     def show_verdict(self, verdict: Verdict) -> None:
         """What these settings promise, and what to expect."""
-        self._promise.setText(verdict.promise)
-        self._practice.setText(verdict.practice)
-        show_words(self._warning, verdict.warning)
+        self.promise.setText(verdict.promise)
+        self.practice.setText(verdict.practice)
+        show_words(self.warning, verdict.warning)
 
     # groups
 
@@ -368,11 +368,11 @@ class SettingsPanel(QScrollArea):
 
     def _verdict_group(self) -> QGroupBox:
         group = QGroupBox("What to expect")
-        self._practice = sentences("practice")
-        self._promise = sentences("promise")
-        self._warning = sentences("warning")
+        self.practice = sentences("practice")
+        self.promise = sentences("promise")
+        self.warning = sentences("warning")
         # a form would cut the last line off a label whose text gets longer
-        fill(QVBoxLayout(group), self._warning, self._practice, self._promise)
+        fill(QVBoxLayout(group), self.warning, self.practice, self.promise)
         return group
 
     # fields

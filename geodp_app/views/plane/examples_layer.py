@@ -261,12 +261,12 @@ class ExamplesLayer:
             [tinted(ink, alpha).rgba() for ink, alpha in zip(inks, alphas, strict=True)]
             for alphas in ((0.35, 0.75, 0.9, 1.0), (0.35, 0.6, 0.8, 1.0))
         )
-        if self._examples is not None:
-            self.show(self._examples, self._grid)
+        if self.shown is not None:
+            self.show(self.shown, self._grid)
 
     def show(self, examples: ExampleKinds | None, grid: int) -> None:
         """Show these examples of a grid 0..grid; None clears."""
-        self._examples, self._grid = examples, grid
+        self.shown, self._grid = examples, grid
         n = 0 if examples is None else len(examples.points)
         few, many = n <= MOST_SYMBOLS, n > MOST_MARKS
         sets = [] if examples is None or many else [(kind, examples.chosen(kind)) for kind in Kind]

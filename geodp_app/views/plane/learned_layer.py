@@ -45,22 +45,22 @@ class LearnedLayer:
     """Items of the hypothesis in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self._tiling = added(plot, z - 0.1, QGraphicsPathItem())
+        self.tiling = added(plot, z - 0.1, QGraphicsPathItem())
         self._tiled: Sequence[Tile | EdgeZone] = ()
-        self._region = added(plot, z, QGraphicsPathItem())
-        self._earlier = added(plot, z + 0.1, QGraphicsPathItem())
-        self._newest = added(plot, z + 0.2, QGraphicsPathItem())
-        self._pointed = added(plot, z + 0.3, QGraphicsPathItem())
-        self._again = added(plot, z + 0.05, QGraphicsPathItem())
+        self.region = added(plot, z, QGraphicsPathItem())
+        self.earlier = added(plot, z + 0.1, QGraphicsPathItem())
+        self.newest = added(plot, z + 0.2, QGraphicsPathItem())
+        self.pointed = added(plot, z + 0.3, QGraphicsPathItem())
+        self.again = added(plot, z + 0.05, QGraphicsPathItem())
         self._sides = [added(plot, z + 0.25, QGraphicsPathItem()) for _ in range(3)]
-        self._numbers = Badges(plot.vb, z + 9)
-        plot.vb.sigRangeChanged.connect(lambda *_: self._numbers.moved())
-        plot.vb.sigResized.connect(lambda *_: self._numbers.moved())
+        self.numbers = Badges(plot.vb, z + 9)
+        plot.vb.sigRangeChanged.connect(lambda *_: self.numbers.moved())
+        plot.vb.sigResized.connect(lambda *_: self.numbers.moved())
         self._pieces: Sequence[tuple[Region, ...]] = ()
-        self._whole, self._lit, self._d = False, -1, 1
+        self._whole, self.lit, self._d = False, -1, 1
         self._frame = _FRAMES
-        self._timer = QTimer(plot, interval=33)
-        self._timer.timeout.connect(self._fade)
+        self.flash = QTimer(plot, interval=33)
+        self.flash.timeout.connect(self._fade)
         self._theme: Palette | None = None
         self._palette: Palette | None = None
         self._past = False
@@ -72,14 +72,14 @@ class LearnedLayer:
         self._theme = palette
         self._palette = palette = greyed(palette) if self._past else palette
         self._pen_tiling()
-        self._region.setPen(cosmetic(palette.learned, 2.4))
-        self._region.setBrush(tinted(palette.learned, 0.14))
-        self._earlier.setPen(cosmetic(palette.learned, 1.0, alpha=0.45))
-        self._newest.setPen(cosmetic(palette.chosen, 2.0))
-        self._again.setPen(cosmetic(palette.learned, 1.0, alpha=0.5))
-        self._pointed.setPen(cosmetic(palette.accent, 1.6, dash=(6, 4)))
-        self._pointed.setBrush(tinted(palette.accent, 0.10))
-        self._numbers.set_palette(palette)
+        self.region.setPen(cosmetic(palette.learned, 2.4))
+        self.region.setBrush(tinted(palette.learned, 0.14))
+        self.earlier.setPen(cosmetic(palette.learned, 1.0, alpha=0.45))
+        self.newest.setPen(cosmetic(palette.chosen, 2.0))
+        self.again.setPen(cosmetic(palette.learned, 1.0, alpha=0.5))
+        self.pointed.setPen(cosmetic(palette.accent, 1.6, dash=(6, 4)))
+        self.pointed.setBrush(tinted(palette.accent, 0.10))
+        self.numbers.set_palette(palette)
         self._number()
         self._fade()
 
@@ -102,17 +102,17 @@ class LearnedLayer:
         """Show the hypothesis so far; the last piece is the newest, but not of a `whole` run."""
         self._tile = None
         self._tiled = ()
-        self._tiling.setPath(QPainterPath())
+        self.tiling.setPath(QPainterPath())
         newest = [] if whole else pieces[-1:]
         self._pieces, self._whole, self._d = pieces, whole, d
-        self._earlier.setPath(_pieces_path(pieces[: len(pieces) - len(newest)], d))
+        self.earlier.setPath(_pieces_path(pieces[: len(pieces) - len(newest)], d))
         self._show(region, _pieces_path(newest, d), flash=flash and bool(newest))
         self._number()
 
     def light_edge(self, edge: int) -> None:
         """Light an edge of the newest piece, from 0; -1 for none."""
-        if edge != self._lit:
-            self._lit = edge
+        if edge != self.lit:
+            self.lit = edge
             self._number()
 
     def edge_at(self, x: float, y: float, radius: float) -> int:
@@ -136,7 +136,7 @@ class LearnedLayer:
         for i, item in enumerate(self._sides):
             ends = sides[i] if i < len(sides) and len(sides) > 1 else None
             item.setPath(QPainterPath() if ends is None else line_path(ends))
-            item.setPen(cosmetic(colours[i], 6.0 if i == self._lit else 3.0))
+            item.setPen(cosmetic(colours[i], 6.0 if i == self.lit else 3.0))
             if ends is not None:
                 (x0, y0), (x1, y1) = ends
                 badges.append(Badge((x0 + x1) / 2, (y0 + y1) / 2, str(i + 1), colours[i]))
@@ -151,21 +151,21 @@ class LearnedLayer:
             if shape.is_empty:  # it lies outside of the square: its number is above it
                 place, colour = shapely.Point((i + 1) / 16 * self._d, 1.04 * self._d), grey
             badges.append(Badge(place.x, place.y, str(i + 1), colour, main=True))
-        self._numbers.badges = badges
-        self._numbers.update()
+        self.numbers.badges = badges
+        self.numbers.update()
 
     def _pen_tiling(self) -> None:
         """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""
         if self._palette is not None:
             width, alpha = (0.6, 0.22) if self._zones else (1.0, 0.4)
-            self._tiling.setPen(cosmetic(self._palette.border, width, alpha=alpha))
+            self.tiling.setPen(cosmetic(self._palette.border, width, alpha=alpha))
 
     def show_again(self, shapes: Sequence[BaseGeometry]) -> None:
         """Show the outlines of other runs, each faint: where they agree they add up."""
         path = QPainterPath()
         for shape in shapes:
             path.addPath(shape_path(shape))
-        self._again.setPath(path)
+        self.again.setPath(path)
 
     def show_tiles(
         self,
@@ -179,26 +179,26 @@ class LearnedLayer:
         self._tile = newest
         if tiling is not self._tiled:  # from step to step of a run they are the same
             self._tiled = tiling
-            self._tiling.setPath(_tiles_path(tiling))
+            self.tiling.setPath(_tiles_path(tiling))
         self._zones = newest is not None and bool(newest.name)
         self._pieces = ()
         self._number()
         self._pen_tiling()
-        self._earlier.setPath(QPainterPath())
+        self.earlier.setPath(QPainterPath())
         path = QPainterPath() if newest is None else _tiles_path([newest])
         self._show(region, path, flash=flash and newest is not None)
 
     def _show(self, region: BaseGeometry | None, newest: QPainterPath, *, flash: bool) -> None:
-        self._region.setPath(QPainterPath() if region is None else shape_path(region))
-        self._newest.setPath(newest)
+        self.region.setPath(QPainterPath() if region is None else shape_path(region))
+        self.newest.setPath(newest)
         self._frame = 0 if flash else _FRAMES
         self._fade()
         if self._frame < _FRAMES:
-            self._timer.start()
+            self.flash.start()
 
     def flash_to(self, share: float) -> None:
         """Let the newest piece look as it does after that share of its flash, and stay so."""
-        self._timer.stop()
+        self.flash.stop()
         self._frame = round(share * _FRAMES)
         self._tint()
 
@@ -213,18 +213,18 @@ class LearnedLayer:
             path = shape_path(self._tile.piece_polygon(halfplanes_of(piece)))
         elif piece:
             path = _pieces_path([piece], d)
-        self._pointed.setPath(path)
+        self.pointed.setPath(path)
 
     def set_steps_visible(self, visible: bool) -> None:
         """Show or hide the single steps; the region stays."""
-        steps = (self._tiling, self._earlier, self._newest, self._pointed, self._again)
+        steps = (self.tiling, self.earlier, self.newest, self.pointed, self.again)
         for item in (*steps, *self._sides):
             item.setVisible(visible)
 
     def _fade(self) -> None:
         self._frame = min(self._frame + 1, _FRAMES)
         if self._frame >= _FRAMES:
-            self._timer.stop()
+            self.flash.stop()
         self._tint()
 
     def _tint(self) -> None:
@@ -233,7 +233,7 @@ class LearnedLayer:
         share = 1 - self._frame / _FRAMES
         rest = _REST if self._tile is None else _REST_TILE
         alpha = rest + (_FLASH - rest) * share * share
-        self._newest.setBrush(tinted(self._palette.chosen, alpha))
+        self.newest.setBrush(tinted(self._palette.chosen, alpha))
 
 
 def _pieces_path(pieces: Sequence[tuple[Region, ...]], d: int) -> QPainterPath:

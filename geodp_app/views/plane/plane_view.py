@@ -96,7 +96,7 @@ class PlaneView(GridPlot):
     def set_palette(self, palette: Palette) -> None:
         """Colours of everything in the plot."""
         super().set_palette(palette)
-        self._border.setBrush(pg.mkBrush(palette.canvas))
+        self.border.setBrush(pg.mkBrush(palette.canvas))
         for layer in (
             self.mask,
             self.support,

@@ -36,8 +36,8 @@ class VotesLayer:
     """The items of a run by votes in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self._image = added(plot, z - 13, PictureItem())
-        self._scatters = {
+        self.image = added(plot, z - 13, PictureItem())
+        self.scatters = {
             answer: added(plot, z + 0.1, Dots(_SIZE, symbol)) for answer, symbol in _SYMBOLS.items()
         }
         self._votes: VoteView | None = None
@@ -48,7 +48,7 @@ class VotesLayer:
         """Colours of tints and symbols."""
         self._palette = palette
         inks = {1: palette.positive, 0: palette.negative, -1: palette.danger}
-        for answer, scatter in self._scatters.items():
+        for answer, scatter in self.scatters.items():
             scatter.setPen(cosmetic(inks[answer], 1.6))
             filled = answer == 1
             scatter.setBrush(pg.mkBrush(tinted(inks[answer], 0.9)) if filled else pg.mkBrush(None))
@@ -57,20 +57,20 @@ class VotesLayer:
     def show(self, votes: VoteView | None, d: int) -> None:
         """Show a view of a run on a grid 0..d; None clears."""
         self._votes, self._d = votes, d
-        for answer, scatter in self._scatters.items():
+        for answer, scatter in self.scatters.items():
             where = _NONE if votes is None else votes.asked[votes.answers == answer]
             scatter.show_at(where)
         if votes is None or self._palette is None:
-            self._image.set_image(None, None)
+            self.image.set_image(None, None)
             return
         half = d / (PLACES - 1) / 2
         window = Window(-half, d + half, -half, d + half)
-        self._image.set_image(margin_image(votes.margins, self._palette), window)
+        self.image.set_image(margin_image(votes.margins, self._palette), window)
 
     def set_visible(self, visible: bool) -> None:
         """Margins are private, and which points were asked is said by the release's file alone."""
-        self._image.setVisible(visible)
-        for scatter in self._scatters.values():
+        self.image.setVisible(visible)
+        for scatter in self.scatters.values():
             scatter.setVisible(visible)
 
 

@@ -60,7 +60,7 @@ class ErrorChart(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("pane")
-        self._points: tuple[FiguresView, ...] = ()
+        self.points: tuple[FiguresView, ...] = ()
         self._steps, self._cursor, self._first = 0, 0, 0
         self._hovered: int | None = None
         self._release = self._past = False
@@ -97,8 +97,8 @@ class ErrorChart(QFrame):
         cursor : int
             The step to mark.
         """
-        changed = (tuple(points), steps) != (self._points, self._steps)
-        self._points, self._steps, self._cursor = tuple(points), steps, cursor
+        changed = (tuple(points), steps) != (self.points, self._steps)
+        self.points, self._steps, self._cursor = tuple(points), steps, cursor
         if changed:
             self._refresh()
         else:
@@ -173,41 +173,41 @@ class ErrorChart(QFrame):
         self._floor = pg.PlotCurveItem()
         self._wrong_in = pg.PlotCurveItem()
         self._wrong_out = pg.PlotCurveItem()
-        self._stack = pg.PlotCurveItem()
-        self._in_band = pg.FillBetweenItem(self._floor, self._wrong_in)
-        self._out_band = pg.FillBetweenItem(self._wrong_in, self._stack)
-        self._empirical = pg.PlotDataItem()
-        self._test = pg.PlotDataItem()
-        self._curves = (self._wrong_in, self._wrong_out, self._empirical, self._test)
+        self.stack = pg.PlotCurveItem()
+        self.in_band = pg.FillBetweenItem(self._floor, self._wrong_in)
+        self.out_band = pg.FillBetweenItem(self._wrong_in, self.stack)
+        self.empirical = pg.PlotDataItem()
+        self.held_out = pg.PlotDataItem()
+        self.curves = (self._wrong_in, self._wrong_out, self.empirical, self.held_out)
         self._act_line = pg.InfiniteLine(angle=90)
-        self._acts = tuple(pg.TextItem(word, anchor=(0, 0)) for word in _ACTS)
+        self.acts = tuple(pg.TextItem(word, anchor=(0, 0)) for word in _ACTS)
         self._cursor_line = pg.InfiniteLine(angle=90)
         self._hover_line = pg.InfiniteLine(angle=90)
         self._floor.setVisible(False)
-        self._stack.setVisible(False)
-        items = (self._in_band, self._out_band, self._floor, self._stack)
+        self.stack.setVisible(False)
+        items = (self.in_band, self.out_band, self._floor, self.stack)
         lines = self._act_line, self._hover_line, self._cursor_line
-        for item in (*items, *lines, *self._curves, *self._acts):
+        for item in (*items, *lines, *self.curves, *self.acts):
             self.plot.addItem(item, ignoreBounds=True)
 
     def _dress(self) -> None:
         p, ratio = self._palette, self.devicePixelRatioF()
         p = greyed(p) if self._past else p
         self.readout.set_palette(p)
-        self._in_band.setBrush(part_brush(p, 2))
-        self._out_band.setBrush(part_brush(p, 3))
+        self.in_band.setBrush(part_brush(p, 2))
+        self.out_band.setBrush(part_brush(p, 3))
         self._act_line.setPen(pg.mkPen(p.soft_ink, width=ratio))
-        for word in self._acts:
+        for word in self.acts:
             word.setColor(p.soft_ink)
             word.fill = pg.mkBrush(p.panel)
         self._wrong_in.setPen(part_pen(p, 2, ratio))
         self._wrong_out.setPen(part_pen(p, 3, ratio))
-        self._empirical.setPen(empirical_pen(p, ratio))
-        self._empirical.setSymbolBrush(pg.mkBrush(p.ink))
-        self._empirical.setSymbolPen(pg.mkPen(p.ink))
-        self._test.setPen(held_out_pen(p, ratio))
-        self._test.setSymbolBrush(pg.mkBrush(p.panel))
-        self._test.setSymbolPen(pg.mkPen(p.accent, width=1.4))
+        self.empirical.setPen(empirical_pen(p, ratio))
+        self.empirical.setSymbolBrush(pg.mkBrush(p.ink))
+        self.empirical.setSymbolPen(pg.mkPen(p.ink))
+        self.held_out.setPen(held_out_pen(p, ratio))
+        self.held_out.setSymbolBrush(pg.mkBrush(p.panel))
+        self.held_out.setSymbolPen(pg.mkPen(p.accent, width=1.4))
         self._cursor_line.setPen(pg.mkPen(p.accent, width=1.6 * ratio))
         self._hover_line.setPen(pg.mkPen(p.soft_ink, width=ratio, style=Qt.PenStyle.DotLine))
 
@@ -215,8 +215,8 @@ class ErrorChart(QFrame):
 
     def _refresh(self) -> None:
         """Draw everything anew: runs have tens of steps, so this is cheap."""
-        curves = bool(self._points) and not self._release
-        self._message.setText(_RELEASE if self._release else "" if self._points else _EMPTY)
+        curves = bool(self.points) and not self._release
+        self._message.setText(_RELEASE if self._release else "" if self.points else _EMPTY)
         self.mark.setHidden(self._release)
         self.log_button.setHidden(self._release)
         self._words.setCurrentWidget(self.readout if curves else self._message)
@@ -226,29 +226,29 @@ class ErrorChart(QFrame):
 
     def _show_curves(self, curves: bool) -> None:
         log = self.log_button.isChecked()
-        for item in (self._wrong_in, self._empirical, self._test):
+        for item in (self._wrong_in, self.empirical, self.held_out):
             item.setVisible(curves)
         self._wrong_out.setVisible(curves and log)
-        for band in (self._in_band, self._out_band):
+        for band in (self.in_band, self.out_band):
             band.setVisible(curves and not log)
         if not curves:
             return
-        points, scale = self._points, self._scale()
+        points, scale = self.points, self._scale()
         x = np.array([p.step for p in points], np.float64)
         test, *shares = zip(*(p.errors for p in points), strict=True)
         empirical, wrong_in, wrong_out = (scale.heights(each) for each in shares)
         self._floor.setData(x, np.full(len(x), scale.ends()[0]))
         self._wrong_in.setData(x, wrong_in)
         self._wrong_out.setData(x, wrong_out)
-        self._stack.setData(x, empirical)
+        self.stack.setData(x, empirical)
         size = 7 if len(points) <= _MOST_MARKERS else 0
-        self._empirical.setData(x, empirical, symbol="o" if size else None, symbolSize=size - 1)
+        self.empirical.setData(x, empirical, symbol="o" if size else None, symbolSize=size - 1)
         tested = [i for i, share in enumerate(test) if share is not None]
         heights = scale.heights([test[i] for i in tested])
-        self._test.setData(x[tested], heights, symbol="d" if size else None, symbolSize=size + 3)
+        self.held_out.setData(x[tested], heights, symbol="d" if size else None, symbolSize=size + 3)
 
     def _show_axes(self, curves: bool) -> None:
-        first = 0 if self._points and self._points[0].step == 0 else 1
+        first = 0 if self.points and self.points[0].step == 0 else 1
         last = max(self._steps, 1)
         margin = max(0.4, 0.015 * last)
         self.plot.setXRange(first - margin, last + margin, padding=0)
@@ -268,7 +268,7 @@ class ErrorChart(QFrame):
 
     def _show_acts(self, acts: bool, ends: tuple[float, float], top: float) -> None:
         """A line between the acts, and the name of each at the top of its part."""
-        for item in (self._act_line, *self._acts):
+        for item in (self._act_line, *self.acts):
             item.setVisible(acts)
         if not acts:
             return
@@ -277,14 +277,14 @@ class ErrorChart(QFrame):
         unit = (ends[1] - ends[0]) / max(self.plot.width() - _SIDE, 1)
         begins = ends[0]
         metrics = QFontMetricsF(self.font())
-        for word, name in zip(self._acts, _ACTS, strict=True):
+        for word, name in zip(self.acts, _ACTS, strict=True):
             word.setPos(begins, top)
             # a part that is too narrow for its name moves the other name aside
             begins = max(between, begins + unit * (metrics.horizontalAdvance(name) + 10))
 
     def _show_step(self) -> None:
         shown = self._cursor if self._hovered is None else self._hovered
-        known = {p.step: p for p in self._points}
+        known = {p.step: p for p in self.points}
         self.readout.show_point(None if self._release else known.get(shown))
         self._cursor_line.setPos(self._cursor)
         self._cursor_line.setVisible(bool(self._steps))
@@ -293,12 +293,12 @@ class ErrorChart(QFrame):
             self._hover_line.setPos(self._hovered)
 
     def _scale(self) -> ErrorScale:
-        return ErrorScale.of(self._points, log=self.log_button.isChecked())
+        return ErrorScale.of(self.points, log=self.log_button.isChecked())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """As many ticks as there is room for."""
         super().resizeEvent(event)
-        self._show_axes(bool(self._points) and not self._release)
+        self._show_axes(bool(self.points) and not self._release)
 
     def event(self, event: QEvent) -> bool:
         """Lines of the same width on another screen."""
@@ -340,7 +340,7 @@ class ErrorChart(QFrame):
         self._show_step()
 
     def _key(self, key: Qt.Key) -> bool:
-        steps = [p.step for p in self._points]
+        steps = [p.step for p in self.points]
         if not steps:
             return False
         targets = {
@@ -362,8 +362,8 @@ class ErrorChart(QFrame):
 
     def _step_at(self, position: QPointF) -> int | None:
         """The step nearest to a position on the viewport, among those that have been made."""
-        if not self._points:
+        if not self.points:
             return None
         scene = self.plot.mapToScene(position.toPoint())
         x = self.plot.getViewBox().mapSceneToView(scene).x()
-        return min((p.step for p in self._points), key=lambda step: abs(step - x))
+        return min((p.step for p in self.points), key=lambda step: abs(step - x))

@@ -48,7 +48,7 @@ class Track(QSlider):
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self._course = Course()
-        self._phase = 0.0
+        self.phase = 0.0
         self._gains: tuple[int, ...] = ()
         self._palette = load_palette("light")
         self.setMaximum(0)
@@ -82,7 +82,7 @@ class Track(QSlider):
     def set_busy(self, busy: bool) -> None:
         """Whether the next step is under way."""
         if busy != self._clock.isActive():
-            self._phase = 0.0
+            self.phase = 0.0
             if busy:
                 self._clock.start()
             else:
@@ -135,7 +135,7 @@ class Track(QSlider):
             self.setValue(round(share * self._whole))
 
     def _tick(self) -> None:
-        self._phase = (self._phase + _TRAVEL) % 1.0
+        self.phase = (self.phase + _TRAVEL) % 1.0
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -151,8 +151,8 @@ class Track(QSlider):
         self._bar(painter, 0, done, mix(p.panel, p.accent, 0.45))
         self._bar(painter, 0, self.value(), p.accent)
         if self.busy and done < self._whole:
-            start = done + max(self._phase * 1.4 - 0.4, 0.0)
-            self._bar(painter, start, done + min(self._phase * 1.4, 1.0), p.chosen)
+            start = done + max(self.phase * 1.4 - 0.4, 0.0)
+            self._bar(painter, start, done + min(self.phase * 1.4, 1.0), p.chosen)
         self._marks(painter, done, middle)
         if self._course.planned:
             centre = QPointF(self.x_of(self.value()), middle)
@@ -248,8 +248,8 @@ class Timeline(QFrame):
         self.edges.setText("Each edge")
         self.edges.setCheckable(True)
         self.edges.toggled.connect(self.opened)
-        self._player = QTimer(self, interval=_PLAY)
-        self._player.timeout.connect(self._play_on)
+        self.player = QTimer(self, interval=_PLAY)
+        self.player.timeout.connect(self._play_on)
         row = fill(QHBoxLayout(self), self.back, self.play, self.forward, margins=(8, 1, 12, 1))
         row.setSpacing(4)
         row.addSpacing(4)
@@ -269,7 +269,7 @@ class Timeline(QFrame):
     @property
     def replaying(self) -> bool:
         """Whether the stops that were made are being played again."""
-        return self._player.isActive()
+        return self.player.isActive()
 
     def set_run(self, course: Course, position: int) -> None:
         """Show a run; emits nothing.
@@ -295,7 +295,7 @@ class Timeline(QFrame):
         """Whether the run goes on by itself."""
         self._playing = playing
         if playing:
-            self._player.stop()
+            self.player.stop()
         self._show()
 
     def set_selecting(self, selecting: Selecting | None) -> None:
@@ -345,7 +345,7 @@ class Timeline(QFrame):
         self.back.setEnabled(at > 0)
         self.forward.setEnabled(at < done)
         if at >= done:
-            self._player.stop()
+            self.player.stop()
         moving = self._playing or self.replaying
         self.play.setEnabled(moving or at < max(self._course.planned, done))
         text = "Pause" if moving else "Play from here" if at < done else "Run on"
@@ -354,9 +354,9 @@ class Timeline(QFrame):
 
     def _play_or_pause(self) -> None:
         if self.replaying:
-            self._player.stop()
+            self.player.stop()
         elif self.track.value() < self.track.maximum() and not self._playing:
-            self._player.start()
+            self.player.start()
         else:
             self.play_asked.emit()
         self._show()

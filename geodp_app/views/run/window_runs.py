@@ -92,8 +92,8 @@ class WindowRuns(QObject):
         self._rest = QTimer(self, singleShot=True, interval=REST)
         self._rest.timeout.connect(self._start_anew)
         #: Active while a quick run follows that is young.
-        self._hurry = QTimer(self, singleShot=True, interval=HURRY)
-        self._hurry.timeout.connect(lambda: self.changed.emit(False))
+        self.hurry = QTimer(self, singleShot=True, interval=HURRY)
+        self.hurry.timeout.connect(lambda: self.changed.emit(False))
         c = self.controller
         c.state_changed.connect(self._state_changed)
         c.preparing.connect(lambda: self.announced.emit(_PREPARING))
@@ -114,15 +114,16 @@ class WindowRuns(QObject):
     @property
     def busy(self) -> bool:
         """Whether a run goes on by itself, and that is shown."""
-        return self._going and not self._hurry.isActive()
+        return self.going and not self.hurry.isActive()
 
     @property
     def following(self) -> bool:
         """Whether a quick run follows an edit, of which only the end is shown."""
-        return self._hurry.isActive()
+        return self.hurry.isActive()
 
     @property
-    def _going(self) -> bool:
+    def going(self) -> bool:
+        """Whether the learner is at work or about to be, shown or not."""
         return self.controller.state in ("selecting", "waiting") or self.controller.pending
 
     @property
@@ -141,7 +142,7 @@ class WindowRuns(QObject):
         run, work = self._before or self._run, self.document.work
         if run is None or not run.related(work):
             return Shown(work, None)
-        if self._hurry.isActive() or (self._dragging and self._run is run):
+        if self.hurry.isActive() or (self._dragging and self._run is run):
             return Shown(run.work, run.log)
         if self._run is not None and self._dragging:
             work = self._run.work
@@ -151,7 +152,7 @@ class WindowRuns(QObject):
     def stepped_through(self) -> RunLog | None:
         """The log whose steps the timeline counts."""
         shown = self.shown.log
-        return shown if self._hurry.isActive() or self.current is None else self.current
+        return shown if self.hurry.isActive() or self.current is None else self.current
 
     @property
     def spent_words(self) -> str:
@@ -167,7 +168,7 @@ class WindowRuns(QObject):
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
         run = self._run
-        if self._going and run is not None and run.hardly_seen:
+        if self.going and run is not None and run.hardly_seen:
             run.automatic = False
             self._wanted = True
             self.controller.run()
@@ -271,7 +272,7 @@ class WindowRuns(QObject):
         if not run.related(work):
             self._before = None
             self._rest.stop()
-            if self._going:
+            if self.going:
                 self.controller.cancel()
             elif self.controller.state == "failed":
                 self.controller.reset()  # nothing is left of what failed
@@ -286,7 +287,7 @@ class WindowRuns(QObject):
             self._take_back(kept)
         elif self._follows:
             self._follow(at_once=dropped)
-        elif self._going and run.work.examples is not work.examples:
+        elif self.going and run.work.examples is not work.examples:
             self.controller.cancel()
 
     def set_speed(self, index: int) -> None:
@@ -331,7 +332,7 @@ class WindowRuns(QObject):
             return
         if dragging and (not quick or run.work.drawing == self._dragged):
             return
-        if run.just_begun and self._going and not at_once:
+        if run.just_begun and self.going and not at_once:
             return  # it comes to its end first, and then this is asked again
         if quick:
             self._start_anew()
@@ -346,7 +347,7 @@ class WindowRuns(QObject):
     def _stop_following(self, *, wanted: bool = False) -> None:
         self._wanted = wanted
         self._rest.stop()
-        self._hurry.stop()
+        self.hurry.stop()
 
     def _take_back(self, run: LoggedRun) -> None:
         """Show a finished run again."""
@@ -389,7 +390,7 @@ class WindowRuns(QObject):
         self._stop_following(wanted=self._wanted)
         quick = follows and is_quick(work)
         if quick:
-            self._hurry.start()
+            self.hurry.start()
         if follows and self._run is not None:
             self._run.over = True  # nobody stopped it: there is nothing to tell
         self.controller.reset()
@@ -410,7 +411,7 @@ class WindowRuns(QObject):
     def _state_changed(self, state: str) -> None:
         if state == "selecting" and self._run is not None:
             self._run.begin(self.document)
-        if not self._hurry.isActive():
+        if not self.hurry.isActive():
             self.changed.emit(False)
 
     def _started(self, plan: PrivacySpent | None) -> None:
@@ -453,7 +454,7 @@ class WindowRuns(QObject):
             self.controller.set_delay(0.0 if log.between else self._pace / _EDGES_A_PIECE)
         if log.between and self.controller.state == "paused" and not self._paused:
             self.controller.step()
-        if not self._hurry.isActive():
+        if not self.hurry.isActive():
             self._before = None
             self.changed.emit(True)
 
@@ -469,8 +470,8 @@ class WindowRuns(QObject):
         self._end(run, "released")
         if run.charge is not None:
             run.charge = replace(run.charge, finished=True)
-        hurried = self._hurry.isActive()
-        self._hurry.stop()
+        hurried = self.hurry.isActive()
+        self.hurry.stop()
         run.note(self.document)
         self._catch_up()  # the learner goes on while the views show what it has found
         self.changed.emit(hurried)
@@ -502,6 +503,6 @@ class WindowRuns(QObject):
         if self._run is not None and not going:
             self._run.over = True  # it was begun, and counts
             self._end(self._run, "failed")
-            self._hurry.stop()
+            self.hurry.stop()
         self.announced.emit(message)
         self.changed.emit(False)

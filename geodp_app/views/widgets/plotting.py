@@ -225,29 +225,29 @@ class GridPlot(pg.PlotWidget):  # type: ignore[misc]
     def __init__(self, parent: QWidget | None = None) -> None:
         axes = {name: PlaneAxis(name) for name in ("bottom", "left")}
         super().__init__(parent, axisItems=axes, enableMenu=False)
-        self._axes = axes
+        self.sides = axes
         self._frame: Frame | None = None
         self.hideButtons()
-        self._border = QGraphicsRectItem()
-        self._border.setZValue(5)
-        self.getPlotItem().addItem(self._border, ignoreBounds=True)
+        self.border = QGraphicsRectItem()
+        self.border.setZValue(5)
+        self.getPlotItem().addItem(self.border, ignoreBounds=True)
 
     def set_palette(self, palette: Palette) -> None:
         """Colours of canvas, axes and border."""
         self.setBackground(palette.canvas)
-        for axis in self._axes.values():
+        for axis in self.sides.values():
             axis.setPen(cosmetic(palette.border, 1))
             axis.setTextPen(palette.soft_ink)
-        self._border.setPen(cosmetic(palette.border, 1))
+        self.border.setPen(cosmetic(palette.border, 1))
 
     def set_frame(self, frame: Frame) -> None:
         """The grid and where it lies; a new one is shown whole."""
         if frame == self._frame:
             return
         self._frame = frame
-        for axis in self._axes.values():
+        for axis in self.sides.values():
             axis.set_frame(frame.d, frame.bounds)
-        self._border.setRect(QRectF(0, 0, frame.d, frame.d))
+        self.border.setRect(QRectF(0, 0, frame.d, frame.d))
         view = self.getViewBox()
         view.setAspectLocked(True, ratio=aspect_ratio(frame.bounds))
         reach = 3.0 * frame.d

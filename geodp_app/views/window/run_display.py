@@ -76,20 +76,20 @@ class RunDisplay(QObject):
         self._within: BaseGeometry | None = None
         self._told: Release | None = None
         self._flash = False
-        self._soon = QTimer(self, singleShot=True, interval=_FRAME)
-        self._soon.timeout.connect(self.refresh)
+        self.soon = QTimer(self, singleShot=True, interval=_FRAME)
+        self.soon.timeout.connect(self.refresh)
 
     @property
     def at_rest(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
         computing = self._views.dual.pictures.busy or self._views.conics.busy
-        return not (self._soon.isActive() or self.questions.pending or computing)
+        return not (self.soon.isActive() or self.questions.pending or computing)
 
     def refresh_soon(self) -> None:
         """Show a step that has just arrived; of steps that come faster than frames, the newest."""
         self._flash = True
-        if not self._soon.isActive():
-            self._soon.start()
+        if not self.soon.isActive():
+            self.soon.start()
 
     def refresh(self, *, flash: bool = False) -> None:
         """Show the step at the cursor, in one pass over the views."""
@@ -97,7 +97,7 @@ class RunDisplay(QObject):
             self._refresh(flash=flash)
 
     def _refresh(self, *, flash: bool) -> None:
-        self._soon.stop()
+        self.soon.stop()
         flash, self._flash = flash or self._flash, False
         w, runs = self._views, self._runs
         work, log, past = runs.shown
@@ -167,7 +167,7 @@ class RunDisplay(QObject):
 
     def _painted(self, began: float) -> None:
         taken = 1000 * (time.monotonic() - began)
-        self._soon.setInterval(max(_FRAME, round(_REST * taken)))
+        self.soon.setInterval(max(_FRAME, round(_REST * taken)))
 
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way; where it looks, while the step before it is shown."""
@@ -177,7 +177,7 @@ class RunDisplay(QObject):
             return
         w.timeline.set_selecting(reply)
         newest = self._runs.shown.log is log and log.cursor == log.newest
-        if not newest or self._soon.isActive():
+        if not newest or self.soon.isActive():
             return
         if reply.votes is not None:
             w.plane.votes.show(reply.votes, w.plane.grid)

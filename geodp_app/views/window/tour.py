@@ -161,11 +161,11 @@ class Tour(QObject):
         #: Of the stop: whether its scene is set, and whether something is pointed at.
         self._set = self._pointed = False
         #: The grid point in the ring.
-        self._ring: tuple[int, int] | None = None
+        self.ring: tuple[int, int] | None = None
         #: Steps that were there when one more was asked for.
         self._asked = -1
-        self._timer = QTimer(self, interval=_TICK)
-        self._timer.timeout.connect(self._tick)
+        self.clock = QTimer(self, interval=_TICK)
+        self.clock.timeout.connect(self._tick)
 
     @property
     def active(self) -> bool:
@@ -224,7 +224,7 @@ class Tour(QObject):
         window.pages.setCurrentWidget(window.settings)
         self._at = 0
         self._show()
-        self._timer.start()
+        self.clock.start()
 
     def go(self, by: int) -> None:
         """To the next stop (beyond the last the tour ends), or to the one before."""
@@ -243,7 +243,7 @@ class Tour(QObject):
         if kept is None:
             return
         self._kept = None
-        self._timer.stop()
+        self.clock.stop()
         if self._unsubscribe is not None:
             self._unsubscribe()
         for name in _ENDING:
@@ -286,7 +286,7 @@ class Tour(QObject):
     def _show(self) -> None:
         stop = self.stop
         self._set = self._pointed = False
-        self._ring = None
+        self.ring = None
         self.card.show_stop(self._at + 1, len(STOPS), stop.title, stop.words)
         for widget in self.targets():
             _bring_into_view(widget)
@@ -348,7 +348,7 @@ class Tour(QObject):
         """Point at what the stop speaks of; False if that is not there yet."""
         pointed, dual = self.stop.pointed, self._window.dual
         if pointed == "example":
-            self._point_at_example()
+            self.point_at_example()
         elif pointed == "halfplane" and log is not None:
             piece = log.newest_piece
             if dual.controls.edge >= len(piece):  # the person looks at no step
@@ -362,9 +362,9 @@ class Tour(QObject):
             return pointer.candidate is not None
         return True
 
-    def _point_at_example(self) -> None:
+    def point_at_example(self) -> None:
         """A positive report well inside the drawing, if there is one."""
-        self._ring = None
+        self.ring = None
         work = self._document.work
         if work.examples is None or not work.drawing.shapes:
             return
@@ -375,12 +375,12 @@ class Tour(QObject):
         offsets = inside - np.array([middle.x, middle.y])
         x, y = (int(c) for c in inside[np.argmin((offsets**2).sum(axis=1))])
         self._window.dual.show_example(x, y)
-        self._ring = x, y
+        self.ring = x, y
 
     def _hand_points(self, at: tuple[float, float] | None) -> None:
         """The person points for themselves."""
         if at is not None:
-            self._ring = None
+            self.ring = None
 
     def _shade(self, mode: str) -> None:
         name = next(name for name, shown in SHADINGS.items() if shown == mode)
@@ -398,8 +398,8 @@ class Tour(QObject):
         window = self._window
         rects = [_rect_in(window, widget) for widget in self.targets()]
         ring = None
-        if self._ring is not None:
-            spot = window.plane.to_widget(*self._ring)
+        if self.ring is not None:
+            spot = window.plane.to_widget(*self.ring)
             ring = QPointF(window.plane.viewport().mapTo(window, spot.toPoint()))
         size, room = self.card.needed(), window.rect().adjusted(8, 8, -8, -8)
         same = self.outline.geometry() == window.rect() and self.card.size() == size

@@ -232,12 +232,12 @@ class WindowFiles(QObject):
     def save(self) -> bool:
         """Save under the session's own name, or ask for one."""
         path = self.document.path
-        return self.save_as() if path is None else self._save(path)
+        return self.save_as() if path is None else self.save_to(path)
 
     def save_as(self) -> bool:
         """Ask for a name, and save."""
         path = self._ask_save("Save session", ".geodp", _SESSION)
-        return path is not None and self._save(path)
+        return path is not None and self.save_to(path)
 
     def may_discard(self) -> bool:
         """Whether what is there may go: it is saved, or the person says so."""
@@ -383,7 +383,9 @@ class WindowFiles(QObject):
 
         return self.attempt(f"open {path.name}", take)
 
-    def _save(self, path: Path) -> bool:
+    def save_to(self, path: Path) -> bool:
+        """Save the session there; whether it could be."""
+
         def write() -> None:
             session.save_session(path, self.document.work, self.runs.stored())
             self.document.mark_saved(path)

@@ -40,14 +40,14 @@ class WindowRecovery(QObject):
     def __init__(self, window: QWidget, files: WindowFiles, folder: Path | None) -> None:
         super().__init__(window)
         self._window, self._files = window, files
-        self._folder = folder or config_folder() / "recovery"
-        self._autosave = Autosave(self._folder)
+        self.folder = folder or config_folder() / "recovery"
+        self._autosave = Autosave(self.folder)
         self._complained = False
         self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
         self._timer.timeout.connect(self._save_beside)
         # a million examples are written for a tenth of a second, and longer on a slow disk
-        self._beside = Background(self)
-        self._beside.done.connect(self._saved)
+        self.beside = Background(self)
+        self.beside.done.connect(self._saved)
 
     def later(self) -> None:
         """Keep the work safe a little later, as something has changed."""
@@ -55,7 +55,7 @@ class WindowRecovery(QObject):
 
     def save(self) -> None:
         """Keep the work now; a problem is told once and never stops anything."""
-        self._beside.drop(_SAVE)
+        self.beside.drop(_SAVE)
         if not self._files.document.dirty:
             return
         try:
@@ -77,7 +77,7 @@ class WindowRecovery(QObject):
             except (InputError, OSError) as error:
                 return error
 
-        self._beside.submit(_SAVE, save)
+        self.beside.submit(_SAVE, save)
 
     def _saved(self, key: object, result: object) -> None:
         if isinstance(result, Exception) and not self._complained:
@@ -96,11 +96,11 @@ class WindowRecovery(QObject):
 
     def _stop(self) -> None:
         self._timer.stop()
-        self._beside.drop(_SAVE)
+        self.beside.drop(_SAVE)
 
     def offer(self) -> bool:
         """Ask whether to go on with what a crash left; True if so."""
-        for found in recoverable(self._folder):
+        for found in recoverable(self.folder):
             said = "geodp did not close properly. Go on with the work it kept?"
             buttons = QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.No
             icon = QMessageBox.Icon.Question

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from geodp_app.document.history import History
-from geodp_app.drawing.draft import Handle
+from geodp_app.drawing.draft import Draft, Handle
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers, ToolName
 from geodp_app.drawing.faults import faults
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
@@ -48,6 +48,13 @@ class Hand:
     @property
     def shapes(self) -> tuple[Shape, ...]:
         return self.host.drawing.shapes
+
+    @property
+    def draft(self) -> Draft:
+        """What is being drawn."""
+        found = self.editor.draft
+        assert found is not None
+        return found
 
     def click(self, x: float, y: float, keys: Modifiers = Modifiers(), radius: float = 2) -> None:  # noqa: B008
         self.editor.move((x, y), radius, keys)
@@ -118,8 +125,7 @@ def test_a_click_on_the_first_vertex_closes() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (30, 10), (30, 30))
     hand.editor.move((11, 10), 2)
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.closing
+    assert hand.draft.closing
     hand.double_click(11, 10)  # the second press must not begin another polygon
     assert len(hand.shapes) == 1
     assert hand.editor.draft is None
@@ -129,8 +135,7 @@ def test_with_alt_only_the_first_grid_point_itself_closes() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (30, 10), (30, 30))
     hand.click(11, 10, ALT)
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.vertices[-1] == (11, 10)
+    assert hand.draft.vertices[-1] == (11, 10)
     hand.keys("Backspace")
     hand.click(10, 10, ALT)
     assert len(hand.shapes) == 1
@@ -139,8 +144,7 @@ def test_with_alt_only_the_first_grid_point_itself_closes() -> None:
 def test_repeated_clicks_add_nothing() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (10, 10), (30, 10), (30, 10))
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.vertices == ((10, 10), (30, 10))
+    assert hand.draft.vertices == ((10, 10), (30, 10))
 
 
 def test_two_vertices_are_no_polygon() -> None:
@@ -150,8 +154,7 @@ def test_two_vertices_are_no_polygon() -> None:
     assert hand.editor.message == "A polygon needs at least 3 vertices."
     hand.click(10, 10)
     assert hand.editor.message == "A polygon needs at least 3 vertices."
-    assert hand.editor.draft is not None
-    assert len(hand.editor.draft.vertices) == 2
+    assert len(hand.draft.vertices) == 2
 
 
 def test_backspace_and_undo_take_back_the_last_vertex() -> None:
@@ -159,8 +162,7 @@ def test_backspace_and_undo_take_back_the_last_vertex() -> None:
     hand.clicks((10, 10), (30, 10), (30, 30))
     hand.keys("Backspace")
     assert hand.editor.undo_vertex()
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.vertices == ((10, 10),)
+    assert hand.draft.vertices == ((10, 10),)
     assert hand.editor.undo_vertex()
     assert hand.editor.draft is None
     assert not hand.editor.undo_vertex()
@@ -182,8 +184,7 @@ def test_escape_cancels_every_draft(tool: ToolName) -> None:
 def test_vertices_are_grid_points_within_the_grid() -> None:
     hand = Hand("polygon")
     hand.clicks((-7, 3.4), (130, 2.6), (50.2, 1e9))  # type: ignore[arg-type]
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.vertices == ((0, 3), (100, 3), (50, 100))
+    assert hand.draft.vertices == ((0, 3), (100, 3), (50, 100))
 
 
 def test_vertices_and_edges_catch_the_pointer_unless_alt_or_snapping_off() -> None:
@@ -193,8 +194,7 @@ def test_vertices_and_edges_catch_the_pointer_unless_alt_or_snapping_off() -> No
     hand.click(21, 59, ALT)
     hand.editor.snapping = False
     hand.click(61, 61)
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.vertices == ((20, 20), (50, 20), (21, 59), (61, 61))
+    assert hand.draft.vertices == ((20, 20), (50, 20), (21, 59), (61, 61))
 
 
 def test_what_catches_the_pointer_is_shown() -> None:
@@ -209,23 +209,21 @@ def test_the_next_edge_tells_of_the_crossing_it_would_make() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (30, 10), (30, 30))
     hand.editor.move((20, 20), 2)
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.fault is None
-    assert hand.editor.draft.preview == ((10, 10), (30, 10), (30, 30), (20, 20))
+    assert hand.draft.fault is None
+    assert hand.draft.preview == ((10, 10), (30, 10), (30, 30), (20, 20))
     hand.editor.move((20, 0), 2)
-    assert hand.editor.draft.fault is not None
-    assert hand.editor.draft.fault.kind == "crossing"
-    assert hand.editor.draft.fault.at == pytest.approx((23.333, 10), abs=1e-3)
-    assert hand.editor.draft.fault.text == "Edges 1 and 3 cross at (23.33, 10)"
+    assert hand.draft.fault is not None
+    assert hand.draft.fault.kind == "crossing"
+    assert hand.draft.fault.at == pytest.approx((23.333, 10), abs=1e-3)
+    assert hand.draft.fault.text == "Edges 1 and 3 cross at (23.33, 10)"
 
 
 def test_an_edge_back_along_the_last_one_is_a_spike() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (30, 10))
     hand.editor.move((25, 10), 2)
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.fault is not None
-    assert hand.editor.draft.fault.kind == "spike"
+    assert hand.draft.fault is not None
+    assert hand.draft.fault.kind == "spike"
 
 
 def test_a_crossing_polygon_is_not_closed_and_not_lost() -> None:
@@ -235,17 +233,15 @@ def test_a_crossing_polygon_is_not_closed_and_not_lost() -> None:
     assert hand.editor.message is not None
     assert "Edges 1 and 3 cross at (20, 20)" in hand.editor.message
     assert hand.shapes == ()
-    assert hand.editor.draft is not None
-    assert len(hand.editor.draft.vertices) == 4
+    assert len(hand.draft.vertices) == 4
 
 
 def test_where_the_closing_edge_would_cross_is_told_on_the_first_vertex() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (50, 10), (50, 50), (30, -0), (20, 40))
     hand.editor.move((10, 10), 2)
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.closing
-    assert hand.editor.draft.fault is not None
+    assert hand.draft.closing
+    assert hand.draft.fault is not None
 
 
 def test_another_tool_closes_a_polygon_that_can_be_closed() -> None:
@@ -268,8 +264,7 @@ def test_another_tool_drops_other_drafts_aloud_and_undo_takes_them_up(
     assert f"{len(points)} vertices dropped" in hand.editor.message
     assert hand.editor.undo_vertex()
     assert hand.editor.tool == "polygon"
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.vertices == points
+    assert hand.draft.vertices == points
 
 
 def test_a_dropped_draft_is_forgotten_with_the_next_press() -> None:
@@ -353,8 +348,7 @@ def test_a_rectangle_takes_two_clicks() -> None:
     hand = Hand("rectangle")
     hand.click(10, 10)
     hand.editor.move((25, 20), 2)
-    assert hand.editor.draft is not None
-    assert hand.editor.draft.preview == ((10, 10), (25, 10), (25, 20), (10, 20))
+    assert hand.draft.preview == ((10, 10), (25, 10), (25, 20), (10, 20))
     assert hand.editor.hint.startswith("15 × 10.")
     hand.click(30, 25)
     assert hand.shapes == (Shape(((10, 10), (30, 10), (30, 25), (10, 25))),)

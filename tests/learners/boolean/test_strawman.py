@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 from chi_square import assert_drawn_from
+from noise_laws import at_least
 
 from learners import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
 from learners.boolean.conjunction import LiteralCover, strawman_budget
@@ -28,13 +29,10 @@ LEARNERS = {"conjunction": StrawmanConjunctionLearner, "disjunction": StrawmanDi
 def law(role: Role, sample: Sample, budget: Budget) -> dict[tuple, float]:
     """Probability of every list and every sequence of candidates, by the books of the engine."""
     table = np.array(sample, dtype=np.int64).reshape(-1, D + 1)
-    rate = float(1 / budget.scale)
-    p = math.exp(-rate)
 
     def listed(lost: int) -> float:
         """P(lost + noise <= margin)."""
-        w = budget.margin - lost
-        return 1 - p ** (w + 1) / (1 + p) if w >= 0 else p ** (-w) / (1 + p)
+        return at_least(lost - budget.margin, budget.scale)
 
     def fresh() -> LiteralCover:
         return LiteralCover(read_columns(table[:, :D]), table[:, D] == 1, role)

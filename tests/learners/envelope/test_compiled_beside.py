@@ -38,9 +38,9 @@ class Names(event.Listener):
     def on_end(self, event):
         pass
 
-points, labels = warm_up._tiny()
+points, labels = warm_up.tiny_sample()
 with event.install_listener("numba:compile", Names()):
-    warm_up._factorise(GridCounts.of_examples(points, labels, 8), HalfplaneLattice(8))
+    warm_up.factorise(GridCounts.of_examples(points, labels, 8), HalfplaneLattice(8))
 print(*Names.heard)
 """
 

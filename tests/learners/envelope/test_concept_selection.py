@@ -15,13 +15,13 @@ from concept_laws import (
     law,
 )
 from counted import counted
+from envelope_laws import factorise_everything
 
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
 from learners.envelope import concept_selection, race
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
-from learners.envelope.target import make_target
 from learners.privacy.randomness import SeededRandom
 
 #: Bytes of line tables that a draw on a tiny grid never fills.
@@ -61,13 +61,7 @@ def test_draws_follow_the_law_where_nothing_is_known() -> None:
 
 
 def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = make_target
-
-    def wide(lattice: HalfplaneLattice, *arguments: object) -> object:
-        target = plain(lattice, *arguments)  # type: ignore[arg-type]
-        return target._replace(narrow=lattice.high - lattice.low)
-
-    monkeypatch.setattr(concept_selection, "make_target", wide)
+    factorise_everything(monkeypatch, concept_selection)
     monkeypatch.setattr(concept_selection, "_PLAIN_BOXES", 0)
     lattice = HalfplaneLattice(3, bits=4)
     points, labels = examples(3, 40, seed=5)

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from counted import counted
 from dual_boxes import edges_in, some_edge
+from envelope_laws import factorise_everything, watched_strands
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
 from learners.core.scores import set_cover_score
 from learners.core.selection import Cancelled, PieceKind
-from learners.envelope import envelope_selection, race, strands
+from learners.envelope import race, strands
 from learners.envelope.boxes import (
     NEGATIVES,
     ORDERS,
@@ -50,23 +51,18 @@ def refine(
     points = rng.integers(0, lattice.d + 1, (n, 2))
     labels = (points.sum(axis=1) < lattice.d) ^ (rng.random(n) < 0.2)
     score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
-    seen: list[strands.Strand] = []
     slices = 0
-    plain = race._behind
 
-    def look(now: list[strands.Strand]) -> list[strands.Strand]:
+    def look(now: list[strands.Strand]) -> None:
         nonlocal slices
-        seen[:] = now
         if slices:
             for strand in now:
                 after(strand)
         slices += 1
         if slices > 40:
             raise Cancelled
-        return plain(now)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(race, "_behind", look)
+    with pytest.MonkeyPatch.context() as patch, watched_strands(look) as seen:
         patch.setattr(strands, "_WORK_PER_CALL", 100)
         patch.setattr(race, "_WORTH_TWO", 2)
         selection = EnvelopeSelection(lattice, piece)
@@ -164,11 +160,8 @@ def test_the_mass_rises_by_no_more_than_allowed(
 ) -> None:
     """The tree holds the masses of the boxes that are left; a merged box is plain."""
     if factorised:
-        plain = make_target
+        factorise_everything(monkeypatch)
         monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
-        monkeypatch.setattr(
-            envelope_selection, "make_target", lambda *of: plain(*of)._replace(narrow=1 << 40)
-        )
     shares = itertools.cycle((0.0, 0.01, 0.2, 3.0))
     freed = 0
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from counted import counted
 from dual_boxes import holds, reading
+from envelope_laws import watched_strands
 
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
@@ -145,16 +146,9 @@ def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
 ) -> None:
     """Lines of all slopes and heights: each is read in exactly one box."""
     lattice = HalfplaneLattice(MAX_D, "paper")
-    seen: list[strands.Strand] = []
-    plain = race._behind
-
-    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
-        seen[:] = now
-        return plain(now)
-
-    monkeypatch.setattr(race, "_behind", spy)
     monkeypatch.setattr(race, "_WORTH_TWO", 2)
-    drawn = select(lattice, "halfplane", 1)
+    with watched_strands() as seen:
+        drawn = select(lattice, "halfplane", 1)
     assert all(lattice.admits(edge.u, edge.v) for edge in drawn.piece)
     rows = itertools.chain(*(s.partition.boxes[: s.partition.tally[BOXES]].tolist() for s in seen))
     boxes = list(rows)

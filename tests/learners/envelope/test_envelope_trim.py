@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from compiled import compiled
 from counted import counted
+from envelope_laws import watched_strands
 from hypothesis import given, settings, strategies as st
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.scores import set_cover_score
-from learners.envelope import boxes as box_loops, race, strands
+from learners.envelope import boxes as box_loops
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes
@@ -57,16 +58,8 @@ def test_refined_boxes_still_cover_the_class(bits: int) -> None:
     points = rng.integers(0, 10, (2000, 2))
     labels = (points.sum(axis=1) < 9) ^ (rng.random(2000) < 0.2)
     lattice = HalfplaneLattice(9, bits=bits)
-    seen: list[strands.Strand] = []
-    keep = race._behind
-
-    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
-        seen[:] = now
-        return keep(now)
-
     score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(race, "_behind", spy)
+    with watched_strands() as seen:
         selection = EnvelopeSelection(lattice, "halfplane")
         selection.select(counted(points, labels, 9), score, 0.5, SeededRandom(1))
     boxes = np.concatenate([s.partition.boxes[: s.partition.tally[BOXES]] for s in seen])

@@ -60,7 +60,7 @@ def test_every_set_that_a_line_parts_is_known() -> None:
     for many in (2, 5, 9, 20):
         points = np.unique(rng.integers(0, 6, (many, 2)), axis=0)
         rows = np.column_stack([points, np.ones(len(points), dtype=np.int64)])
-        words = set(piled_lines._parted(rows).tolist())
+        words = set(piled_lines.parted(rows).tolist())
         seen = set()
         for halfplane in lines_through(HalfplaneLattice(6), rng, 4000):
             held = np.flatnonzero(halfplane.contains(points))
@@ -111,7 +111,7 @@ def test_edges_gain_no_more_in_piles_than_is_said(
 def sampler_of_a_draw(selection: EnvelopeSelection, sample: Sample, rate: float) -> Any:
     """Target, score and sampler of a draw, as they are at its end."""
     seen: list[Any] = []
-    begun = piled_lines._begun
+    begun = piled_lines.begin_sampler
 
     def spy(*arguments: Any) -> Sampler:
         seen[:] = [arguments[4], arguments[5], begun(*arguments)]
@@ -120,7 +120,7 @@ def sampler_of_a_draw(selection: EnvelopeSelection, sample: Sample, rate: float)
     points, labels = sample
     score = score_of("disjunction", 2, labels, int(labels.sum()))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(piled_lines, "_begun", spy)
+        patch.setattr(piled_lines, "begin_sampler", spy)
         selection.select(counted(points, labels, selection.lattice.d), score, rate, SeededRandom(1))
     return seen
 

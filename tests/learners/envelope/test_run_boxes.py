@@ -7,12 +7,12 @@ import weakref
 
 import numpy as np
 import pytest
+from envelope_laws import watched_strands
 from watched_draw import sample, select
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import HeavyBox, SelectionProgress
-from learners.envelope import race, strands
 from learners.envelope.boxes import POSITIVES, SHEETS
 from learners.envelope.partition import BOXES
 
@@ -52,21 +52,13 @@ def test_few_boxes_are_the_first_of_many() -> None:
 
 def test_rectangles_are_those_of_the_partition() -> None:
     """A box's count of positives bounds every piece drawn from its rectangles."""
-    seen: list[strands.Strand] = []
-    keep = race._behind
-
-    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
-        seen[:] = now
-        return keep(now)
-
     boxes: list[HeavyBox] = []
 
     def watch(progress: SelectionProgress) -> None:
         assert progress.heaviest is not None
         boxes[:] = progress.heaviest(10**9)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(race, "_behind", spy)
+    with watched_strands() as seen:
         select("triangle", watch)
     rows = {
         (*row[:12].tolist(), int(row[SHEETS])): row

@@ -109,7 +109,7 @@ def test_scores_are_those_of_each_member(rule: str, size: int) -> None:
     sets = tuple((n,) for n in lattice.normals)
     if size == 4:
         sets = spanning_fours(lattice.normals)[::60]  # type: ignore[assignment]
-    found = space_selection._values(lattice, sets, counted(points, labels, 3), score)
+    found = space_selection.values_of(lattice, sets, counted(points, labels, 3), score)
     values = np.concatenate([each.ravel() for each in found])
     assert values.tolist() == brute(lattice, sets, points, labels, score)[1].tolist()
 
@@ -142,7 +142,7 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     lattice = HalfspaceLattice3(2, 1, 2)
     # one set in fifty: enumeration one by one takes long
     sets = spanning_fours(lattice.normals)[::50]
-    monkeypatch.setattr("learners.curved.listed_selection._fours", lambda _: sets)
+    monkeypatch.setattr("learners.curved.listed_selection.fours_of", lambda _: sets)
     points, labels = examples(2, 30, seed=5)
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, sets, points, labels, score)
@@ -164,7 +164,7 @@ def test_one_example_moves_no_probability_by_more_than_eta() -> None:
     def law(xyz: np.ndarray, y: np.ndarray) -> np.ndarray:
         positives = int(y.sum())
         score = set_cover_score("conjunction", k, noisy, positives, len(y) - positives)
-        found = space_selection._values(lattice, sets, counted(xyz, y, 1), score)
+        found = space_selection.values_of(lattice, sets, counted(xyz, y, 1), score)
         weights = np.exp(eta / k * np.concatenate([each.ravel() for each in found]))
         return weights / weights.sum()
 

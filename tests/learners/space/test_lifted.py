@@ -154,7 +154,7 @@ def test_one_example_moves_no_probability_by_more_than_eta(lattice: BallLattice)
 
     def law(X: np.ndarray, y: np.ndarray) -> np.ndarray:
         score = set_cover_score("disjunction", 1, noisy, int(y.sum()), int((~y).sum()))
-        found = space_selection._values(lattice, sets, counted(X, y, lattice.d), score)
+        found = space_selection.values_of(lattice, sets, counted(X, y, lattice.d), score)
         weights = np.exp(eta * np.concatenate([each.ravel() for each in found]))
         return weights / weights.sum()
 
@@ -197,7 +197,7 @@ def test_scores_of_mistakes_are_those_of_each_member() -> None:
     points, labels = sample(lattice, 50, 10)
     score = mistakes_score(int(labels.sum()))
     sets = tuple((normal,) for normal in lattice.normals[:40])
-    found = space_selection._values(lattice, sets, counted(points, labels, 3), score)
+    found = space_selection.values_of(lattice, sets, counted(points, labels, 3), score)
     for (normal,), values in zip(sets, found, strict=True):
         members = [LiftedRegion(lattice, normal, int(t)) for t in lattice.levels_of(normal)]
         assert values.tolist() == [-int((m.contains(points) != labels).sum()) for m in members]

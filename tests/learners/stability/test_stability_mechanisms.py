@@ -9,7 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from stability_laws import exact_delta, laplace, pass_law, query_law
+from noise_laws import at_least, laplace
+from stability_laws import exact_delta, pass_law, query_law
 
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 from learners.core.confidence import clopper_pearson
@@ -336,9 +337,7 @@ def test_the_distance_test_keeps_epsilon_and_delta(epsilon: float, delta: float)
     assert test.margin <= math.ceil(math.log(1 / delta) / epsilon)
 
     def law(value: int, distance: int) -> dict[int | None, float]:
-        p = math.exp(-1 / float(test.scale))
-        over = test.margin - distance
-        passes = p ** (over + 1) / (1 + p) if over >= 0 else 1 - p**-over / (1 + p)
+        passes = at_least(test.margin - distance + 1, test.scale)
         return {value: passes, None: 1 - passes}
 
     worst = 0.0

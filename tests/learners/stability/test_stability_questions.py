@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from noise_laws import laplace
 from numpy.typing import NDArray
-from stability_laws import Law, exact_delta, laplace
+from stability_laws import Law, exact_delta
 
 from learners import StabilityLearner
 from learners.privacy.randomness import RandomSource, SeededRandom

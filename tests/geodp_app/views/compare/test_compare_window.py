@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, Lasting, action, click, key, wait
+from window_driver import LEFT, action, draw_l, wait
 
 from geodp import Examples, Frame
 from geodp_app.files.learned_file import read_learned
@@ -21,20 +23,9 @@ from geodp_app.views.compare.compare_plane import stroke_pen
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow
 
-L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
 
-
-@pytest.fixture
-def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    return made
-
-
-def draw_l(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_P)
-    for x, y in L_SHAPE:
-        click(window, x, y)
-    key(window, Qt.Key.Key_Return)
+def target(window: MainWindow) -> None:
+    draw_l(window)
     window.document.set_sampling(n=2_000)
 
 
@@ -73,7 +64,7 @@ def row_rect(compare: CompareWindow, line: int, column: int) -> QRect:
 def test_three_learners_on_a_drawing(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw_l(window)
+    target(window)
     window.document.set_run(epsilon=2.0)
     compare = opened(qtbot, window)
     assert not compare.save_button.isEnabled()
@@ -148,14 +139,14 @@ def test_three_learners_on_a_drawing(
 
 
 def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) -> None:
-    draw_l(window)
+    target(window)
     window.document.set_sampling(n=100_000)
     compare = opened(qtbot, window)
     choose(compare, "histogram", "greedy-cover")
     compare.counts["greedy-cover"].setValue(20)
     press(compare.compare_button)
     wait(qtbot, lambda: len(compare.rows) == 1)
-    link = compare.controller._link
+    link = compare.controller.link
     assert link is not None
     press(compare.cancel_button)
     assert not compare.controller.busy
@@ -167,7 +158,7 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     press(compare.compare_button)
     assert compare.rows == []
     assert compare.plane.items == {}
-    link = compare.controller._link
+    link = compare.controller.link
     assert link is not None
     compare.close()
     assert link.join(5.0)
@@ -204,15 +195,15 @@ def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> No
     choose(compare)
     assert not compare.compare_button.isEnabled()
 
-    draw_l(window)
+    target(window)
     choose(compare, "tiles")
     press(compare.compare_button)
     assert not compare.banner.isVisible()
-    link = compare.controller._link
+    link = compare.controller.link
     assert link is not None
     wait(qtbot, lambda: link.pid is not None)
-    assert link._process is not None
-    link._process.kill()  # as a system short of memory does
+    assert link.pid is not None
+    os.kill(link.pid, signal.SIGKILL)  # as a system short of memory does
     wait(qtbot, lambda: not compare.controller.busy)
     assert "process ended" in compare.banner.text()
     assert compare.rows == []

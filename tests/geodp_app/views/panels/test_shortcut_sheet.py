@@ -20,7 +20,7 @@ def sheet(qtbot) -> ShortcutSheet:
 
 
 def labels(sheet: ShortcutSheet) -> list[str]:
-    return [each.text() for each in sheet._body.findChildren(QLabel)]
+    return [each.text() for each in sheet.body.findChildren(QLabel)]
 
 
 def test_every_key_is_listed(sheet: ShortcutSheet) -> None:

@@ -37,6 +37,12 @@ def at(chart: ErrorChart, step: float) -> QPoint:
     return QPoint(chart.plot.mapFromScene(scene).x(), chart.plot.viewport().height() // 2)
 
 
+def ticks(chart: ErrorChart, side: str) -> list[str]:
+    """What is written along an axis."""
+    (written,) = chart.plot.getAxis(side)._tickLevels
+    return [text for _, text in written]
+
+
 def picked(chart: ErrorChart) -> list[int]:
     steps: list[int] = []
     chart.step_picked.connect(steps.append)
@@ -113,14 +119,14 @@ def test_setting_points_emits_nothing(chart: ErrorChart) -> None:
 
 def test_the_plain_scale_stacks_and_the_logarithmic_one_does_not(chart: ErrorChart) -> None:
     chart.set_points(POINTS, 12, 8)
-    assert chart._in_band.isVisible()
-    assert chart._out_band.isVisible()
-    top = chart._stack.getData()[1]
+    assert chart.in_band.isVisible()
+    assert chart.out_band.isVisible()
+    top = chart.stack.getData()[1]
     assert top == pytest.approx([sum(p.errors[2:]) for p in POINTS])
     QTest.mouseClick(chart.log_button, LEFT)
-    assert not chart._in_band.isVisible()
+    assert not chart.in_band.isVisible()
     assert visible_curves(chart) == 4
-    assert chart._empirical.getData()[1] == pytest.approx([math.log10(p.errors[1]) for p in POINTS])
+    assert chart.empirical.getData()[1] == pytest.approx([math.log10(p.errors[1]) for p in POINTS])
 
 
 def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(
@@ -130,14 +136,14 @@ def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(
     chart.log_button.setChecked(True)
     chart.set_points(points, 2, 2)
     bottom = chart.plot.viewRange()[1][0]
-    assert chart._empirical.getData()[1][1] == pytest.approx(bottom)
+    assert chart.empirical.getData()[1][1] == pytest.approx(bottom)
     assert "Empirical 0" in chart.readout.text()
 
 
 def test_without_a_test_sample_there_is_no_test_curve(chart: ErrorChart) -> None:
     points = tuple(with_errors(p.step, p.errors[1], 0.0, p.errors[1]) for p in POINTS)
     chart.set_points(points, 8, 8)
-    x, _ = chart._test.getData()
+    x, _ = chart.held_out.getData()
     assert x is None or len(x) == 0
     assert "Test –" in chart.readout.text()
 
@@ -146,13 +152,13 @@ def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
     chart.set_points(POINTS, 12, 8)
     chart.set_release_view(True)
     assert visible_curves(chart) == 0
-    assert not chart._in_band.isVisible()
+    assert not chart.in_band.isVisible()
     assert not chart.readout.isVisible()
     assert not chart.mark.isVisible()
     assert "private" in chart.message()
-    assert chart.plot.getAxis("left")._tickLevels == [[]]
+    assert ticks(chart, "left") == []
     # the scale itself must not tell the errors either
-    assert [text for _, text in chart.plot.getAxis("bottom")._tickLevels[0]][-1] == "12"
+    assert ticks(chart, "bottom")[-1] == "12"
     QTest.mouseMove(chart.plot.viewport(), at(chart, 2))
     assert chart.readout.text() == "No errors to show"
     steps = picked(chart)
@@ -165,7 +171,7 @@ def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
 
 def test_curves_differ_by_dash_and_marker_not_by_colour_alone(chart: ErrorChart) -> None:
     chart.set_points(POINTS, 12, 8)
-    empirical, test = chart._empirical.opts, chart._test.opts
+    empirical, test = chart.empirical.opts, chart.held_out.opts
     assert empirical["pen"].style() == Qt.PenStyle.SolidLine
     assert test["pen"].dashPattern()
     assert empirical["symbol"] != test["symbol"]
@@ -177,7 +183,7 @@ def test_a_long_run_and_a_narrow_chart_are_drawn(chart: ErrorChart, name) -> Non
     points = tuple(with_errors(s, 0.4 / s, 0.1 / s, 0.3 / s, 0.5 / s) for s in range(1, 401))
     chart.set_points(points, 400, 400)
     chart.resize(220, 160)
-    labels = [text for _, text in chart.plot.getAxis("bottom")._tickLevels[0]]
+    labels = ticks(chart, "bottom")
     assert 1 <= len(labels) <= 5
     assert not chart.grab().isNull()
 
@@ -200,8 +206,8 @@ def test_the_legend_stands_beside_the_plot(chart: ErrorChart) -> None:
     assert chart.readout.size() == chart.readout.sizeHint()
     beside = chart.readout.mapTo(chart, QPoint(chart.readout.width(), 0)).x()
     assert beside <= chart.plot.x()
-    assert len(chart.plot.getAxis("left")._tickLevels[0]) >= 3
-    assert all(text.endswith("%") for _, text in chart.plot.getAxis("left")._tickLevels[0])
+    assert len(ticks(chart, "left")) >= 3
+    assert all(text.endswith("%") for text in ticks(chart, "left"))
 
 
 def shown(chart: ErrorChart) -> QImage:
@@ -245,9 +251,9 @@ def test_a_line_parts_the_acts_and_each_has_its_name(chart: ErrorChart, first: i
     assert any(
         plain.pixel(x, middle) != marked.pixel(x, middle) for x in (line - 1, line, line + 1)
     )
-    triangles, sharpening = (word.mapToScene(word.boundingRect()) for word in chart._acts)
+    triangles, sharpening = (word.mapToScene(word.boundingRect()) for word in chart.acts)
     one, other = triangles.boundingRect(), sharpening.boundingRect()
-    assert [word.toPlainText() for word in chart._acts] == ["Triangles", "Sharpening"]
+    assert [word.toPlainText() for word in chart.acts] == ["Triangles", "Sharpening"]
     assert not one.intersects(other)
     assert one.left() < other.left()
     assert other.left() >= line - 1

@@ -117,7 +117,7 @@ def test_showing_a_run_emits_nothing(timeline: Timeline) -> None:
 
 def test_play_shows_the_steps_again_up_to_the_last(timeline: Timeline, qtbot) -> None:
     timeline.set_run(course(8, 8, over=True), 6)
-    timeline._player.setInterval(5)
+    timeline.player.setInterval(5)
     steps, asked = moves(timeline), []
     timeline.play_asked.connect(lambda: asked.append(True))
     click(timeline.play)
@@ -157,10 +157,10 @@ def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline,
     timeline.set_run(course(3, 12), 3)
     timeline.set_selecting(Selecting(4, 12430, 8112, 1.2))
     assert "12,430 trials, 8,112 boxes" in timeline.text()
-    assert timeline.note.text() == timeline._note
+    assert timeline.note.text() == timeline.note.toolTip()
     assert timeline.track.busy
-    phase = timeline.track._phase
-    qtbot.waitUntil(lambda: timeline.track._phase > phase, timeout=2000)
+    phase = timeline.track.phase
+    qtbot.waitUntil(lambda: timeline.track.phase > phase, timeout=2000)
     timeline.set_selecting(None)
     assert not timeline.track.busy
     assert timeline.text() == "Step 3 of 12"

@@ -21,6 +21,7 @@ from window_driver import (
     dual_lattice,
     finish_run,
     key,
+    log_of,
     open_window,
     painted,
     wait,
@@ -159,15 +160,10 @@ def released(window: MainWindow) -> bool:
     return window.runs.current is not None and window.runs.current.release is not None
 
 
-def log_of(window: MainWindow) -> RunLog:
-    assert window.runs.current is not None
-    return window.runs.current
-
-
 def settle(qtbot: QtBot, window: MainWindow) -> None:
     """Until all is drawn that was asked for, and no piece flashes."""
     qtbot.wait(60)
-    wait(qtbot, lambda: window.display.at_rest and not window.plane.learned._timer.isActive())
+    wait(qtbot, lambda: window.display.at_rest and not window.plane.learned.flash.isActive())
 
 
 def large(window: MainWindow) -> SheetView:
@@ -402,7 +398,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     size = sheet.plot.viewport().size()
     far = itertools.product(range(20, size.width(), 60), range(20, size.height(), 60))
     for spot in [*near, *itertools.starmap(QPoint, far)]:
-        place = sheet.plot._dual_at(sheet.plot.mapToScene(spot))
+        place = sheet.plot.dual_at(sheet.plot.mapToScene(spot))
         inside = place is not None and nearest_halfplane(
             dual_lattice(window),  # type: ignore[arg-type]
             sheet.sheet,
@@ -579,7 +575,7 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
 ) -> None:
     """What steps gained and why, which edges have examples: all that is of the examples alone."""
     window = sharp
-    log, before = log_of(window), window.runs._run
+    log = log_of(window)
     stand(qtbot, window, len(log.records) + 1)
     action(window, "release_view")
     settle(qtbot, window)
@@ -607,7 +603,7 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
         settle(qtbot, window)
         assert differs(seen(window), plain) == ""
     finally:
-        window.runs._run = before
+        window.runs.adopt(log)
 
 
 # -- steps that gain nothing ----------------------------------------------------------------------

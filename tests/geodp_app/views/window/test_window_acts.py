@@ -20,6 +20,7 @@ from window_driver import (
     finish_run,
     key,
     lit_edge,
+    log_of,
     open_window,
     painted,
     point_at,
@@ -92,12 +93,6 @@ def press_run(window: MainWindow) -> None:
     bars = window.findChildren(QToolBar)
     (button,) = (button for bar in bars if (button := bar.widgetForAction(made)) is not None)
     QTest.mouseClick(button, LEFT)
-
-
-def log_of(window: MainWindow) -> RunLog:
-    log = window.runs.current
-    assert log is not None
-    return log
 
 
 def shown_numbers(window: MainWindow) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, action, run, settle, wait
+from window_driver import Lasting, action, log_of, run, settle, wait
 
 from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -168,8 +168,7 @@ def test_the_release_view_is_given_nothing_private(
 ) -> None:
     """Whatever is told to show what, also when answers and news of a selection come late."""
     look_again(qtbot, window, asked)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert any(isinstance(part, PRIVATE) for _, one in given for part in parts(one))
     action(window, "release_view")
     given.clear()

@@ -67,7 +67,7 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: 
     marks = conics.centres.marks
     assert [mark.step for mark in marks] == list(range(1, log.cursor + 1))
     assert (marks[-1].u, marks[-1].v) == newest.centre
-    assert conics._shaded is not None
+    assert conics.shaded is not None
     # a ghost on the plane, with its own exact counts
     x, y = newest.centre
     conics.try_at(x + 20, y - 10)
@@ -88,7 +88,7 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: 
     assert conics.candidate is None
     assert conics.positive.path().isEmpty()
     assert conics.negative.path().isEmpty()
-    assert conics._shaded is None
+    assert conics.shaded is None
     assert len(conics.centres.marks) == 6
     action(window, "release_view")
 

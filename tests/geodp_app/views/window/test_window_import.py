@@ -13,20 +13,18 @@ import pytest
 import shapely
 import shapely.geometry
 from contrast import contrast
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QLineEdit,
     QMessageBox,
     QWidget,
 )
-from window_driver import LEFT, NONE, Lasting, action, drag, key
+from window_driver import LEFT, NONE, action, choose_file, drag, drop, key
 
 from geodp import Bounds
 from geodp_app.palette import load_palette
@@ -41,19 +39,10 @@ BOX = {"type": "Polygon", "coordinates": [[[12, 42], [20, 42], [20, 47], [12, 47
 
 
 @pytest.fixture
-def window(lasting: Lasting) -> MainWindow:
-    return lasting.as_new()
-
-
-@pytest.fixture
 def complaints(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     outcome: list[str] = []
     monkeypatch.setattr(window, "complain", lambda what, why: outcome.append(why))
     return outcome
-
-
-def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
 
 
 def by_open(window: MainWindow, path: Path) -> None:
@@ -64,19 +53,11 @@ def by_import(window: MainWindow, path: Path) -> None:
     action(window, "import_examples")
 
 
-def by_drop(window: MainWindow, path: Path) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    under, copy = window.plane.viewport(), Qt.DropAction.CopyAction
-    QApplication.sendEvent(under, QDragEnterEvent(QPoint(9, 9), copy, data, LEFT, NONE))
-    QApplication.sendEvent(under, QDropEvent(QPointF(9, 9), copy, data, LEFT, NONE))
-
-
 def settle(dialog: ImportDialog) -> None:
     """Until nothing is being read, or the dialog is closed."""
     end = time.monotonic() + 240
     QTest.qWait(20)
-    while dialog.isVisible() and dialog._background.busy and time.monotonic() < end:
+    while dialog.isVisible() and dialog.busy and time.monotonic() < end:
         QTest.qWait(10)
     QTest.qWait(20)
 
@@ -146,7 +127,7 @@ def write(path: Path, content: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize("way", [by_open, by_drop, by_import])
+@pytest.mark.parametrize("way", [by_open, drop, by_import])
 def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
     window: MainWindow,
     tmp_path: Path,
@@ -473,7 +454,7 @@ def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(
     assert "8,002 examples" in outcome[0]
 
 
-@pytest.mark.parametrize("way", [by_open, by_drop, by_import])
+@pytest.mark.parametrize("way", [by_open, drop, by_import])
 def test_cancel_leaves_everything_as_it_was(
     window: MainWindow,
     tmp_path: Path,
@@ -600,7 +581,7 @@ def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
     assert shares[-1] < dialog.progress.maximum()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-    assert not dialog._background.busy
+    assert not dialog.busy
     assert dialog.checked is None
     assert window.document.work is before
     dialog.deleteLater()

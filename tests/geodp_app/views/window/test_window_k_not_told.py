@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, Lasting, action, run, said
+from window_driver import LEFT, NONE, action, run, said
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session
@@ -20,11 +20,6 @@ from learners.core.records import TileStep
 from learners.core.releases import SharpenedRelease
 
 SQUARE = Shape(((10, 10), (50, 10), (50, 50), (10, 50)))
-
-
-@pytest.fixture
-def window(lasting: Lasting) -> MainWindow:
-    return lasting.as_new()
 
 
 @pytest.fixture
@@ -115,5 +110,5 @@ def test_the_comparison_begins_with_it(qtbot: QtBot, imported: MainWindow) -> No
     assert compare.counts["discs"].text() == "1"
     QTest.mouseClick(compare.boxes["cover"], LEFT, pos=QPoint(10, 8))
     assert compare.boxes["cover"].isChecked()
-    (cover,) = (c for c in compare._contenders(imported.document.work.run) if c.name == "cover")
+    (cover,) = (c for c in compare.contenders(imported.document.work.run) if c.name == "cover")
     assert dict(cover.parameters)["k"] == "auto"

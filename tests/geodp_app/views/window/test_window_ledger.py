@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
-from window_driver import PATIENCE, Lasting, action, finish_run, key, wait
+from window_driver import PATIENCE, Lasting, action, key, run_once_more as run, wait
 
 from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
@@ -36,13 +36,6 @@ def window(lasting: Lasting, ledger: Ledger, tmp_path: Path) -> MainWindow:
     assert made.files.open(tmp_path / "p.csv")
     made.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
     return made
-
-
-def run(qtbot: QtBot, window: MainWindow) -> None:
-    before = window.runs.current
-    key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: window.runs.current is not before)
-    finish_run(qtbot, window)
 
 
 def note(window: MainWindow) -> str:
@@ -115,13 +108,13 @@ def test_what_a_session_spent_before_joins_with_its_next_run(
     window.document.set_run(epsilon=0.25)
     run(qtbot, window)
     assert ledger.state().together == (1.25, 2e-6)
-    window.files._save(tmp_path / "s.geodp")
+    window.files.save_to(tmp_path / "s.geodp")
     kept = load_session(tmp_path / "s.geodp").work
     assert kept.ledger == str(ledger.path)
     assert [one.privacy.run for one in kept.spent] == [one.run for one in ledger.state().entries]
     # a session that names none finds the one beside it
     window.document.set_ledger(None)
-    window.files._save(tmp_path / "s.geodp")
+    window.files.save_to(tmp_path / "s.geodp")
     window.files.start_anew()
     assert window.files.open(tmp_path / "s.geodp")
     assert window.document.work.ledger == str(ledger.path)

@@ -18,6 +18,7 @@ from window_driver import (
     finish_run,
     key,
     layer,
+    log_of,
     painted,
     wait,
 )
@@ -54,7 +55,7 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
 
 def shown(window: MainWindow) -> bool:
     """Whether every step is drawn; how many pieces would be as good may still be counted."""
-    return not (window.display._soon.isActive() or window.dual.pictures.busy)
+    return not (window.display.soon.isActive() or window.dual.pictures.busy)
 
 
 def cover(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
@@ -62,12 +63,6 @@ def cover(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     if window.document.work.examples is None:
         window.document.set_sampling(n=400)
     return run(qtbot, window, learner="cover", k=2, n_steps=3, finish="none", **settings)
-
-
-def log_of(window: MainWindow) -> RunLog:
-    log = window.runs.current
-    assert log is not None
-    return log
 
 
 def followed(qtbot: QtBot, window: MainWindow, before: RunLog) -> RunLog:
@@ -90,7 +85,7 @@ def is_grey(window: MainWindow) -> bool:
     assert visible_curves(window.chart)
     looks = {
         layer(window, "region").pen().color().name().lower() == grey.lower(),
-        window.chart._empirical.opts["symbolPen"].color().name().lower() == grey.lower(),
+        window.chart.empirical.opts["symbolPen"].color().name().lower() == grey.lower(),
         window.figures.errors.property("past"),
         window.figures.budget.property("past"),
         window.why.what.palette().windowText().color().name().lower() == grey.lower(),
@@ -384,17 +379,17 @@ def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_s
 ) -> None:
     run(qtbot, window)
     runs = window.runs
-    runs._hurry.setInterval(60_000)  # a run that takes long would be shown as it goes
+    runs.hurry.setInterval(60_000)  # a run that takes long would be shown as it goes
     shown: list[tuple[bool, bool]] = []
 
     def look(_: bool) -> None:
         log = runs.shown.log
-        shown.append((log is not None and log.release is not None, runs._going))
+        shown.append((log is not None and log.release is not None, runs.going))
 
     key(window, Qt.Key.Key_D)
     drag_slowly(qtbot, window, [(200, 150), (215, 190)], drop=False)
-    wait(qtbot, lambda: runs._going)
-    runs._dragged = MOVED  # where the hand is when that run ends
+    wait(qtbot, lambda: runs.going)
+    runs.drag(MOVED)  # where the hand is when that run ends
     first = runs.log
     runs.changed.connect(look)
     wait(qtbot, lambda: runs.log is not first)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, Lasting, action, click, drag, finish_run, key, wait
+from window_driver import action, choose_file, click, drag, drop, finish_run, key, log_of, wait
 
 from assets import example_path
 from geodp_app.views.window.main_window import MainWindow
@@ -22,27 +21,9 @@ CSV = "x,y,label\n3,4,1\n50,60,0\n"
 ANSWER = QMessageBox.StandardButton
 
 
-@pytest.fixture
-def window(lasting: Lasting) -> MainWindow:
-    return lasting.as_new()
-
-
-def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
-
-
 def draw(window: MainWindow) -> None:
     key(window, Qt.Key.Key_R)
     drag(window, (50, 50), (120, 120), (200, 200))
-
-
-def drop(window: MainWindow, path: Path) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    under, copy = window.plane.viewport(), Qt.DropAction.CopyAction
-    QApplication.sendEvent(under, QDragEnterEvent(QPoint(9, 9), copy, data, LEFT, NONE))
-    QApplication.sendEvent(under, QDropEvent(QPointF(9, 9), copy, data, LEFT, NONE))
 
 
 @pytest.fixture
@@ -58,10 +39,6 @@ def session(window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def by_open(window: MainWindow, path: Path) -> None:
     action(window, "open")
-
-
-def by_drop(window: MainWindow, path: Path) -> None:
-    drop(window, path)
 
 
 def by_import(window: MainWindow, path: Path) -> None:
@@ -80,7 +57,7 @@ def by_example(window: MainWindow, path: Path) -> None:
     next(entry for entry in menu.actions() if entry.text() == "Croatia").trigger()
 
 
-WAYS = (by_open, by_drop, by_recent, by_example)
+WAYS = (by_open, drop, by_recent, by_example)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -227,8 +204,7 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
         window.document.set_run(learner=learner, k=1, n_steps=1)
         key(window, Qt.Key.Key_F5)
         finish_run(qtbot, window)
-        log = window.runs.current
-        assert log is not None
+        log = log_of(window)
         assert log.release is not None
         wait(qtbot, lambda: window.display.at_rest)
         target = tmp_path / f"learned{len(rows)}.geojson"
@@ -244,6 +220,5 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
         assert target.exists()
         window.files.start_anew()
         assert window.files.open(session)
-        again = window.runs.current
-        assert again is not None
+        again = log_of(window)
         assert again.release == log.release

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, action, click, finish_run, key, wait
+from window_driver import Lasting, action, click, finish_run, key, log_of, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session, save_session
@@ -36,8 +36,7 @@ def run(qtbot: QtBot, window: MainWindow) -> None:
 
 
 def asked(window: MainWindow) -> int:
-    assert window.runs.current is not None
-    return len(window.runs.current.questions)
+    return len(log_of(window).questions)
 
 
 def ask(qtbot: QtBot, window: MainWindow, x: int, y: int) -> None:
@@ -57,8 +56,7 @@ def test_points_are_clicked_until_the_halts_are_used_up(
     assert "after a run of the learner Triangles by votes" in window.status_line.text()
     assert not card.isVisible()
     run(qtbot, window)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert card.isVisible()
     assert card.left.text().startswith("Halts left: ")
     spent = window.document.work.spent
@@ -139,7 +137,7 @@ def test_the_release_view_shows_answers_alone_and_can_ask(qtbot: QtBot, window: 
     assert layer.words.toPlainText() == "Answered 1"
     assert not card.votes.isVisible()
     assert not card.mark.isVisible()
-    assert not window.plane.votes._image.isVisible()
+    assert not window.plane.votes.image.isVisible()
     key(window, Qt.Key.Key_Q)
     for _ in range(3):
         key(window, Qt.Key.Key_Right)
@@ -184,8 +182,7 @@ def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: 
     box.setCurrentIndex(row)
     assert document.work.run["neighbours"] == "replace-label"
     run(qtbot, window)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert log.privacy is not None
     assert log.privacy.neighbours == "replace-label"
     assert dict(log.release.parameters)["public_points"] == "sample"  # type: ignore[union-attr]
@@ -201,10 +198,10 @@ def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: 
 
 def test_the_chunks_are_gone_when_the_process_is(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
-    link = window.runs.controller._link
+    link = window.runs.controller.link
     assert link is not None
     link.kill()
-    wait(qtbot, lambda: window.runs.controller._link not in (None, link))
+    wait(qtbot, lambda: window.runs.controller.link not in (None, link))
     wait(qtbot, lambda: window.runs.controller.state == "finished")
     window.questions.ask((26, 22))
     wait(qtbot, lambda: "are gone" in window.status_line.text())

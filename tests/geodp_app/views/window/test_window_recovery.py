@@ -172,7 +172,7 @@ def test_the_window_goes_on_while_its_work_is_kept(
         assert not list((tmp_path / "recovery").rglob("*.geodp"))
         window.document.set_name("second")
         disk.ready.set()
-        qtbot.waitUntil(lambda: len(disk.threads) == 2 and not window.recovery._beside.busy)
+        qtbot.waitUntil(lambda: len(disk.threads) == 2 and not window.recovery.beside.busy)
         assert threading.main_thread() not in disk.threads
         (kept,) = (tmp_path / "recovery").rglob("*.geodp")
         assert load_session(kept).work == window.document.work

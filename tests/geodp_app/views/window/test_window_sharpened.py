@@ -19,6 +19,7 @@ from window_driver import (
     dual_lattice,
     key,
     layer,
+    log_of,
     open_window,
     painted,
     point_at,
@@ -82,12 +83,6 @@ def finished(qtbot: QtBot, seen: MainWindow) -> MainWindow:
     seen.dual.pointer.try_halfplane(None)
     settle(qtbot, seen)
     return seen
-
-
-def log_of(window: MainWindow) -> RunLog:
-    log = window.runs.current
-    assert log is not None
-    return log
 
 
 def zone_of(log: RunLog, step: int) -> EdgeZone:

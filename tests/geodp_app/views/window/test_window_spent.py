@@ -10,7 +10,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
-from window_driver import PATIENCE, Lasting, action, drag, finish_run, key, wait
+from window_driver import (
+    PATIENCE,
+    Lasting,
+    action,
+    drag,
+    finish_run,
+    key,
+    run_once_more as run,
+    wait,
+)
 
 from geodp_app.files.autosave import recoverable
 from geodp_app.files.session import load_session
@@ -35,14 +44,6 @@ def sampled(window: MainWindow, n: int = 500) -> None:
     window.document.set_sampling(n=n)
     window.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
     key(window, Qt.Key.Key_F6)
-
-
-def run(qtbot: QtBot, window: MainWindow) -> None:
-    """One more run, to its end."""
-    before = window.runs.current
-    key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: window.runs.current is not before)
-    finish_run(qtbot, window)
 
 
 def cancelled(qtbot: QtBot, window: MainWindow) -> None:
@@ -102,7 +103,7 @@ def test_the_note_survives_a_crash(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
     run(qtbot, window)
     window.recovery.save()
-    folder = window.recovery._folder
+    folder = window.recovery.folder
     (kept,) = folder.rglob("*.geodp")
     assert [charge.finished for charge in load_session(kept).work.spent] == [True, True]
     assert recoverable(folder) == []  # this window lives

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from terminal import geodp
-from window_driver import Lasting, finish_run, key, wait
+from window_driver import Lasting, finish_run, key, log_of, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.stored_run import StoredRun
@@ -48,8 +48,7 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     wait(qtbot, lambda: window.display.at_rest)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     votes = log.votes
     assert votes is not None
     assert len(votes.asked) == len(votes.answers) > 10
@@ -58,9 +57,9 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     # deep inside the chunks say 1, in a corner of the square 0
     assert votes.margins[PLACES // 2, PLACES // 3] > 0.5 > -0.5 > votes.margins[-1, -1]
     layer = window.plane.votes
-    shown = {answer: len(s.data) for answer, s in layer._scatters.items()}
+    shown = {answer: len(s.data) for answer, s in layer.scatters.items()}
     assert shown == {a: int((votes.answers == a).sum()) for a in (1, 0, -1)}
-    assert not layer._image.boundingRect().isEmpty()
+    assert not layer.image.boundingRect().isEmpty()
     assert isinstance(log.release, CoverRelease)
     assert log.privacy == log.release.privacy
     # all is spent before the first step
@@ -69,12 +68,12 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     assert StoredRun.from_lines(lines).to_lines() == lines
     assert all("margins" not in line and "asked" not in line for line in lines)
     window.display.set_release_view(True)
-    assert not any(item.isVisible() for item in (layer._image, *layer._scatters.values()))
+    assert not any(item.isVisible() for item in (layer.image, *layer.scatters.values()))
     window.document.set_run(learner="tiles")
     window.display.set_release_view(False)
     window.runs.reset()
     wait(qtbot, lambda: window.display.at_rest)
-    assert layer._image.boundingRect().isEmpty()
+    assert layer.image.boundingRect().isEmpty()
 
 
 def test_the_progress_says_what_is_done() -> None:

@@ -19,6 +19,7 @@ from window_driver import (
     finish_run,
     key,
     layer,
+    log_of,
     painted,
     point_at,
     run as run_to_end,
@@ -115,8 +116,7 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
             ),
         )
         wait(qtbot, lambda: not window.runs.busy)
-        log = window.runs.current
-        assert log is not None
+        log = log_of(window)
         assert box_of(layer(window, "newest")) == edges_of(log, step)
         # the grid of all nine is there from the first
         assert box_of(layer(window, "tiling")) == (0, 0, 256, 256)
@@ -125,8 +125,7 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     settle(qtbot, window)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert isinstance(log.release, TilesRelease)
     assert len(log.records) == 9
     assert (log.cursor, log.at_end) == (9, True)
@@ -156,7 +155,7 @@ def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: Main
     log = run(qtbot, window)
     for step in (0, 5, 16):
         window.runs.move_cursor(step)
-        shown = window.plane.examples._examples
+        shown = window.plane.examples.shown
         assert shown is not None
         learned = np.zeros(len(shown.points), dtype=bool)
         for record in log.records[:step]:
@@ -323,7 +322,7 @@ def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
         for item in window.plane.getPlotItem().items
         if item.isVisible() and item.boundingRect().width() > 0
     ]
-    assert {id(item) for item in shown} <= {id(layer(window, "region")), id(window.plane._border)}
+    assert {id(item) for item in shown} <= {id(layer(window, "region")), id(window.plane.border)}
     # all of it, wherever the cursor is
     bounds = painted(window, "region").boundingRect()
     assert log.release is not None

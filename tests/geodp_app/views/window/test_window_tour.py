@@ -12,7 +12,7 @@ from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, key, open_window, painted, wait
+from window_driver import LEFT, action, key, log_of, open_window, painted, wait
 
 from assets import Example
 from geodp import Examples
@@ -73,7 +73,7 @@ def state(window: MainWindow) -> tuple[object, ...]:
 def is_over(window: MainWindow) -> bool:
     tour = window.tour
     shown = tour.card.isVisible() or tour.outline.isVisible()
-    return not (tour.active or shown or tour._timer.isActive())
+    return not (tour.active or shown or tour.clock.isActive())
 
 
 def check_scene(window: MainWindow, at: int) -> None:
@@ -83,7 +83,7 @@ def check_scene(window: MainWindow, at: int) -> None:
     if at == 0:
         examples = window.document.work.examples
         assert examples is not None
-        ringed = (examples.points == window.tour._ring).all(axis=1)
+        ringed = (examples.points == window.tour.ring).all(axis=1)
         assert examples.labels[ringed].any()
         assert window.tour.outline.ring is not None
         assert cursor == 0
@@ -138,8 +138,7 @@ def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> 
     assert window.document.work.examples is work.examples
     assert window.dual.pointer.candidate is None
     # once more: the run that is there is used
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert log.at_end
     begin(qtbot, window)
     for _ in STOPS:
@@ -193,8 +192,8 @@ def test_without_a_positive_report_it_points_at_none(qtbot: QtBot, window: MainW
     assert examples is not None
     none = Examples(examples.points, np.zeros_like(examples.labels), examples.frame)
     window.document.change("remove the positives", examples=none)
-    window.tour._point_at_example()
-    assert window.tour._ring is None
+    window.tour.point_at_example()
+    assert window.tour.ring is None
 
 
 @pytest.mark.parametrize("at", [1, 5])

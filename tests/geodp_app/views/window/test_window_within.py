@@ -12,7 +12,6 @@ from contrast import contrast
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
@@ -20,8 +19,10 @@ from window_driver import (
     Lasting,
     action,
     at,
+    choose_file,
     finish_run,
     key,
+    log_of,
     open_window,
     painted,
     run as run_to_end,
@@ -57,11 +58,6 @@ def written(path: Path, shape: shapely.Geometry = MAP, **member: object) -> Path
     member = member or {"frame": "grid", "grid": 256}
     path.write_text(json.dumps({**json.loads(shapely.to_geojson(shape)), "geodp": member}))
     return path
-
-
-def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
-    for dialog in ("getSaveFileName", "getOpenFileName"):
-        monkeypatch.setattr(QFileDialog, dialog, lambda *_: ("" if path is None else str(path), ""))
 
 
 def click_menu(window: MainWindow, title: str, name: str) -> None:
@@ -189,8 +185,7 @@ def test_a_session_keeps_the_map_and_the_run_that_it_clips(
     assert window.plane.mask.veil.path().isEmpty()
     choose_file(monkeypatch, path)
     action(window, "open")
-    back = window.runs.current
-    assert back is not None
+    back = log_of(window)
     assert back.release == release
     window.runs.move_cursor(len(back.records))
     assert alike(drawn(window), whole(back).intersection(MAP))
@@ -212,8 +207,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
     wait(qtbot, lambda: not window.runs.following and window.runs.current is not None)
     finish_run(qtbot, window)
     settle(qtbot, window)
-    log = window.runs.current
-    assert log is not None
+    log = log_of(window)
     assert alike(drawn(window), log.region().intersection(MAP))
     assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
 
