@@ -137,8 +137,8 @@ def _of_parameters() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        told = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
-        raise InputError(told) from None
+        options = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
+        raise InputError(options) from None
     except OSError as error:
         where = "" if error.filename is None else f"{os.fspath(error.filename)}: "
         raise InputError(f"{where}{error.strerror or error}") from None
@@ -228,7 +228,7 @@ def read_points(
 
     from geodp_app.errors import InputError
     from geodp_app.files.data_frames import is_data_frame, open_frame
-    from geodp_app.files.points import Told, read_opened, read_points as read
+    from geodp_app.files.points import PointOptions, read_opened, read_points as read
     from geometry.grid import checked_bounds
     from learners.parameters import whole
 
@@ -243,10 +243,10 @@ def read_points(
     grid = None if grid is None else whole("grid", grid, 1)
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
-    told = Told(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
+    options = PointOptions(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
     if is_data_frame(source):
-        return read_opened(open_frame(source), told).examples
-    return replace(read(source, told).examples, source=os.path.join(os.getcwd(), source))
+        return read_opened(open_frame(source), options).examples
+    return replace(read(source, options).examples, source=os.path.join(os.getcwd(), source))
 
 
 @_of_parameters()
@@ -361,7 +361,7 @@ def learn(
     from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
-    from learners.registry import BY_ID, offered, settled, unknown_learner
+    from learners.registry import BY_ID, offered, resolved_parameters, unknown_learner
 
     _checked("ledger", ledger, _PATHS, "a path")
     _checked("learner", learner, str, "a name, such as 'tiles'")
@@ -371,7 +371,7 @@ def learn(
     declared = BY_ID[learner]
     reading = _of_reading(parameters)
     parameters = {name: value for name, value in parameters.items() if name not in reading}
-    given = settled(declared, parameters, "learn", asks_k=True)
+    given = resolved_parameters(declared, parameters, "learn", asks_k=True)
     examples = _read(examples, reading)
     with recording_for(examples, ledger) as recording:
         try:

@@ -206,8 +206,8 @@ class Bench:
         except Exception as error:
             tell(f"{case.name}, n = {case.n:,}: {name}: failed: {error!r}")
             return Row(case, name, note=f"failed: {error}")
-        told = f"{100 * np.mean(errors):.3f} %, {np.mean(times):.2f} s"
-        tell(f"{case.name}, n = {case.n:,}: {name}: {told}")
+        outcome = f"{100 * np.mean(errors):.3f} %, {np.mean(times):.2f} s"
+        tell(f"{case.name}, n = {case.n:,}: {name}: {outcome}")
         return Row(case, name, tuple(errors), tuple(times), tuple(sizes))
 
     def rows(

@@ -154,7 +154,7 @@ def film(shooting: Shooting, steps: int | None, pace: float) -> Iterator[Frame]:
     nearest = min(SPEEDS, key=lambda speed: abs(speed - pace))
     shooting.window.commands.speed.setCurrentIndex(SPEEDS.index(nearest))
     wait(lambda: runs.controller.state != "preparing")
-    shooting.settle()
+    shooting.wait_until_at_rest()
     yield _frame(shooting, _BEFORE)
     for step in itertools.count(1) if steps is None else range(1, steps + 1):
         if step == 1:
@@ -171,7 +171,7 @@ def film(shooting: Shooting, steps: int | None, pace: float) -> Iterator[Frame]:
             break
     if runs.busy:
         runs.run_or_pause()
-    shooting.settle()
+    shooting.wait_until_at_rest()
     yield _frame(shooting, _AT_REST)
 
 
@@ -190,7 +190,7 @@ def _step(shooting: Shooting, step: int, pace: float) -> Iterator[Frame]:
     rest = log.cursor
     runs.move_cursor(step)
     flashes = _FLASHES if pace >= 2 * _FLASH * len(_FLASHES) else ()
-    shooting.settle()  # once: a flash changes nothing else
+    shooting.wait_until_at_rest()  # once: a flash changes nothing else
     for flash in flashes:
         yield _frame(shooting, _FLASH, flash)
     yield _frame(shooting, pace - _FLASH * len(flashes))

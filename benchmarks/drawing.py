@@ -159,7 +159,7 @@ def _waits_for_releases(n: int, seconds: float, recovery: Path) -> NDArray[np.fl
     released: list[float] = []
     window.runs.controller.finished.connect(lambda _: released.append(time.perf_counter()))
     window.runs.run_or_pause()
-    _turn_until(lambda: bool(released) and window.display.settled)
+    _turn_until(lambda: bool(released) and window.display.at_rest)
     drawing = window.document.drawing
     (first, *others), start = drawing.shapes, time.perf_counter()
     (x, y), *ring = first.outer

@@ -445,9 +445,9 @@ def _forked(code: str) -> int:
         finally:
             os._exit(1)
     os.close(writer)
-    told = os.read(reader, 5)
+    result = os.read(reader, 5)
     os.close(reader)
-    if not told:
+    if not result:
         raise RuntimeError("the child did not begin to save")
     return child
 

@@ -81,11 +81,11 @@ def layer_seeds() -> list[bytes]:
     """Every format, unharmed, with the options that fit."""
     for ending in _FORMATS:
         good_points(ending)
-    told = ({"bounds": [13, 42, 20, 47], "columns": "label=wet"}, *TOLD[3:])
+    outcome = ({"bounds": [13, 42, 20, 47], "columns": "label=wet"}, *TOLD[3:])
     return [
         json.dumps({"of": ending, "told": each, "edits": []}).encode()
         for ending in _FORMATS
-        for each in told
+        for each in outcome
     ]
 
 
@@ -165,13 +165,13 @@ def parquet_seeds() -> list[bytes]:
     records = [["wet", ["yes", "no"]], ["geometry", [{"x": 14.0, "y": 43.0}, {"x": 15, "y": 44}]]]
     geo = {"version": "1.1.0", "primary_column": "geometry",
            "columns": {"geometry": {"encoding": "WKB", "geometry_types": ["Point"]}}}  # fmt: skip
-    told = {"bounds": [13, 42, 20, 47], "columns": "label=wet"}
+    outcome = {"bounds": [13, 42, 20, 47], "columns": "label=wet"}
     point = json.loads(json.dumps(geo).replace("WKB", "point"))
     members: list[Any] = [
         {"told": None, "columns": shapes, "metadata": metadata},
-        {"told": told, "columns": points, "metadata": {"geo": geo}},
-        {"told": told, "columns": records, "metadata": {"geo": point}},
-        {"told": told, "columns": plain, "metadata": {}},
+        {"told": outcome, "columns": points, "metadata": {"geo": geo}},
+        {"told": outcome, "columns": records, "metadata": {"geo": point}},
+        {"told": outcome, "columns": plain, "metadata": {}},
     ]
     return [json.dumps(member).encode() for member in members]
 

@@ -28,7 +28,7 @@ from geodp_app.document.examples import Frame
 from geodp_app.document.sampling import place_target
 from geodp_app.document.targets import GridChange
 from geodp_app.drawing.shapes import Drawing
-from geometry.crs import LONLAT, CrsError, settled_crs
+from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import GeoJSONError, target_of
 from geometry.geojson_write import feature_collection
 from geometry.globe import on_grid
@@ -108,7 +108,7 @@ def random_box(rng: np.random.Generator, number: int) -> Bounds:
     from pyproj import CRS
 
     area = CRS.from_user_input(name).area_of_use
-    crs = settled_crs(name)
+    crs = canonical_crs(name)
     east = area.east + 360 if area.west > area.east else area.east
     at = np.array([[rng.uniform(area.west, east), rng.uniform(area.south, area.north)]])
     if rng.random() < 0.3:

@@ -19,7 +19,7 @@ from fuzz_mutations import Random, mutate_bytes, mutate_text
 import geodp
 from geodp_app.errors import InputError
 from geodp_app.files.layers import data_alone
-from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
+from geodp_app.files.points import OUT_OF_BOUNDS, PointOptions, read_points
 from geodp_app.tables.source import columns_of
 from geometry.grid import Bounds, BoundsError
 
@@ -43,7 +43,7 @@ TOLD: tuple[dict[str, Any], ...] = (
 )
 
 
-def told_of(given: Any) -> Told:
+def told_of(given: Any) -> PointOptions:
     """What options say; InputError or BoundsError if they are none."""
     if not isinstance(given, dict):
         raise InputError("no options")
@@ -55,7 +55,7 @@ def told_of(given: Any) -> Told:
     grid = given.get("grid")
     out = given.get("out")
     person, columns = given.get("person"), given.get("columns")
-    return Told(
+    return PointOptions(
         grid if type(grid) is int and 1 <= grid <= 1 << 20 else None,
         bounds,
         columns_of(columns) if isinstance(columns, str) else {},
@@ -107,38 +107,38 @@ def table_seeds() -> list[bytes]:
     ]
     texts = [table.encode() for table in tables]
     texts += [tables[0].encode("utf-16"), tables[0].encode("latin-1") + b"\xe9"]
-    return [json.dumps(told).encode() + SEAM + text for told in TOLD for text in texts]
+    return [json.dumps(outcome).encode() + SEAM + text for outcome in TOLD for text in texts]
 
 
 def mutate_table(data: bytes, rng: Random, seeds: list[bytes]) -> bytes:
     """The options changed, or the table, or the table of another seed taken."""
-    told, seam, table = data.partition(SEAM)
+    outcome, seam, table = data.partition(SEAM)
     choice = rng.randrange(8)
     if choice == 0:
-        told = mutate_text(told, rng, [told])
+        outcome = mutate_text(outcome, rng, [outcome])
     elif choice == 1:
         table = rng.choice(seeds).partition(SEAM)[2]
     else:
         table = mutate_bytes(table, rng, [each.partition(SEAM)[2] for each in seeds[:20]])
-    return told + seam + table
+    return outcome + seam + table
 
 
 def run_table(data: bytes) -> str:
     """Read a table by its options."""
-    told, _, table = data.partition(SEAM)
+    outcome, _, table = data.partition(SEAM)
     path = path_of(".txt")
     path.write_bytes(table)
-    return run_points(path, json_of(told))
+    return run_points(path, json_of(outcome))
 
 
 def run_points(path: Path, given: Any) -> str:
     try:
-        told = told_of(given)
+        outcome = told_of(given)
     except (InputError, BoundsError) as error:
         return refused(path, error, options=True)
     try:
         with data_alone():
-            return sound(read_points(path, told).examples)
+            return sound(read_points(path, outcome).examples)
     except InputError as error:
         return refused(path, error)
 
@@ -155,18 +155,18 @@ def json_of(text: bytes) -> Any:
 
 def frame_seeds() -> list[bytes]:
     """Data frames with and without places."""
-    told = {"bounds": [13, 42, 20, 47], "columns": "label=wet"}
+    outcome = {"bounds": [13, 42, 20, 47], "columns": "label=wet"}
     plain = [["lon", [14.0, 15.5, None]], ["lat", [43, 44.25, 45]], ["wet", ["yes", "no", "no"]]]
     grid = [["x", [3, 4]], ["y", [5, 6]], ["label", [True, False]], ["person", ["a", "a"]]]
     metres = [["x", [300000.0, 4e5]], ["y", [4.7e6, 4.8e6]], ["label", [-1, 1]]]
     places = ["POINT (14 43)", "POINT (15 44)"]
     frames: list[dict[str, Any]] = [
-        {"told": {**told, "out": "drop"}, "columns": plain},
+        {"told": {**outcome, "out": "drop"}, "columns": plain},
         {"told": {}, "columns": grid},
         {"told": {"person": "person"}, "columns": grid},
         {"told": TOLD[4], "columns": metres},
-        {"told": told, "columns": [["wet", [1, 0]]], "places": places, "crs": "EPSG:4326"},
-        {"told": told, "columns": [["wet", [1, 0]]], "places": places, "crs": None},
+        {"told": outcome, "columns": [["wet", [1, 0]]], "places": places, "crs": "EPSG:4326"},
+        {"told": outcome, "columns": [["wet", [1, 0]]], "places": places, "crs": None},
     ]
     return [json.dumps(frame).encode() for frame in frames]
 
@@ -188,9 +188,9 @@ def run_frame(data: bytes) -> str:
             frame = geopandas.GeoDataFrame(frame, geometry=places, crs=member["crs"])
     except Exception:  # pandas makes no such frame
         return "refused"
-    told, path = member.get("told"), Path("the data frame")
+    outcome, path = member.get("told"), Path("the data frame")
     try:
-        parts = told_of(told)
+        parts = told_of(outcome)
     except (InputError, BoundsError) as error:
         return refused(path, error, options=True)
     try:

@@ -55,8 +55,8 @@ def _done(argv: list[str], output: Path) -> str:
     must(not made, f"refused, and yet wrote {sorted(made)}")
     lines = said.splitlines()
     must(len(lines) >= 1 and lines[-1].startswith("geodp"), f"says {said[-200:]!r}")
-    told = [line for line in lines if not line.startswith("geodp: warning")]
-    must(len(told) == 1, f"{len(told)} lines: {said[:300]!r}")
+    outcome = [line for line in lines if not line.startswith("geodp: warning")]
+    must(len(outcome) == 1, f"{len(outcome)} lines: {said[:300]!r}")
     typed = sum(map(len, argv))  # is told in full
     must(len(said) <= 4 * (fuzz_kinds.LONGEST + typed), f"{len(said)} characters: {said[:200]!r}")
     return "refused"
@@ -303,11 +303,11 @@ def run_command(data: bytes) -> str:
 def _hear(member: dict[str, Any]) -> None:
     path = path_of(".said")
     path.write_text(member["said"], encoding="utf-8", errors="replace")
-    told: list[str] = []
+    outcome: list[str] = []
     try:
         run_program(
             ["sh", "-c", 'cat "$0" >&2; exit 2', str(path)],
-            tell=told.append,
+            tell=outcome.append,
             progress=lambda share, text: must(text, "no text"),
             cancelled=lambda: False,
         )

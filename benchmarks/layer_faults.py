@@ -128,8 +128,8 @@ class Bench:
         reader, writer = os.pipe()
         if (writing := os.fork()) == 0:
             os.close(writer)
-            while told := os.read(reader, 1 << 16):
-                os.write(words, told)
+            while result := os.read(reader, 1 << 16):
+                os.write(words, result)
             os._exit(0)
         os.dup2(writer, 1)
         os.dup2(writer, 2)
@@ -156,12 +156,12 @@ class Bench:
             # a style that is there stays: it is no output then
             before = {name: b"old " + name.encode() for name in full if old and ".qml" not in name}
             replace_files(output.parent, before)
-            code, told = self.run(self.arguments(verb, output), limit)
+            code, result = self.run(self.arguments(verb, output), limit)
             outcome.cases += 1
             outcome.refused += code == 2
-            fault = _fault(code, told, contents(output.parent), before, full)
+            fault = _fault(code, result, contents(output.parent), before, full)
             left = [str(each) for each in self.temporary.iterdir()]
-            if not fault and left and left != [told.strip().rpartition(" is kept in ")[2]]:
+            if not fault and left and left != [result.strip().rpartition(" is kept in ")[2]]:
                 fault = "temporary files stay"
             replace_files(self.temporary, {})
             if fault and len(outcome.faults) < 20:
@@ -170,7 +170,7 @@ class Bench:
 
 def _fault(
     code: int,
-    told: str,
+    result: str,
     found: dict[str, bytes],
     before: dict[str, bytes],
     full: dict[str, bytes],
@@ -181,11 +181,11 @@ def _fault(
         whole = lengths == {name: len(data) for name, data in full.items()}
         return "" if whole else f"ends well, with files of {lengths}"
     if code != 2:
-        return f"ends with {code}: {told[-200:]}"
-    if "is on standard output instead" in told and told.startswith('{"type"'):
-        told = told.partition("\n")[2]
-    if len(told.splitlines()) != 1 or "make room" not in told or "/" not in told:
-        return f"says {told[-300:]!r}"
+        return f"ends with {code}: {result[-200:]}"
+    if "is on standard output instead" in result and result.startswith('{"type"'):
+        result = result.partition("\n")[2]
+    if len(result.splitlines()) != 1 or "make room" not in result or "/" not in result:
+        return f"says {result[-300:]!r}"
     return "" if found == before else f"files are { ({n: len(d) for n, d in found.items()}) }"
 
 
@@ -228,14 +228,14 @@ def interrupted(bench: Bench, _: int) -> Iterator[Outcome]:
         full = contents(bench.out)
         for number in range(200):
             replace_files(bench.out, {})
-            code, told = bench.run(arguments, stop=number)
+            code, result = bench.run(arguments, stop=number)
             found = contents(bench.out)
             outcome.cases += 1
             if code == 0:  # there is no such call any more
                 break
             outcome.refused += not found
             words = "when it had written" if found else "cancelled; nothing was written"
-            names = all(name in told for name in found)
+            names = all(name in result for name in found)
             whole = found.keys() == full.keys() and all(
                 found[name] == full[name]
                 for name in full
@@ -244,8 +244,10 @@ def interrupted(bench: Bench, _: int) -> Iterator[Outcome]:
             if os.listdir(bench.temporary):
                 outcome.faults.append(f"call {number}: temporary files stay")
                 replace_files(bench.temporary, {})
-            if code != 130 or (found and not whole) or words not in told or not names:
-                outcome.faults.append(f"call {number}: ends with {code}, {sorted(found)}: {told!r}")
+            if code != 130 or (found and not whole) or words not in result or not names:
+                outcome.faults.append(
+                    f"call {number}: ends with {code}, {sorted(found)}: {result!r}"
+                )
         yield outcome
 
 
@@ -272,9 +274,9 @@ def outputs() -> Iterator[tuple[str, str]]:
 def whole_output(bench: Bench, verb: str, output: Path) -> dict[str, bytes]:
     """What a command writes that nothing hinders."""
     replace_files(output.parent, {})
-    code, told = bench.run(bench.arguments(verb, output))
+    code, result = bench.run(bench.arguments(verb, output))
     if code:
-        raise RuntimeError(told)
+        raise RuntimeError(result)
     return contents(output.parent)
 
 
@@ -341,8 +343,8 @@ def main() -> int:
                 if options.json:
                     print(json.dumps(asdict(outcome)), flush=True)
                     continue
-                told = f"{outcome.cases} cases, {outcome.refused} refused, "
-                print(f"{outcome.what}: {told}{len(outcome.faults)} faults", flush=True)
+                result = f"{outcome.cases} cases, {outcome.refused} refused, "
+                print(f"{outcome.what}: {result}{len(outcome.faults)} faults", flush=True)
                 for line in outcome.faults:
                     print(f"    {line}", flush=True)
     print(f"{cases:,} cases, {faults} faults")

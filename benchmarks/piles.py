@@ -64,10 +64,10 @@ class Pile:
     n: int
 
 
-def time_piles(pile: Pile, told: str, seed: int) -> list[Time]:
+def time_piles(pile: Pile, learner_name: str, seed: int) -> list[Time]:
     """Every step of a whole run of :data:`PILED` on piles of reports, if none takes too long."""
     warm_up(lambda: None)
-    learner = PILED[told](epsilon=EPSILON, delta=DELTA, grid=GRID, seed=seed)
+    learner = PILED[learner_name](epsilon=EPSILON, delta=DELTA, grid=GRID, seed=seed)
     learner.fit(*piles(3, pile.kind, pile.steps, 30, GRID, seed))
     last = time.perf_counter()
 

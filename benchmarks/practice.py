@@ -373,11 +373,11 @@ def check(kinds: Iterable[str], cases: int, most: int, grid: int, files: list[Pa
         counted: Counter[str] = Counter()
         for number in range(cases):
             counted[_judge(name, rng, most, grid, files, SEED + number)] += 1
-        told = [counted[place] for place in ("inside", "below", "above")]
-        judged = sum(told)
-        inside = f"{told[0] / judged:.0%}" if judged else "–"
+        outcome = [counted[place] for place in ("inside", "below", "above")]
+        judged = sum(outcome)
+        inside = f"{outcome[0] / judged:.0%}" if judged else "–"
         hopeless = f"{counted['hopeless, rightly']} of {counted.total() - judged}"
-        rows.append((name, str(judged), inside, *map(str, told[1:]), hopeless))
+        rows.append((name, str(judged), inside, *map(str, outcome[1:]), hopeless))
     headings = ("kind", "runs", "in the range", "better", "worse", "hopeless, rightly")
     return markdown(headings, rows)
 

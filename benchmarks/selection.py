@@ -363,13 +363,13 @@ def ragged_part(bench: Bench) -> Iterator[Row]:
 
 def piles_part(bench: Bench) -> Iterator[Row]:
     """Every step of runs on reports in few places, or within few steps of them, d = 1024."""
-    for told in PILED:
+    for learner in PILED:
         for n in (bench.n // 50, bench.n):
             for places in (1, 3, 30, 300):
                 for kind, steps in PILES:
                     pile = Pile(places, kind, steps, n)
-                    name = f"{told}, n = {n:,}, {places} places, {kind} {steps}"
-                    runs, trouble = bench.each(name, time_piles, pile, told)
+                    name = f"{learner}, n = {n:,}, {places} places, {kind} {steps}"
+                    runs, trouble = bench.each(name, time_piles, pile, learner)
                     yield make_row(name, [s for run in runs for s in run], Goal(2, 5), trouble)
 
 

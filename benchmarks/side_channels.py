@@ -93,7 +93,7 @@ def _table(sides: NDArray[np.int64], parts: NDArray[np.int64]) -> NDArray[np.flo
     return table
 
 
-def told(sides: NDArray[np.int64], values: NDArray[Any], rng: np.random.Generator) -> Told:
+def outcome(sides: NDArray[np.int64], values: NDArray[Any], rng: np.random.Generator) -> Told:
     """What values tell of the sides, 0 or 1, of as many runs each."""
     parts = parts_of(values)
     bits = information(sides, parts)
@@ -158,11 +158,11 @@ def measured(
     for side in (0, 1) * 3:
         clocked(side)
     sides, (wall, used, asked) = all_runs(runs, clocked)
-    yield "time", told(sides, wall, rng)
-    yield "processor time", told(sides, used, rng)
-    yield "random bytes", told(sides, asked, rng)
+    yield "time", outcome(sides, wall, rng)
+    yield "processor time", outcome(sides, used, rng)
+    yield "random bytes", outcome(sides, asked, rng)
     sides, (peak,) = all_runs(min(runs, _TRACED), traced)
-    yield "peak memory", told(sides, peak, rng)
+    yield "peak memory", outcome(sides, peak, rng)
 
 
 def main() -> int:

@@ -454,8 +454,8 @@ def repeated(runs: int, operations: int, seed: int, patience: float) -> int:
             raised += 1
             print(f"seed {seed + number}: {one.stdout.splitlines()[-1]}", flush=True)
         bound = 1 - 0.05 ** (1 / done)
-        told = {"runs": done, "early": early, "raised": raised}
-        print(json.dumps(told | ({} if early else {"below": round(bound, 4)})), flush=True)
+        outcome = {"runs": done, "early": early, "raised": raised}
+        print(json.dumps(outcome | ({} if early else {"below": round(bound, 4)})), flush=True)
     return 1 if early or raised else 0
 
 

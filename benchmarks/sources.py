@@ -95,7 +95,7 @@ def store(found: dict[_Key, tuple[int, Verdict]]) -> None:
                 table.writerow((*key(row), runs, verdict.word, verdict.figures))
 
 
-def told(row: Row, runs: int, verdict: Verdict, seconds: float) -> str:
+def outcome(row: Row, runs: int, verdict: Verdict, seconds: float) -> str:
     """A row in a few lines."""
     systems = ", ".join(str(system) for system in row.systems)
     lines = [
@@ -172,7 +172,7 @@ def run(rows: Iterable[Row], *, short: bool, write: bool) -> list[Row]:
         runs = row.short if short else row.runs
         started = time.perf_counter()
         verdict = row.check(runs)
-        print(told(row, runs, verdict, time.perf_counter() - started), flush=True)
+        print(outcome(row, runs, verdict, time.perf_counter() - started), flush=True)
         if contrary(row, verdict):
             failed.append(row)
         if write:

@@ -158,11 +158,11 @@ def row(name: str, n: int, runs: Sequence[tuple[Found, Found, int]]) -> list[str
 
     change = np.array([100 * (tidy.error / max(drawn.error, 1e-9) - 1) for drawn, tidy in pairs])
     spread = change.std() / max(1, len(change) - 1) ** 0.5
-    told = f"{change.mean():+.1f} ± {spread:.1f}, worst {change.max():+.0f}"
+    outcome = f"{change.mean():+.1f} ± {spread:.1f}, worst {change.max():+.0f}"
     return [
         f"{name}, {n:,}",
         both("error", ".4g"),
-        told,
+        outcome,
         both("parts", ".1f"),
         both("corners", ".0f"),
         both("length", ".3f"),
@@ -179,16 +179,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--strength", type=float, default=tidying.STRENGTH)
     parser.add_argument("--most", type=float, default=tidying.MOST_NATS)
-    told = parser.parse_args()
-    tidying.STRENGTH, tidying.MOST_NATS = told.strength, told.most
-    print(f"{describe_run()}; strength {told.strength:g}, at most {told.most:g} nats\n")
+    outcome = parser.parse_args()
+    tidying.STRENGTH, tidying.MOST_NATS = outcome.strength, outcome.most
+    print(f"{describe_run()}; strength {outcome.strength:g}, at most {outcome.most:g} nats\n")
     headings = ("", "error", "change", "parts", "corners", "length", "narrow", "steps")
-    for learner in told.learners:
+    for learner in outcome.learners:
         rows = []
-        for n in told.n:
+        for n in outcome.n:
             groups: dict[str, list[tuple[Found, Found, int]]] = {}
             for name, case, target in cases(n):
-                for seed in range(1, told.seeds + 1):
+                for seed in range(1, outcome.seeds + 1):
                     print(learner, case.name, n, seed, file=sys.stderr)
                     groups.setdefault(name, []).append(run(learner, case, target, seed))
             rows += [row(name, n, pairs) for name, pairs in groups.items()]

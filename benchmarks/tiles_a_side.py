@@ -64,22 +64,22 @@ def smooth_seams(labels: NDArray[np.bool_], per_side: int) -> NDArray[np.bool_]:
     return np.where(near[:, None] | near, blurred, labels)
 
 
-def rows(case: Case, told: argparse.Namespace) -> list[tuple[str, ...]]:
+def rows(case: Case, outcome: argparse.Namespace) -> list[tuple[str, ...]]:
     """What is measured of a case: means over the seeds."""
     found: dict[str, list[tuple[float, ...]]] = {}
-    for seed in range(told.seeds):
+    for seed in range(outcome.seeds):
         learned, tested = draw(case, 100_000, seed)
-        wrong = np.random.default_rng(seed).random(case.n) < told.wrong
+        wrong = np.random.default_rng(seed).random(case.n) < outcome.wrong
         labels = learned.labels.astype(np.bool_) ^ wrong
         counts = GridCounts.of_examples(learned.points, labels, GRID)
         x, y = tested.points.T
-        common = {"grid": GRID, "epsilon": told.epsilon, "delta": DELTA, "seed": seed}
-        for per_side in told.tiles:
+        common = {"grid": GRID, "epsilon": outcome.epsilon, "delta": DELTA, "seed": seed}
+        for per_side in outcome.tiles:
             model = PolygonUnionLearner(tiles=per_side, **common).fit(learned.points, labels)
             plain = picture(model)
             smooth = smooth_seams(plain, per_side)
             started = time.perf_counter()
-            score = int(fewest_mistakes(counts, (per_side,), 2, told.edge)[0])
+            score = int(fewest_mistakes(counts, (per_side,), 2, outcome.edge)[0])
             seconds = time.perf_counter() - started
             errors = (float(np.mean(one[x, y] != tested.labels)) for one in (plain, smooth))
             found.setdefault(f"m = {per_side}", []).append((*errors, score, seconds))
@@ -109,16 +109,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--edge", type=int, default=4, metavar="A")
     parser.add_argument("--epsilon", type=float, default=EPSILON, metavar="E")
     parser.add_argument("--seeds", type=int, default=1, metavar="N")
-    told = parser.parse_args(argv)
-    print(f"`python benchmarks/tiles_a_side.py`: {describe_run()}; {told.seeds} seeds")
+    outcome = parser.parse_args(argv)
+    print(f"`python benchmarks/tiles_a_side.py`: {describe_run()}; {outcome.seeds} seeds")
     print("\n| target |  | error % | seams smoothed | S or H | s |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
-    cases = list(city_cases(told.cities))
+    cases = list(city_cases(outcome.cities))
     if not cases:
-        cases = [Case("drawn", target, "uniform", told.n) for target in TARGETS]
-        cases += outline_cases(told.outlines, [told.n])
+        cases = [Case("drawn", target, "uniform", outcome.n) for target in TARGETS]
+        cases += outline_cases(outcome.outlines, [outcome.n])
     for case in cases:
-        for row in rows(case, told):
+        for row in rows(case, outcome):
             print("| " + " | ".join(row) + " |", flush=True)
 
 

@@ -38,8 +38,8 @@ def window(folder: Path, number: int, rounds: int) -> None:
     """One of the windows: prints what came of its rounds."""
     soak = Soak(folder / f"window{number}", number, 300.0)
     view, released = soak.window, 0
-    told: list[str] = []
-    view.runs.told.connect(told.append)
+    result: list[str] = []
+    view.runs.announced.connect(result.append)
     for _ in range(rounds):
         if not view.files.open(folder / "work.geodp"):
             continue
@@ -52,7 +52,7 @@ def window(folder: Path, number: int, rounds: int) -> None:
         view.files._save(folder / "work.geodp")
     soak.close()
     outcome = {"released": released, "complaints": soak.complaints, "raised": soak.raised}
-    print(json.dumps({**outcome, "told": sorted(set(told))}))
+    print(json.dumps({**outcome, "told": sorted(set(result))}))
 
 
 def command(folder: Path, rounds: int) -> None:

@@ -86,8 +86,8 @@ def main() -> int:
     except ImportError as error:
         from geodp_app.own_packages import overwritten
 
-        if told := overwritten():
-            return _say(f"{error}; {told}")
+        if words := overwritten():
+            return _say(f"{error}; {words}")
         raise
     signal.signal(signal.SIGINT, heard)
     return command()

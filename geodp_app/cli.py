@@ -99,13 +99,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         named = f"{error.filename}: " if error.filename else ""
         if not named and error.errno == errno.EBADF:
             named = "standard output: cannot be written: "
-        told = f"{named}{error.strerror or error}"
+        text = f"{named}{error.strerror or error}"
         if not error.filename:
             _give_up_output()
         if what_to_do := advice(error):
             named = named or "standard output or the cache of compiled loops: "
-            told = f"{named}cannot be written: {error.strerror}{what_to_do}"
-        return _say(told, 2)
+            text = f"{named}cannot be written: {error.strerror}{what_to_do}"
+        return _say(text, 2)
     except (InputError, PictureError, GeoJSONError, BoundsError, UnknownExampleError) as error:
         return _say(str(error), 2)
     except SystemExit as stop:  # --help and --version

@@ -49,9 +49,9 @@ def overwritten() -> str:
     }
     if not others:
         return ""
-    told = " and ".join(f"{owner} ({name!r})" for owner, name in others.items())
-    return f"{told} lies over packages of geodp: {_REMEDY}"
+    text = " and ".join(f"{owner} ({name!r})" for owner, name in others.items())
+    return f"{text} lies over packages of geodp: {_REMEDY}"
 
 
-if told := hidden():
-    raise ImportError(told)
+if text := hidden():
+    raise ImportError(text)

@@ -24,7 +24,7 @@ class CrsError(ValueError):
     """A coordinate reference system is unknown, of no use here, or pyproj is missing."""
 
 
-def settled_crs(text: str) -> str:
+def canonical_crs(text: str) -> str:
     """The name by which a system is kept: an authority's code where it has one, else WKT.
 
     Parameters
@@ -74,7 +74,7 @@ def reproject(
     Raises
     ------
     CrsError
-        As :func:`settled_crs`.
+        As :func:`canonical_crs`.
     """
     if source == target or not len(xy):
         return xy

@@ -100,8 +100,8 @@ def objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        told = not_utf8(data, error) or f"not UTF-8 text (byte {error.start})"
-        raise GeoJSONError(told) from None
+        words = not_utf8(data, error) or f"not UTF-8 text (byte {error.start})"
+        raise GeoJSONError(words) from None
     try:
         if sequence and not text.strip():
             return []

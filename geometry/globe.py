@@ -239,7 +239,7 @@ def in_bounds(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
     shape : shapely geometry
         Polygonal and valid, in the units of its system.
     crs : str
-        Its system, as :func:`geometry.crs.settled_crs` names it.
+        Its system, as :func:`geometry.crs.canonical_crs` names it.
     place : GridMap
 
     Returns

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.crs import LONLAT, CrsError, is_degrees, reproject, settled_crs, turn_of
+from geometry.crs import LONLAT, CrsError, canonical_crs, is_degrees, reproject, turn_of
 
 
 class BoundsError(ValueError):
@@ -33,7 +33,7 @@ class Bounds:
     ----------
     west, south, east, north : float
     crs : str
-        As :func:`geometry.crs.settled_crs` names it.
+        As :func:`geometry.crs.canonical_crs` names it.
 
     Raises
     ------
@@ -77,9 +77,9 @@ class Bounds:
 
     def _check_other_system(self) -> None:
         try:
-            settled = settled_crs(self.crs)
-            if settled != self.crs:
-                raise BoundsError(f"bounds in {self.crs!r}: the system is called {settled!r}")
+            canonical = canonical_crs(self.crs)
+            if canonical != self.crs:
+                raise BoundsError(f"bounds in {self.crs!r}: the system is called {canonical!r}")
             corners = reproject(np.array([self.low, self.high]), self.crs, LONLAT, self.middle)
         except CrsError as error:
             raise BoundsError(f"bounds: {error}") from None
@@ -332,6 +332,6 @@ def checked_bounds(box: Box, crs: str | None = None) -> Bounds:
     if len(numbers) != 4:
         raise BoundsError(f"bounds are four numbers west, south, east, north, not {_short(box)}")
     try:
-        return Bounds(*numbers, crs=LONLAT if crs is None else settled_crs(crs))
+        return Bounds(*numbers, crs=LONLAT if crs is None else canonical_crs(crs))
     except CrsError as error:
         raise BoundsError(str(error)) from None

@@ -2,7 +2,9 @@
 
 Numba reads what it kept of a function as it is: a file that was cut short, by a full disk or a
 machine that went off, would be an error in every later run.  :func:`njit` throws such files away
-and compiles anew.
+and compiles anew.  Numba numbers the types of a function, too: of two processes that compile it for
+two types at once, one would find the other's machine code under its own.  Here a file is named by
+its type and written before the index names it, so at worst a type is compiled once more.
 
 Numba gives each function that it compiles a wrapper for calls from Python and a place in its cache.
 A function that is only ever part of other loops needs neither, and from an empty cache they are a
@@ -11,6 +13,7 @@ good part of the time.  Called from Python such a function runs as Python.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +21,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.typing import templates
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -32,10 +35,24 @@ _OPTIONS: dict[str, Any] = {
 }
 _templates: Any = templates
 _cache: Any = FunctionCache
+_files: Any = IndexDataCacheFile
+
+
+class _NamedFiles(_files):  # type: ignore[misc]
+    """Machine code by type: processes that compile a function for different types share no file."""
+
+    def save(self, key: Any, data: Any) -> None:
+        name = f"{self._index_name[:-4]}.{hashlib.sha256(repr(key).encode()).hexdigest()[:32]}.nbc"
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
 
 
 class _MendedCache(_cache):  # type: ignore[misc]
     """What numba keeps of a function; what cannot be read is thrown away, and is no error."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_file.__class__ = _NamedFiles
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from geometry.crs import CrsError, settled_crs
+from geometry.crs import CrsError, canonical_crs
 from geometry.geojson_rings import short
 from geometry.grid import Bounds
 
@@ -73,7 +73,7 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
     points = single_points(shapes)
     xy = np.column_stack([shapely.get_x(points), shapely.get_y(points)]).astype(np.float64)
     try:
-        return bounds.of_system(xy, bounds.crs if X.crs is None else settled_crs(X.crs.to_wkt()))
+        return bounds.of_system(xy, bounds.crs if X.crs is None else canonical_crs(X.crs.to_wkt()))
     except CrsError as error:
         raise ValueError(str(error)) from None
 

@@ -357,12 +357,12 @@ def _shortly(where: tuple[Where, ...]) -> str:
     """The places in a line: verbs of geodp together, and parts of the window."""
     verbs = [f"`{each.removeprefix('geodp ')}`" for each in where if each.startswith("geodp ")]
     window = [each.removeprefix("window: ") for each in where if each.startswith("window")]
-    told = ["python"]
+    text = ["python"]
     if verbs:
-        told.append(f"geodp {', '.join(verbs)}")
+        text.append(f"geodp {', '.join(verbs)}")
     if window:
-        told.append(", ".join(["window", *(each for each in window if each != "window")]))
-    return "; ".join(told)
+        text.append(", ".join(["window", *(each for each in window if each != "window")]))
+    return "; ".join(text)
 
 
 def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:

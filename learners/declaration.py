@@ -28,7 +28,7 @@ PieceName = Literal[
 
 #: What a run can show beside its shape: its halfplanes as points of the dual plane; how likely each
 #: other halfplane would have been; tiles; the sampler's boxes; votes of chunks.
-Shown = Literal["dual plane", "law", "tiles", "boxes", "votes"]
+Shown = Literal["dual plane", "odds", "tiles", "boxes", "votes"]
 
 
 @dataclass(frozen=True, slots=True)

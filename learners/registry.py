@@ -295,7 +295,7 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="triangle",
-        shows=frozenset({"dual plane", "law", "boxes"}),
+        shows=frozenset({"dual plane", "odds", "boxes"}),
         offered=_EVERYWHERE,
     ),
     Learner(
@@ -308,7 +308,7 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(3, 8),
         parameters=(TILES, EDGES, SUPPORT, MEASURE, *_PRIVACY),
         piece="tile",
-        shows=frozenset({"dual plane", "law", "tiles", "boxes"}),
+        shows=frozenset({"dual plane", "odds", "tiles", "boxes"}),
         needs_delta=False,
         offered=_EVERYWHERE,
     ),
@@ -338,7 +338,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k(_POLYGON, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_PRIVACY),
         role="conjunction",
         piece="halfplane",
-        shows=frozenset({"dual plane", "law", "boxes"}),
+        shows=frozenset({"dual plane", "odds", "boxes"}),
         offered=_EVERYWHERE,
     ),
     Learner(
@@ -352,7 +352,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k("discs that cover the region", 1), STEPS, BETA, *_PRIVACY),
         role="disjunction",
         piece="disc",
-        shows=frozenset({"law"}),
+        shows=frozenset({"odds"}),
         offered=_EVERYWHERE,
     ),
     Learner(
@@ -366,7 +366,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k("ellipses that cover the region", 1), STEPS, BETA, *_PRIVACY),
         role="disjunction",
         piece="ellipse",
-        shows=frozenset({"law"}),
+        shows=frozenset({"odds"}),
         offered=_EVERYWHERE,
     ),
     Learner(
@@ -461,7 +461,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k(_TRIANGLES, 4), STEPS, MEASURE),
         role="disjunction",
         piece="triangle",
-        shows=frozenset({"dual plane", "law"}),
+        shows=frozenset({"dual plane", "odds"}),
         offered=_COMPARED,
     ),
     Learner(
@@ -474,7 +474,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k(_POLYGON, 4), STEPS, MEASURE),
         role="conjunction",
         piece="halfplane",
-        shows=frozenset({"dual plane", "law"}),
+        shows=frozenset({"dual plane", "odds"}),
         offered=_COMPARED,
     ),
     # three dimensions
@@ -668,7 +668,7 @@ def offered(place: Place) -> tuple[Learner, ...]:
     return tuple(learner for learner in LEARNERS if place in learner.offered)
 
 
-def settled(
+def resolved_parameters(
     learner: Learner,
     given: Mapping[str, Any],
     place: Place,
@@ -698,7 +698,7 @@ def settled(
 
     Examples
     --------
-    >>> settled(BY_ID["threshold"], {"epsilon": 2.0, "direction": "left"}, "learn")["delta"]
+    >>> resolved_parameters(BY_ID["threshold"], {"epsilon": 2.0}, "learn")["delta"]
     1e-06
     """
     dashes = "--" if typed else ""

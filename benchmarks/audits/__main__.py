@@ -94,9 +94,11 @@ def main() -> int:
     for row in audits(options.share, options.seed):
         rows.append(row)
         print(f"{row.part}: {row.what}: at least {row.found.lower:.3f}: {row.verdict}", flush=True)
-    told = f"`{' '.join(['python -m benchmarks.audits', *sys.argv[1:]])}`, {os.cpu_count()} cores."
+    outcome = (
+        f"`{' '.join(['python -m benchmarks.audits', *sys.argv[1:]])}`, {os.cpu_count()} cores."
+    )
     options.report.parent.mkdir(parents=True, exist_ok=True)
-    options.report.write_text(page(rows, told), encoding="utf-8")
+    options.report.write_text(page(rows, outcome), encoding="utf-8")
     return 0 if all(row.as_it_must_be for row in rows) else 3
 
 

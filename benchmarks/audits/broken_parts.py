@@ -131,9 +131,9 @@ def _ends_by_the_true_count() -> Breaks:
     plain, left = learners.cover.set_cover.Cover.take, [0]
 
     def take(self: Any, *given: Any) -> Any:
-        told = plain(self, *given)
+        outcome = plain(self, *given)
         left[0] = self._counts.where(self.alive).positives
-        return told
+        return outcome
 
     def ends_before(*given: Any) -> bool:
         return not left[0]

@@ -53,9 +53,9 @@ def audit(name: str, seed: int | None, runs: int = 1) -> CanaryAudit:
     places = np.array([[(t.x0 + t.x1) // 2, (t.y0 + t.y1) // 2] for t in tiles], dtype=np.int64)
 
     def guess(release: Any) -> Any:
-        told = release.predict(places).astype(np.int64)
+        outcome = release.predict(places).astype(np.int64)
         # an empty tile is 1 as often as 0, so 1 tells little
-        return told - 1 if name == "tiles" else 2 * told - 1
+        return outcome - 1 if name == "tiles" else 2 * outcome - 1
 
     canaries = places, np.ones(len(places), dtype=np.int64)
     return audit_canaries(numbered(seed, make), canaries, guess, open_source(seed), runs=runs)

@@ -159,9 +159,9 @@ def audit_canaries(
         spent = model.release_.privacy
         if not isinstance(spent, PrivacySpent) or spent.neighbours != "add-remove":
             raise ValueError("canaries audit learners whose neighbours add or remove an example")
-        told = guess(model.release_)
-        guesses += int(np.count_nonzero(told))
-        right += int(np.count_nonzero((told != 0) & ((told > 0) == inside)))
+        outcome = guess(model.release_)
+        guesses += int(np.count_nonzero(outcome))
+        right += int(np.count_nonzero((outcome != 0) & ((outcome > 0) == inside)))
     if spent is None:
         raise ValueError("an audit by canaries takes a run at least")
     lower = least_epsilon(runs * len(y), guesses, right, spent.delta, confidence)

@@ -43,14 +43,14 @@ class Row:
         return "REFUTED" if self.found.refuted else "not refuted"
 
 
-def page(rows: Iterable[Row], told: str) -> str:
+def page(rows: Iterable[Row], outcome: str) -> str:
     """A Markdown page; `told` is the command and the machine."""
     rows = list(rows)
     wrong = [row for row in rows if not row.as_it_must_be]
     lines = [
         "# Audits",
         "",
-        told,
+        outcome,
         "",
         "*At least* bounds from below the ε that is lost, at confidence 99.9 %; each claim is "
         "ε = 1 and the δ stated. Seconds are the processor's.",

@@ -112,11 +112,11 @@ def _sparse(numbers: list[int], source: RandomSource) -> Told:
     """Distances, from the margin down."""
     budget = sparse_vector.plan_sparse_vector(EPSILON, SEEN_DELTA, queries=len(numbers), halts=1)
     tests = sparse_vector.SparseVector(budget, source)
-    told = []
+    outcome = []
     for number in numbers:
         if tests.halts_left:
-            told.append(int(tests.test(budget.margin + number)))
-    return Told(tuple(told), budget.spent)
+            outcome.append(int(tests.test(budget.margin + number)))
+    return Told(tuple(outcome), budget.spent)
 
 
 def _stable(numbers: list[int], source: RandomSource) -> Told:
@@ -124,15 +124,15 @@ def _stable(numbers: list[int], source: RandomSource) -> Told:
     budget = sparse_vector.plan_sparse_vector(EPSILON, SEEN_DELTA, queries=1, halts=1)
     queries = stable_queries.StableQueries(budget, source)
     distance, value = numbers
-    told = queries.ask(value, distance).value
-    return Told((-1 if told is None else told,), budget.spent)
+    outcome = queries.ask(value, distance).value
+    return Told((-1 if outcome is None else outcome,), budget.spent)
 
 
 def _distance(numbers: list[int], source: RandomSource) -> Told:
     test = stable_queries.DistanceTest.plan(EPSILON, SEEN_DELTA)
     distance, value = numbers
-    told = test.answer(value, distance, source)
-    return Told((-1 if told is None else told,), test.spent)
+    outcome = test.answer(value, distance, source)
+    return Told((-1 if outcome is None else outcome,), test.spent)
 
 
 def _votes(numbers: list[int], source: RandomSource) -> Told:

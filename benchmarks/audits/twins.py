@@ -128,9 +128,9 @@ def _sharp_selection(selection: type[Any], times: int, method: str = "select") -
 
 def until_right() -> Breaks:
     """A tile's piece is drawn again as long as it makes a mistake."""
-    plain = learners.tiles.tiles._TileDraw.settle
+    plain = learners.tiles.tiles._TileDraw.complete
 
-    def settle(self: Any, *arguments: Any) -> Any:
+    def complete(self: Any, *arguments: Any) -> Any:
         for _ in range(20):
             step, selected = plain(self, *arguments)
             if np.array_equal(step.predict(self.held.points), self.held.labels):
@@ -138,7 +138,7 @@ def until_right() -> Breaks:
             self.draw.begin_again()
         return step, selected
 
-    return mock.patch.object(learners.tiles.tiles._TileDraw, "settle", settle)
+    return mock.patch.object(learners.tiles.tiles._TileDraw, "complete", complete)
 
 
 def _states_n() -> Breaks:

@@ -28,8 +28,10 @@ def _audited(name: str) -> Callable[[int], Verdict]:
             subject.factory(1.0, 1e-6, "add-remove", 1),
             subject.pairs("add-remove"), subject.events, runs,
         )  # fmt: skip
-        told = f"epsilon is at least {found.lower:.2f} at confidence 99.9 %, by {runs:,} runs; by "
-        return always(not found.refuted, f"{told}this event it is at most {found.upper:.2f}")
+        outcome = (
+            f"epsilon is at least {found.lower:.2f} at confidence 99.9 %, by {runs:,} runs; by "
+        )
+        return always(not found.refuted, f"{outcome}this event it is at most {found.upper:.2f}")
 
     return check
 

@@ -210,9 +210,9 @@ def _growth(runs: int) -> Verdict:
         assert few is not None
         assert many is not None
         powers[account] = math.log2(many / few)
-    told = ", ".join(f"{account} {power:.2f}" for account, power in powers.items())
+    outcome = ", ".join(f"{account} {power:.2f}" for account, power in powers.items())
     close = abs(powers["naive"] - 1.5) < 0.15 and powers["set-cover"] < 1.15
-    return exact(close and powers["optimal"] < 1.15, f"powers of k: {told}")
+    return exact(close and powers["optimal"] < 1.15, f"powers of k: {outcome}")
 
 
 # -- 5: what the source is better than ---------------------------------------------------------
@@ -234,14 +234,14 @@ def _strawman(role: Role, runs: int) -> Verdict:
 def _variables(runs: int) -> Verdict:
     """How n grows from 100 variables to 10,000."""
     del runs
-    told, factors = [], []
+    outcome, factors = [], []
     for name, needed in (("the list", strawman_examples), ("the cover", cover_examples)):
         few, many = (needed(d, 4, 0.1, 0.1).examples for d in (100, 10_000))
         assert few is not None
         assert many is not None
         factors.append(many / few)
-        told.append(f"{few:,} to {many:,} by {name}")
-    return exact(factors[0] > 50 and factors[1] < 3, "; ".join(told))
+        outcome.append(f"{few:,} to {many:,} by {name}")
+    return exact(factors[0] > 50 and factors[1] < 3, "; ".join(outcome))
 
 
 # -- 20: the lecture notes ---------------------------------------------------------------------

@@ -160,9 +160,11 @@ def _fits(reach: int, levels: int, allowed: float) -> Callable[[int], Verdict]:
             near = np.logical_and.reduce([_nearest_halfspace(lattice, face) for face in faces])
             found.append(float((near != truth).mean()))
             nothing.append(float(truth.mean()))
-        told = f"{min(found):.2%} to {max(found):.2%}, {np.mean(found):.2%} on average, of {runs} "
-        told += f'tetrahedra; "all 0" errs on {min(nothing):.1%} to {max(nothing):.1%}'
-        return always(float(np.mean(found)) <= allowed, told)
+        outcome = (
+            f"{min(found):.2%} to {max(found):.2%}, {np.mean(found):.2%} on average, of {runs} "
+        )
+        outcome += f'tetrahedra; "all 0" errs on {min(nothing):.1%} to {max(nothing):.1%}'
+        return always(float(np.mean(found)) <= allowed, outcome)
 
     return check
 
@@ -179,10 +181,10 @@ def _simplices_fit(runs: int) -> Verdict:
         counts = GridCounts.of_examples(_CUBE, truth, _FIT_D)
         scores = selection._values(lattice, sets, counts, mistakes_score(int(truth.sum())))
         found.append(-max(int(values.max()) for values in scores) / len(_CUBE))
-    told = (
+    outcome = (
         f"the best of 2,801,664 errs on {min(found):.1%} to {max(found):.1%} of {runs} tetrahedra"
     )
-    return always(max(found) <= 0.005, told)
+    return always(max(found) <= 0.005, outcome)
 
 
 # -- 11: linearization -------------------------------------------------------------------------
@@ -265,8 +267,10 @@ def _polynomials_fit(runs: int) -> Verdict:
         counts = GridCounts.of_examples(_PLANE, truth, _D2)
         scores = selection._values(lattice, sets, counts, mistakes_score(int(truth.sum())))
         found.append(-max(int(values.max()) for values in scores) / len(_PLANE))
-    told = f"the best member errs on {min(found):.1%} to {max(found):.1%}, {np.mean(found):.1%} on "
-    return always(float(np.mean(found)) <= 0.04, f"{told}average, of {runs} regions")
+    outcome = (
+        f"the best member errs on {min(found):.1%} to {max(found):.1%}, {np.mean(found):.1%} on "
+    )
+    return always(float(np.mean(found)) <= 0.04, f"{outcome}average, of {runs} regions")
 
 
 _RANDOM = "random members of the class, random weights, epsilon = 1, delta = 1e-6"

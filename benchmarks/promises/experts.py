@@ -72,8 +72,8 @@ def _bounded(rate: float, bound: float) -> Callable[[int], Verdict]:
         worst = max(
             _regret(adversary, rate, seed) for seed in range(runs) for adversary in _ADVERSARIES
         )
-        told = f"regret {worst:.1f} at most, stated {bound:.1f}"
-        return exact(worst <= bound, f"{told}; four kinds of losses, {runs} of each")
+        outcome = f"regret {worst:.1f} at most, stated {bound:.1f}"
+        return exact(worst <= bound, f"{outcome}; four kinds of losses, {runs} of each")
 
     return check
 
@@ -95,11 +95,11 @@ def _drawn(runs: int) -> Verdict:
     # the mean of independent regrets, each a sum of 400 numbers in [-1, 1] (Hoeffding, 0.1 %)
     off = 2 * math.sqrt(_ROUNDS * math.log(1000) / (2 * runs))
     mean = float(np.mean(found))
-    told = f"mean regret {mean:.1f} of {runs} runs, {mean + off:.1f} at most but for 0.1 %; "
-    told += f"stated {_PLAN.regret:.1f}"
+    outcome = f"mean regret {mean:.1f} of {runs} runs, {mean + off:.1f} at most but for 0.1 %; "
+    outcome += f"stated {_PLAN.regret:.1f}"
     if mean - off > _PLAN.regret:
-        return Verdict("refuted", told)
-    return Verdict("confirmed" if mean + off <= _PLAN.regret else "not refuted", told)
+        return Verdict("refuted", outcome)
+    return Verdict("confirmed" if mean + off <= _PLAN.regret else "not refuted", outcome)
 
 
 def binomial_tail(rounds: int, least: int, numerator: int, denominator: int) -> Fraction:

@@ -66,11 +66,11 @@ def _randomization(runs: int) -> Verdict:
         expected = []
         for coins in range(runs):
             base = GradientDescentClassifier(grid=8, steps=n, rate=2.0, order=order, coins=coins)
-            told = [
+            outcome = [
                 base.fit(_X[list(rows)], _Y[list(rows)]).predict_proba(_X)[:, 1].copy()
                 for rows in samples
             ]
-            expected.append(odds @ np.array(told))
+            expected.append(odds @ np.array(outcome))
         return float(np.ptp(np.array(expected), axis=0).max())
 
     found = apart("permutation")

@@ -94,14 +94,16 @@ def has_member(
 
 def _whole_grid(runs: int) -> Verdict:
     """All labellings of all grid points, d = 1 .. runs; the empty one apart."""
-    told, missing = [], 0
+    outcome, missing = [], 0
     for d in range(1, runs + 1):
         points = np.indices((d + 1, d + 1)).reshape(2, -1).T
         labels = dichotomies(points)
         lattice = HalfplaneLattice(d)
         missing += sum(any(one) and not has_member(lattice, points, one) for one in labels)
-        told.append(f"{len(labels):,} at d = {d}")
-    return exact(missing == 0, f"labellings of all grid points: {', '.join(told)}; {missing} lack")
+        outcome.append(f"{len(labels):,} at d = {d}")
+    return exact(
+        missing == 0, f"labellings of all grid points: {', '.join(outcome)}; {missing} lack"
+    )
 
 
 def _sextets(d: int, runs: int) -> Iterator[NDArray[np.int64]]:
@@ -119,16 +121,16 @@ def _sextets(d: int, runs: int) -> Iterator[NDArray[np.int64]]:
 
 def _large(sizes: tuple[int, ...]) -> Callable[[int], Verdict]:
     def check(runs: int) -> Verdict:
-        told, lacking = [], 0
+        outcome, lacking = [], 0
         for d in sizes:
             lattice, missing, many = HalfplaneLattice(d), 0, 0
             for points in _sextets(d, runs):
                 labels = [one for one in dichotomies(points) if any(one)]
                 many += len(labels)
                 missing += sum(not has_member(lattice, points, one) for one in labels)
-            told.append(f"{missing:,} of {many:,} lack at d = {d:,}")
+            outcome.append(f"{missing:,} of {many:,} lack at d = {d:,}")
             lacking += missing
-        return always(lacking == 0, "; ".join(told))
+        return always(lacking == 0, "; ".join(outcome))
 
     return check
 
@@ -166,8 +168,8 @@ def _regions(runs: int) -> Verdict:
                 member = Halfplane(fine.lattice, Sheet.FLAT_ABOVE, *held.point(rank))
                 inside = member.contains(ordered)
                 agree &= cell.inside == sum(1 << int(j) for j in np.flatnonzero(inside))
-    told = f"the least area is {float(least):.3f} / d^4, d up to {runs}"
-    return exact(least >= Fraction(1, 4) and agree, f"{told}; its halfplanes label alike")
+    outcome = f"the least area is {float(least):.3f} / d^4, d up to {runs}"
+    return exact(least >= Fraction(1, 4) and agree, f"{outcome}; its halfplanes label alike")
 
 
 _D, _BETA = 8, 0.1
@@ -354,10 +356,10 @@ def _growth(learner: LearnerName) -> Callable[[int], Verdict]:
             for account in ("optimal", "naive")
         }
         by_size = needed(16, 256, "optimal") / needed(16, 16, "optimal")
-        told = f"n grows as k^{power['optimal']:.2f}, naively as k^{power['naive']:.2f}; from "
-        told += f"d = 16 to 256 by a factor {by_size:.2f}"
+        outcome = f"n grows as k^{power['optimal']:.2f}, naively as k^{power['naive']:.2f}; from "
+        outcome += f"d = 16 to 256 by a factor {by_size:.2f}"
         good = power["optimal"] < 1.2 and power["naive"] > 1.4 and by_size < 2
-        return exact(good, told)
+        return exact(good, outcome)
 
     return check
 

@@ -103,9 +103,9 @@ def _growth(runs: int) -> Verdict:
         [needed(size, ALPHA, BETA, EPSILON) for size in (100, 10_000)]
         for needed in (laplace_examples, private_examples)
     )
-    told = f"100 to 10,000 hypotheses: {laplace[0]:,} to {laplace[1]:,} examples by noise on all"
-    told += f" losses, {drawn[0]:,} to {drawn[1]:,} by a draw"
-    return exact(laplace[1] > 50 * laplace[0] and drawn[1] < 3 * drawn[0], told)
+    outcome = f"100 to 10,000 hypotheses: {laplace[0]:,} to {laplace[1]:,} examples by noise on all"
+    outcome += f" losses, {drawn[0]:,} to {drawn[1]:,} by a draw"
+    return exact(laplace[1] > 50 * laplace[0] and drawn[1] < 3 * drawn[0], outcome)
 
 
 # -- 18 ----------------------------------------------------------------------------------------

@@ -38,10 +38,10 @@ def _general(runs: int) -> Verdict:
     def run(i: int) -> bool:
         queries = SoftQueries(_BUDGET, SeededRandom(i))
         hard = np.random.default_rng(i).permutation(_M) < _T
-        told = [(queries.ask(across if one else inside, _WIDTH).release, one) for one in hard]
+        outcome = [(queries.ask(across if one else inside, _WIDTH).release, one) for one in hard]
         return all(
             release.value is not None and abs(release.value - (0.1 if one else 0.05)) < 1e-9
-            for release, one in told
+            for release, one in outcome
         )
 
     return kept(run, BETA, runs)
@@ -111,10 +111,10 @@ def _of_shares(runs: int) -> Verdict:
         X = rng.random((_SHARES.examples, len(_COLUMNS))) < _COLUMNS
         y = rng.integers(0, 2, len(X))  # not looked at
         model = asked(_Shares(_SHARES.each), _SHARES, _ALPHA, i).fit(X, y)
-        told = [record.release.value for record in model.steps(np.arange(len(_COLUMNS)))]
+        outcome = [record.release.value for record in model.steps(np.arange(len(_COLUMNS)))]
         return all(
             value is not None and abs(value - p) <= _ALPHA
-            for value, p in zip(told, _COLUMNS.tolist(), strict=True)
+            for value, p in zip(outcome, _COLUMNS.tolist(), strict=True)
         )
 
     return kept(run, BETA, runs)
@@ -167,13 +167,13 @@ def _definitions(runs: int) -> Verdict:
                 sum(h for k, h in enumerate(law) if k / n >= 1 - _END)]  # fmt: skip
         weak.append(p <= _END or p >= 1 - _END)
         strong.append(max(ends) >= 1 - BETA)
-    told = 0
+    outcome = 0
 
     def run(i: int) -> bool:
-        nonlocal told
+        nonlocal outcome
         drawn = np.random.default_rng(i).binomial(n, _COINS, (chunks, len(_COINS))) / n
         found = end_quality(drawn, _END, BETA, confidence=1 - _SURE)
-        told += sum(one != "open" for one in (*found.weak, *found.strong))
+        outcome += sum(one != "open" for one in (*found.weak, *found.strong))
         least, most = found.halts
         return (
             all(one == "open" or (one == "yes") == true
@@ -182,7 +182,7 @@ def _definitions(runs: int) -> Verdict:
         )  # fmt: skip
 
     verdict = kept(run, _SURE, runs)
-    share = told / (runs * 2 * len(_COINS))
+    share = outcome / (runs * 2 * len(_COINS))
     return Verdict(verdict.word, f"{verdict.figures}; {share:.0%} of the verdicts are not open")
 
 

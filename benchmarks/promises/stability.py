@@ -123,8 +123,8 @@ def _distance_privacy(runs: int) -> Verdict:
         # not above ln(1/delta)/epsilon: noise is whole
         worst = max(worst, tail(test.scale, math.floor(math.log(1 / delta) / epsilon)) / delta)
         odds = max(odds, float(1 / test.scale) / epsilon)
-    told = f"passes with at most {worst:.3f} of delta, odds of {odds:.6f} of epsilon at most"
-    return exact(worst <= 1 and odds <= 1, f"{told}; {runs} settings")
+    outcome = f"passes with at most {worst:.3f} of delta, odds of {odds:.6f} of epsilon at most"
+    return exact(worst <= 1 and odds <= 1, f"{outcome}; {runs} settings")
 
 
 # -- 25: sub-sample and aggregate --------------------------------------------------------------
@@ -213,8 +213,8 @@ _NOISY_LABELS = _sizes(label_sizes, queries=5000, alpha=0.49, gamma=0.01)
 
 def _right(sizes: QuerySizes, alpha: float, gamma: float) -> Callable[[int], Verdict]:
     def run(i: int) -> bool:
-        _, labels, told = _answers(sizes, gamma, _EPSILON, i)
-        wrong = sum(value != right for value, right in zip(told, labels.tolist(), strict=True))
+        _, labels, outcome = _answers(sizes, gamma, _EPSILON, i)
+        wrong = sum(value != right for value, right in zip(outcome, labels.tolist(), strict=True))
         return wrong <= alpha * sizes.queries
 
     return lambda runs: kept(run, 0.3, runs)
@@ -222,10 +222,10 @@ def _right(sizes: QuerySizes, alpha: float, gamma: float) -> Callable[[int], Ver
 
 def _learned(sizes: QuerySizes, alpha: float, gamma: float) -> Callable[[int], Verdict]:
     def run(i: int) -> bool:
-        points, _, told = _answers(sizes, gamma, _EPSILON, i)
-        coins = np.random.default_rng(i + 10**6).integers(0, 2, len(told))
+        points, _, outcome = _answers(sizes, gamma, _EPSILON, i)
+        coins = np.random.default_rng(i + 10**6).integers(0, 2, len(outcome))
         answers = np.array(
-            [coin if value is None else value for value, coin in zip(told, coins, strict=True)]
+            [coin if value is None else value for value, coin in zip(outcome, coins, strict=True)]
         )
         counts = np.zeros((_POINTS, 2), dtype=np.int64)
         np.add.at(counts, (points, answers), 1)

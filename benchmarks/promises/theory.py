@@ -100,9 +100,9 @@ def _overfits(runs: int) -> Verdict:
         model = MemorizingLearner(points=_POINTS, seed=i).fit(X, y)
         on_sample = max(on_sample, empirical_error(model.predict(X), y))
         on_new.append(float(law.error(model.predict(np.arange(_POINTS)))))
-    told = f"error on the sample {float(on_sample):g}, on new points {np.mean(on_new):.3f} on "
-    told += f"average and {min(on_new):.3f} at least, in {runs} runs"
-    return always(on_sample == 0 and min(on_new) > 0.3, told)
+    outcome = f"error on the sample {float(on_sample):g}, on new points {np.mean(on_new):.3f} on "
+    outcome += f"average and {min(on_new):.3f} at least, in {runs} runs"
+    return always(on_sample == 0 and min(on_new) > 0.3, outcome)
 
 
 def _refuted(name: str) -> Callable[[int], Verdict]:
@@ -114,8 +114,8 @@ def _refuted(name: str) -> Callable[[int], Verdict]:
             subject.factory(1.0, 1e-6, "add-remove", 1),
             subject.pairs("add-remove"), subject.events, runs, claim=(1.0, 1e-6),
         )  # fmt: skip
-        told = f"epsilon is at least {found.lower:.2f}, at confidence 99.9 %, by {runs:,} runs"
-        return exact(found.refuted, f"{told}: {found.event}, on {found.pair}")
+        outcome = f"epsilon is at least {found.lower:.2f}, at confidence 99.9 %, by {runs:,} runs"
+        return exact(found.refuted, f"{outcome}: {found.event}, on {found.pair}")
 
     return check
 

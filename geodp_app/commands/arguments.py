@@ -29,7 +29,7 @@ from learners.registry import (
     EPSILON,
     NEIGHBOURS,
     offered,
-    settled,
+    resolved_parameters,
     unknown_learner,
 )
 
@@ -110,7 +110,7 @@ def four_numbers(text: str) -> tuple[float, float, float, float]:
     return west, south, east, north
 
 
-def settled_bounds(options: argparse.Namespace) -> Bounds | None:
+def stated_bounds(options: argparse.Namespace) -> Bounds | None:
     """The bounds that `--bounds` and `--crs` say; None if there are none.
 
     Raises
@@ -363,7 +363,7 @@ def learner_lines(place: Place) -> str:
     return "\n".join(lines)
 
 
-def settle_learner(
+def resolved_learner(
     options: argparse.Namespace, place: Place, names: Iterable[str] | None = None
 ) -> tuple[Learner, dict[str, Any]]:
     """The learner, and its parameters: those given, else its defaults.
@@ -378,7 +378,9 @@ def settle_learner(
     learner = BY_ID[options.learner]
     given = given_parameters(options, learner, place, names)
     shown = _parameters(offered(place), names)
-    return learner, {n: v for n, v in settled(learner, given, place).items() if n in shown}
+    return learner, {
+        n: v for n, v in resolved_parameters(learner, given, place).items() if n in shown
+    }
 
 
 def given_parameters(
@@ -396,7 +398,7 @@ def given_parameters(
     shown = _parameters(offered(place), names)
     given = {n: value for n in shown if (value := getattr(options, n, None)) is not None}
     try:
-        settled(learner, given, place, typed=True)
+        resolved_parameters(learner, given, place, typed=True)
     except ValueError as error:
         raise InputError(str(error)) from None
     return given
@@ -421,14 +423,14 @@ def _help(declared: dict[str, Parameter], unset: str) -> str:
     texts = list(dict.fromkeys(parameter.help for parameter in declared.values()))
     text = texts[0] if len(texts) == 1 else "How many pieces a good shape has."
     defaults = {_told(parameter) for parameter in declared.values()}
-    told = unset or (
+    shown_text = unset or (
         _told(first)
         if len(defaults) == 1
         else ", ".join(f"{_told(parameter)} for {name}" for name, parameter in declared.items())
     )
     everyone = len(declared) > 8
     who = "" if everyone else f" For {', '.join(declared)}."
-    return f"{text}{who} (default: {told})".replace("%", "%%")
+    return f"{text}{who} (default: {shown_text})".replace("%", "%%")
 
 
 def _told(parameter: Parameter) -> str:

@@ -78,8 +78,8 @@ def answer_questions(
             tell(f"line {number}: {error}; give {where}")
             continue
         value = record.release.value
-        told = NO_ANSWER if value is None else str(value)
-        print(f"{','.join(part.strip() for part in line.split(','))},{told}", flush=True)
+        answer = NO_ANSWER if value is None else str(value)
+        print(f"{','.join(part.strip() for part in line.split(','))},{answer}", flush=True)
         if not record.release.halts_left or not record.release.queries_left:
             what = "points may have no answer" if record.release.queries_left else "points"
             tell(f"no more {what}: the budget is used up")
@@ -282,8 +282,8 @@ def run(options: argparse.Namespace) -> None:
         with rescued(shape, recording.released):
             files = shape_files(options.output, shape, **how)
             if options.report:
-                told_of = json.dumps(report(release), indent=1) + "\n"
-                files.append(NewFile(options.report, told_of))
+                summary = json.dumps(report(release), indent=1) + "\n"
+                files.append(NewFile(options.report, summary))
             if options.records:
                 files.append(NewFile(options.records, records_text(records), private=True))
             drawn = ""
@@ -295,20 +295,20 @@ def run(options: argparse.Namespace) -> None:
     if words := recording.words:
         tell_curator(f"geodp: {words}", quiet=options.quiet)
     parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
-    told = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
+    summary_lines = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
     for words_on in (wrong_labels_text, support_text):
         if (more := words_on(release)) is not None:
-            told.append(f"{options.output}: {more}")
+            summary_lines.append(f"{options.output}: {more}")
     if not options.raw_grid:
-        told += place_note(options.output, sample.frame)
+        summary_lines += place_note(options.output, sample.frame)
     if options.table or options.id is not None:
-        told.append(_told_of_persons(options))
+        summary_lines.append(_persons_text(options))
     if drawn:
-        told.append(drawn)
+        summary_lines.append(drawn)
     if options.records:
-        told.append(f"{options.records}: private, do not publish")
+        summary_lines.append(f"{options.records}: private, do not publish")
     if not options.quiet:
-        print("\n".join(told), file=sys.stderr)
+        print("\n".join(summary_lines), file=sys.stderr)
     if options.ask is not None:
         answer_questions(model, sample.frame, sys.stdin, quiet=options.quiet)
 
@@ -357,7 +357,7 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
             "instead of --table, or another learner"
         )
     source: TableSource = options.table
-    quiet, bounds = options.quiet, arguments.settled_bounds(options)
+    quiet, bounds = options.quiet, arguments.stated_bounds(options)
     if bounds is not None and (bounds.crosses or options.crs is not None):
         raise InputError("--table reads degrees, in a box that does not cross the antimeridian")
     found = read_counts(
@@ -373,7 +373,7 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
     return found
 
 
-def _told_of_persons(options: argparse.Namespace) -> str:
+def _persons_text(options: argparse.Namespace) -> str:
     """What the guarantee is about."""
     name = options.table.name if options.table else options.points
     if options.id is None:
@@ -391,7 +391,7 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
     InputError
         If options do not go together.
     """
-    learner, parameters = arguments.settle_learner(options, "learn")
+    learner, parameters = arguments.resolved_learner(options, "learn")
     if options.ask is not None:
         if "votes" not in learner.shows:
             raise InputError(f"--ask means nothing to {learner.id}: it is for --learner stability")

@@ -43,7 +43,7 @@ _NEIGHBOURS = {
     "replace-one": "{} that is replaced by another",
     "replace-label": "the label of {}",
 }
-#: Of a first budget, unless it is told: as that of a run.
+#: Of a first budget, unless one is given: as that of a run.
 _DELTA = 1e-6
 
 
@@ -172,9 +172,9 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
     release = read_learned(path).release
     if release is None:
         raise InputError(f"{path}: is no session, and no shape that geodp learned")
-    if (told := dict(release.parameters).get("unit")) != unit:
+    if (other := dict(release.parameters).get("unit")) != unit:
         raise InputError(
-            f"{path}: protects {_unit(told)}, and {ledger.path} {_unit(unit)}: they do not add up"
+            f"{path}: protects {_unit(other)}, and {ledger.path} {_unit(unit)}: they do not add up"
         )
     source = Source.of_files([path], unit)
     ledger.join([(NewRun("file", release.learner, release.privacy), "released")], source)
@@ -185,11 +185,11 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
 
 def statement(state: State) -> list[str]:
     """What the curator reads."""
-    told = [*_table(state), ""] if state.entries else []
-    told.append(f"{state.name} protects {_protected(state)}.")
+    report = [*_table(state), ""] if state.entries else []
+    report.append(f"{state.name} protects {_protected(state)}.")
     runs = len([e for e in state.entries if e.spends])
     epsilon, delta = state.together
-    told.append(
+    report.append(
         f"{runs} run{'' if runs == 1 else 's'} together: epsilon = {epsilon:g}, delta = {delta:g}, "
         "by basic composition."
         if runs
@@ -197,10 +197,10 @@ def statement(state: State) -> list[str]:
     )
     budget = state.budget
     if budget is None:
-        told.append("No budget is set: nothing is refused. --epsilon E --delta D sets one.")
+        report.append("No budget is set: nothing is refused. --epsilon E --delta D sets one.")
     else:
-        told.append(f"Budget: {budget_words(state)}.")
-        told.append(
+        report.append(f"Budget: {budget_words(state)}.")
+        report.append(
             f"May be published: all that private runs release under this ledger is together "
             f"({budget.epsilon:g}, {budget.delta:g})-differentially private, with respect to "
             f"{_protected(state)}."
@@ -209,19 +209,19 @@ def statement(state: State) -> list[str]:
             "what holds is the sum."
         )
     if state.budgets > 1:
-        told.append(
+        report.append(
             f"The budget was set {state.budgets} times: what holds is the last one, as long as it "
             "was not chosen by what had been released."
         )
     bare = [e for e in state.entries if e.privacy is None or not e.privacy.private]
     if bare:
-        told.append(
+        report.append(
             f"{len(bare)} more without privacy, or seeded: no sum counts them, and nothing of "
             "them may be published."
         )
-    told.append(f"Head: {state.head} of {state.lines} lines. Note it elsewhere.")
-    told.append("Private but for the budget: which runs were made, and how they ended.")
-    return told
+    report.append(f"Head: {state.head} of {state.lines} lines. Note it elsewhere.")
+    report.append("Private but for the budget: which runs were made, and how they ended.")
+    return report
 
 
 def _unit(column: str | None) -> str:

@@ -151,7 +151,7 @@ def _plan_cover(options: argparse.Namespace) -> None:
         neighbours=options.neighbours,
     )
     if (options.learner, options.k) == ("cover", 1):
-        proved, told = _plan_alone(options, setting)
+        proved, words = _plan_alone(options, setting)
     else:
         plan, by_itself = (
             examples_needed(one, options.alpha)
@@ -162,14 +162,14 @@ def _plan_cover(options: argparse.Namespace) -> None:
         naive = {name: getattr(by_itself, name) for name in ("examples", "alpha", "eta")}
         coarse = lattice_note(setting.lattice)
         proved = {**plan.to_dict(), "naive": naive, "lattice": coarse}
-        told = describe(plan, by_itself, options.alpha)
+        words = describe(plan, by_itself, options.alpha)
     try:
         found = practice_document(_settings(options), examples=options.n, error=options.alpha)
         reached = _practice(options)
     except NotMeasuredError as error:
         found = []
         reached = f"No estimate is made of what such runs reach in practice: {error}."
-    print(json.dumps({**proved, "in_practice": found}) if options.json else f"{told}\n\n{reached}")
+    print(json.dumps({**proved, "in_practice": found}) if options.json else f"{words}\n\n{reached}")
 
 
 def _plan_alone(options: argparse.Namespace, setting: Setting) -> tuple[dict[str, Any], str]:
@@ -191,7 +191,7 @@ def _plan_alone(options: argparse.Namespace, setting: Setting) -> tuple[dict[str
         alpha = alpha_for(theorem, n, options.beta, drawn)
     proved = {name: getattr(options, name) for name in (*_ASKED, "delta", "measure", "beta")}
     proved |= {"alpha": alpha, "examples": n, "steps": 1, "eta": drawn["epsilon"]}
-    told = (
+    words = (
         f"{_verdict(n, alpha, options.alpha, options.beta)}\n\n"
         "one triangle, by its number of mistakes, with all of the budget: "
         f"eta = {drawn['epsilon']:.4f} a mistake\n\n"
@@ -201,13 +201,13 @@ def _plan_alone(options: argparse.Namespace, setting: Setting) -> tuple[dict[str
         "It holds for every triangle and distribution of the examples; runs usually need far\n"
         "fewer examples."
     )
-    return {**proved, "theorem": theorem.name}, told
+    return {**proved, "theorem": theorem.name}, words
 
 
 def _settle(options: argparse.Namespace) -> Learner:
     """The learner; options that are not given become its defaults."""
     if options.theorem is None:
-        learner, given = arguments.settle_learner(options, "plan", _PARAMETERS)
+        learner, given = arguments.resolved_learner(options, "plan", _PARAMETERS)
     else:
         learner = BY_ID[options.learner]
         given = {}
@@ -333,13 +333,13 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
             found = practice_document(_settings(options), examples=options.n, error=options.alpha)
             _print_unproved(options, {"in_practice": found})
             return
-        told = _practice(options)
+        words = _practice(options)
     except ValueError as error:
         raise InputError(
             f"no plan can be made: {error}; for --learner cover a bound is proved"
         ) from None
     print(
-        f"{told}\n\n"
+        f"{words}\n\n"
         "Measured, not proved: what nine runs of ten by tiles reached, on the shapes that were\n"
         "tried (docs/accuracy.md).  Privacy holds for any shape.\n"
         "Of --learner cover and convex-cover a worst case is proved."
@@ -446,12 +446,12 @@ def describe(plan: Plan, naive: Plan, wanted: float) -> str:
 def _naive(plan: Plan) -> str:
     """What the same would take, or guarantee, if every selection were charged by itself."""
     if plan.examples is None:
-        told = "no number of examples would be proved to suffice"
+        words = "no number of examples would be proved to suffice"
     elif plan.alpha is None:
-        told = "nothing below error 1/2 would be proved"
+        words = "nothing below error 1/2 would be proved"
     else:
-        told = f"{counted(plan.examples, 'example')} for error {plan.alpha:.3g}"
-    return f"by naive composition (KMMS, example 3.3), which no run is charged by: {told}"
+        words = f"{counted(plan.examples, 'example')} for error {plan.alpha:.3g}"
+    return f"by naive composition (KMMS, example 3.3), which no run is charged by: {words}"
 
 
 def _guaranteed(

@@ -9,10 +9,10 @@ from pathlib import Path
 from geodp_app.commands import arguments
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import InputError
-from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
+from geodp_app.files.points import OUT_OF_BOUNDS, PointOptions, read_points
 from geodp_app.progress import tell_curator
 from geodp_app.tables.source import columns_of
-from geometry.crs import CrsError, settled_crs
+from geometry.crs import CrsError, canonical_crs
 
 #: What POINTS may be, for descriptions.
 FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
@@ -46,9 +46,9 @@ def add_points_options(parser: arguments.Parser, grid: str) -> None:
     )
 
 
-def told_of(
+def point_options(
     options: argparse.Namespace, fallback: Frame | None = None, *, labelled: bool = True
-) -> Told:
+) -> PointOptions:
     """What the options say of POINTS; they may need no labels, nor bounds beside a fallback's.
 
     Raises
@@ -60,10 +60,10 @@ def told_of(
     if options.bounds is None and options.crs and fallback is not None and fallback.bounds:
         crs = _settled(options.crs)
     else:
-        bounds = arguments.settled_bounds(options)
+        bounds = arguments.stated_bounds(options)
         if options.crs is not None and bounds is not None:
             crs = bounds.crs
-    return Told(
+    return PointOptions(
         options.grid,
         bounds,
         options.columns or {},
@@ -77,7 +77,7 @@ def told_of(
 
 def _settled(name: str) -> str:
     try:
-        return settled_crs(name)
+        return canonical_crs(name)
     except CrsError as error:
         raise InputError(f"argument --crs: {error}") from None
 
@@ -92,7 +92,7 @@ def read(
     InputError
         As :func:`geodp_app.files.points.read_points`.
     """
-    found = read_points(path, told_of(options, fallback), fallback)
+    found = read_points(path, point_options(options, fallback), fallback)
     if found.guessed and not quiet:
         print(f"geodp: {found.guessed}", file=sys.stderr)
     if found.beyond:

@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> None:
     arguments.check_outputs([(options.output, "points")], inputs, overwrite=options.overwrite)
     mask = read_mask(options.within) if options.within else None
     learned = read_learned(options.learned)
-    told = points.told_of(options, learned.frame, labelled=False)
-    read = read_points(options.points, told, learned.frame)
+    reading = points.point_options(options, learned.frame, labelled=False)
+    read = read_points(options.points, reading, learned.frame)
     examples = read.examples
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no points to label")

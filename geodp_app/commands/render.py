@@ -58,10 +58,10 @@ def run(options: argparse.Namespace) -> None:
     shape = release.shape() if release else learned.target.on_grid(frame.d, frame.bounds)
     if options.within:
         shape = read_mask(options.within).clip(shape, frame)
-    told = [f"Learned shape: {options.learned.name}" if options.title is None else options.title]
+    lines = [f"Learned shape: {options.learned.name}" if options.title is None else options.title]
     picture = Picture(
         frame,
-        told[0],
+        lines[0],
         () if release is None else release_figures(release),
         shape,
         supported=None if release is None else support_shape(release),

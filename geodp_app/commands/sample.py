@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     arguments.check_outputs(
         [(options.output, "CSV")], [options.target], overwrite=options.overwrite
     )
-    shape, frame = place_target(target, options.grid, arguments.settled_bounds(options))
+    shape, frame = place_target(target, options.grid, arguments.stated_bounds(options))
     if shape.is_empty:
         raise InputError(f"{options.target}: the shape vanishes on a grid of size {options.grid}")
     examples = draw_examples(

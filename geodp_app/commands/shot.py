@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> None:
     check_window(offscreen=True)
     from geodp_app.views.window.shot import shoot
 
-    told = shoot(options, given)
+    words = shoot(options, given)
     if not options.quiet:
-        print(told, file=sys.stderr)
+        print(words, file=sys.stderr)
 
 
 def _steps(text: str) -> int:

@@ -355,9 +355,9 @@ class Document:
             self._notify()
         return label
 
-    def settle(self) -> None:
+    def end_merging(self) -> None:
         """End the typing of a number, or a stroke: the next change is a step of its own."""
-        self._history.settle()
+        self._history.end_merging()
 
     def new(self, work: Work | None = None, path: Path | None = None) -> None:
         """Begin again, without history; the work is taken to be what `path` holds."""

@@ -109,7 +109,7 @@ class History(Generic[State]):
         """Go forward one step; its label, or None if there is none."""
         return self._go(self._redo, self._undo)
 
-    def settle(self) -> None:
+    def end_merging(self) -> None:
         """Let the next edit begin a step of its own, whatever its key."""
         self._merge = None
 
@@ -122,7 +122,7 @@ class History(Generic[State]):
     def mark_saved(self) -> None:
         """The current state is what the file holds."""
         self._saved = self._serial
-        self.settle()  # or the saved state could be merged away
+        self.end_merging()  # or the saved state could be merged away
 
     def mark_unsaved(self) -> None:
         """No state is what the file holds."""
@@ -134,7 +134,7 @@ class History(Generic[State]):
         step = source.pop()
         other.append(_Step(step.label, self._state, self._serial))
         self._state, self._serial = step.state, step.serial
-        self.settle()
+        self.end_merging()
         self._trim()
         return step.label
 

@@ -18,6 +18,9 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geometry.polygons import contains_points
 
+#: Seed of fresh samples: beyond the seeds that a person may choose for the examples.
+_FRESH_SEED = 1 << 80
+
 
 class Relabelling:
     """Labels examples by one drawing after another.
@@ -88,3 +91,23 @@ def simulate(work: Work) -> Examples:
         dabs=s.dabs,
         rng=open_generator(s.seed),
     )
+
+
+def fresh_sample(work: Work, n: int = 20_000) -> Examples | None:
+    """Points to test a hypothesis on: drawn as the work's examples are, but without label noise.
+
+    They do not depend on the examples, nor on the seed of these.
+
+    Returns
+    -------
+    Examples or None
+        None for imported examples, whose source nobody knows, and where nothing is drawn or
+        painted to place the sample.
+    """
+    if work.examples is not None and not work.simulated:
+        return None
+    sampling = replace(work.sampling, n=n, noise=0.0, seed=_FRESH_SEED)
+    try:
+        return simulate(replace(work, sampling=sampling))
+    except InputError:
+        return None

@@ -87,11 +87,11 @@ class RunSettings:
             if name not in PARAMETERS:
                 raise ValueError(f"{name}: there is no such parameter")
         object.__setattr__(self, "learner", learner)
-        settled = tuple(
+        known = tuple(
             (name, values[name] if name in values else self.declaration(name).default)
             for name in sorted(PARAMETERS)
         )
-        object.__setattr__(self, "values", settled)
+        object.__setattr__(self, "values", known)
 
     def __getitem__(self, name: str) -> Any:
         return dict(self.values)[name]

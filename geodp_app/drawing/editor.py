@@ -16,8 +16,8 @@ from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
 from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
 from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
 from geodp_app.drawing.select_tool import SelectTool
-from geodp_app.drawing.shapes import Drawing, Point, Ring
-from geodp_app.drawing.tool import NO_KEYS, Desk, Host, Modifiers, Pointer, Tool, selection_rings
+from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
+from geodp_app.drawing.tool import NO_KEYS, Desk, Host, Modifiers, Pointer, Tool, selected_parts
 from geodp_app.drawing.vertices_tool import VerticesTool
 
 __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
@@ -97,10 +97,14 @@ class Editor:
         """The drawing as it would be if the drag ended here."""
         return self._current().shown
 
-    def selected_rings(self) -> tuple[Ring, ...]:
-        """Rings of what is selected, as shown."""
+    def selected_parts(self) -> tuple[Shape, ...]:
+        """What is selected, as shown."""
         tool = self._current()
-        return selection_rings(tool.shown, tool.selected)
+        return selected_parts(tool.shown, tool.selected)
+
+    def selected_rings(self) -> tuple[Ring, ...]:
+        """Its rings."""
+        return tuple(ring for part in self.selected_parts() for ring in part.rings)
 
     @property
     def hint(self) -> str:

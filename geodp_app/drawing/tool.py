@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 from geodp_app.drawing.draft import Draft, Handle, ToolName
 from geodp_app.drawing.hits import Outlines, nearest_edge, nearest_vertex
-from geodp_app.drawing.shapes import Drawing, Point, Ring
+from geodp_app.drawing.shapes import Drawing, Point, Shape
 
 
 class Host(Protocol):
@@ -235,11 +235,12 @@ class Tool:
         self.escape()
 
 
-def selection_rings(drawing: Drawing, handles: tuple[Handle, ...]) -> tuple[Ring, ...]:
-    """Rings of what is selected: all of a shape, or the one of a hole, vertex or edge."""
-    rings: list[Ring] = []
+def selected_parts(drawing: Drawing, handles: tuple[Handle, ...]) -> tuple[Shape, ...]:
+    """What is selected: whole shapes, or of a hole, a vertex or an edge its ring alone."""
+    parts: list[Shape] = []
     for handle in handles:
         if handle.shape < len(drawing.shapes):
-            every = drawing.shapes[handle.shape].rings
-            rings += every if handle.kind == "shape" else every[handle.ring : handle.ring + 1]
-    return tuple(rings)
+            shape = drawing.shapes[handle.shape]
+            one = shape.rings[handle.ring : handle.ring + 1]
+            parts += (shape,) if handle.kind == "shape" else map(Shape, one)
+    return tuple(parts)

@@ -18,7 +18,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.csv_table import MARK
 from geodp_app.files.import_columns import ROLES, cut, is_plain
 from geodp_app.files.import_file import open_import
-from geodp_app.files.points import Told, read_opened
+from geodp_app.files.points import PointOptions, read_opened
 from geometry.grid import Bounds
 
 #: Rows formatted at a time, to spare memory.
@@ -72,4 +72,4 @@ def read_examples(
             f"{file.name}: missing column x, y or label: the header must name x,y,label or "
             f"lon,lat,label, not {cut(','.join(file.columns))!r}"
         )
-    return read_opened(file, Told(grid, bounds, words=False), fallback).examples
+    return read_opened(file, PointOptions(grid, bounds, words=False), fallback).examples

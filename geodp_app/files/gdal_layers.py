@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
 from geodp_app.files.layers import library, plain_path, reading
-from geometry.crs import LONLAT, reproject, settled_crs, written_crs
+from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.files import interrupts_wait
 from geometry.geojson_points import RECORD, SEQUENCES
 from geometry.grid import Bounds
@@ -140,8 +140,8 @@ def layer_files(
         write(memory, layer)
         return {path: memory.getvalue()}
     except RuntimeError as error:  # as all of pyogrio's errors are
-        told = " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be written: {told}") from None
+        words = " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be written: {words}") from None
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -266,7 +266,7 @@ def _geojson_bytes(
     path: Path, table: Any, geometry: str, crs: str | None, box: Bounds | None
 ) -> bytes:
     """GeoJSON (RFC 7946): in degrees, and no system is stated."""
-    own = LONLAT if crs is None else settled_crs(crs)
+    own = LONLAT if crs is None else canonical_crs(crs)
     at = None if box is None else box.middle_in(own)
 
     def degrees(xyz: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -100,19 +100,19 @@ def choose_columns(
     strange = set(wanted) - {role for roles in ROLES.values() for role in roles}
     if strange or ({"x", "y"} & set(wanted) and {"lon", "lat"} & set(wanted)):
         raise InputError("--columns: names are those of x,y or lon,lat, and of label")
-    told = {role: place_of(name, names, placed=placed) for role, name in wanted.items()}
-    for role, place in told.items():
-        same = [other for other in told if told[other] == place]
+    chosen = {role: place_of(name, names, placed=placed) for role, name in wanted.items()}
+    for role, place in chosen.items():
+        same = [other for other in chosen if chosen[other] == place]
         if len(same) > 1 and role == same[0]:
             both = " and ".join(same)
             raise InputError(f"--columns: {both} are one column, {cut(names[place])}: name two")
-    pair, kind = _axes(names, plain, told, placed=placed, loose=loose, on_grid=on_grid)
+    pair, kind = _axes(names, plain, chosen, placed=placed, loose=loose, on_grid=on_grid)
     if pair is not None and metres and kind == "degrees" and pair != (0, 1) * placed:
         # point_x is an easting as well as a longitude
-        called = bool({"lon", "lat"} & set(told)) or plain[pair[0]].startswith(("lon", "lng"))
+        called = bool({"lon", "lat"} & set(chosen)) or plain[pair[0]].startswith(("lon", "lng"))
         kind = "degrees" if called else "grid"
-    first, second = pair or tuple(told.get(role) for role in ROLES[kind][:2])
-    label = told.get("label")
+    first, second = pair or tuple(chosen.get(role) for role in ROLES[kind][:2])
+    label = chosen.get("label")
     if label is None and labelled:
         taken = tuple(place for place in (first, second) if place is not None)
         label = _guess_label(names, plain, (*taken, *range(2 * placed)), placed=pair is not None)
@@ -190,7 +190,7 @@ def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
 def _axes(
     names: Sequence[str],
     plain: Sequence[str],
-    told: Mapping[str, int],
+    chosen: Mapping[str, int],
     *,
     placed: bool,
     loose: bool,
@@ -198,8 +198,8 @@ def _axes(
 ) -> tuple[tuple[int, int] | None, Kind]:
     """The two columns of coordinates, and their kind."""
     asked: Kind | None = None
-    if {"x", "y", "lon", "lat"} & set(told):
-        asked = "grid" if {"x", "y"} & set(told) else "degrees"
+    if {"x", "y", "lon", "lat"} & set(chosen):
+        asked = "grid" if {"x", "y"} & set(chosen) else "degrees"
     if placed and not loose and asked is None:
         return (0, 1), "grid" if on_grid else "degrees"
     pairs: dict[tuple[int, int], Kind] = {}
@@ -209,7 +209,7 @@ def _axes(
             continue
         for role, axis in zip(ROLES[kind][:2], names_of_axes[:2], strict=True):
             found = [i for i, name in enumerate(plain) if name in axis and i >= 2 * placed]
-            both.append([told[role]] if role in told else found)
+            both.append([chosen[role]] if role in chosen else found)
         for found in both if all(both) else ():
             called = [plain[i] for i in found]
             if twice := [i for i in found if called.count(plain[i]) > 1]:

@@ -411,9 +411,9 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
         assert frame.bounds is not None
         points = GridMap(frame.d, frame.bounds).own_to_grid(kept)
     misfits = np.flatnonzero(wrong & ~beyond)
-    told = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
+    first = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
     examples = Examples(points, one[fits].astype(np.int64), frame)
-    return CheckedRows(examples, len(misfits), told, fits, int(np.count_nonzero(beyond)))
+    return CheckedRows(examples, len(misfits), first, fits, int(np.count_nonzero(beyond)))
 
 
 def _misfit(

@@ -145,8 +145,8 @@ def reading(name: str, what: str = "cannot be read") -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:  # libraries raise what they like, even UnboundLocalError
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{name}: {what}: {told[:200]}") from None
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name}: {what}: {text[:200]}") from None
 
 
 @contextmanager

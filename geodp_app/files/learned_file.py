@@ -251,8 +251,8 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
     """
     if frame.bounds is not None:
         return []
-    told = f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
-    return [f"{told}: to place it, give --bounds W,S,E,N" if hint else told]
+    text = f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
+    return [f"{text}: to place it, give --bounds W,S,E,N" if hint else text]
 
 
 def _read_layer(path: Path) -> TargetFile:

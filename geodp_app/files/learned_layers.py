@@ -20,7 +20,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import OWN, layer_files
 from geodp_app.files.layers import geo_member, library, plain_path, reading
-from geometry.crs import LONLAT, CrsError, settled_crs
+from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.files import NewFile
 from geometry.geojson_rings import invalidity
 from geometry.geojson_write import placed_shape
@@ -153,7 +153,7 @@ def read_layers(
                 raise InputError(f"{name}: feature {i + 1}: {invalidity(each)}")
         kept += found
     try:
-        system = LONLAT if crs is None else settled_crs(crs)
+        system = LONLAT if crs is None else canonical_crs(crs)
     except CrsError as error:
         raise InputError(f"{name}: {error}") from None
     if system == LONLAT:

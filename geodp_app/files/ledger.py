@@ -34,7 +34,7 @@ from geodp_app.files.ledger_state import (
     read_state,
 )
 from geodp_app.version import __version__
-from learners.core.codec import privacy_to_dict
+from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Composition, Rule
 from learners.privacy.privacy_loss import check_statement
@@ -390,8 +390,8 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
 
 
 def _set(budget: Budget) -> Line:
-    told = {"epsilon": budget.epsilon, "delta": budget.delta}
-    return {"kind": "budget", "time": _now(), **told}
+    amounts = {"epsilon": budget.epsilon, "delta": budget.delta}
+    return {"kind": "budget", "time": _now(), **amounts}
 
 
 def _begun(run: NewRun, described: tuple[str, str | None]) -> Line:

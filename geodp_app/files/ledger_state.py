@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from geodp_app.errors import InputError
 from geodp_app.files.chained_lines import Line, Lines
 from geodp_app.files.strict import one_line
-from learners.core.codec import privacy_from_dict
+from learners.core.codec_parts import privacy_from_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Rule, added_up, restated
 

@@ -32,7 +32,7 @@ from geodp_app.files.import_rows import (
 )
 from geodp_app.files.persons import one_each
 from geodp_app.files.stated_frame import settle_frame
-from geometry.crs import LONLAT, CrsError, reproject, settled_crs
+from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
 from geometry.grid import Bounds
 
 #: What `--out-of-bounds` may say.
@@ -40,7 +40,7 @@ OUT_OF_BOUNDS: tuple[OutOfBounds, ...] = ("refuse", "drop", "clip")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PointOptions:
     """What is said of a file of points beside its name; all of it public.
 
     Attributes
@@ -53,7 +53,7 @@ class Told:
         Names of columns by what they stand for: x, y, lon, lat, label.
     crs : str or None
         The system of the bounds, if there are any here, and of the coordinates where neither the
-        file nor its columns' names say another, as :func:`geometry.crs.settled_crs` names it;
+        file nor its columns' names say another, as :func:`geometry.crs.canonical_crs` names it;
         coordinates are then none of the grid's.
     layer : str or None
         Of a file with several.
@@ -106,7 +106,7 @@ class PointsRead:
 
 
 def read_points(
-    path: str | os.PathLike[str], told: Told | None = None, fallback: Frame | None = None
+    path: str | os.PathLike[str], options: PointOptions | None = None, fallback: Frame | None = None
 ) -> PointsRead:
     """Read labelled points.
 
@@ -114,7 +114,7 @@ def read_points(
     ----------
     path : path-like
         CSV, GeoJSON, Parquet, or what GDAL reads.
-    told : Told, optional
+    options : PointOptions, optional
     fallback : Frame, optional
         Frame of a file that says nothing.
 
@@ -124,48 +124,50 @@ def read_points(
         If the file cannot be read, its columns cannot be told apart, or a row is wrong; the
         message names the file, the row (from 1, and its line in the file) and the column.
     """
-    told = told or Told()
-    return read_opened(open_import(path, told.layer), told, fallback)
+    options = options or PointOptions()
+    return read_opened(open_import(path, options.layer), options, fallback)
 
 
-def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> PointsRead:
+def read_opened(
+    file: ImportFile, options: PointOptions, fallback: Frame | None = None
+) -> PointsRead:
     """Read labelled points of a file that is open, by the columns that its names speak for.
 
     Parameters and errors as in :func:`read_points`.
     """
     name = file.name
     try:
-        columns, kind = _columns(file, told)
-        person = 2 if told.person is not None and file.headless else None
-        if told.person is not None and person is None:
-            person = place_of(told.person, file.columns, placed=file.placed)
+        columns, kind = _columns(file, options)
+        person = 2 if options.person is not None and file.headless else None
+        if options.person is not None and person is None:
+            person = place_of(options.person, file.columns, placed=file.placed)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     # a file that states its grid has places on it, also where its bounds are given again
-    on_grid = kind == "grid" and (told.crs is None or "grid" in file.member)
-    frame = settle_frame(name, file.member, told.grid, told.bounds, fallback, on_grid=on_grid)
+    on_grid = kind == "grid" and (options.crs is None or "grid" in file.member)
+    frame = settle_frame(name, file.member, options.grid, options.bounds, fallback, on_grid=on_grid)
     rows = read_rows(file, columns, person=person)
     assert rows is not None  # nothing stops it
-    if not told.labelled:
+    if not options.labelled:
         rows = unlabelled(rows)
-    elif told.words:
+    elif options.words:
         rows = as_zero_or_one(rows)
     if not on_grid:
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
         wanted = frame.bounds.crs
         named = kind == "degrees" and not rows.of_geometry
-        unstated = LONLAT if named else told.crs or LONLAT
+        unstated = LONLAT if named else options.crs or LONLAT
         moved = in_system(file, rows, wanted, unstated, frame.bounds)
         if moved.numbers is not rows.numbers:
             rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
-    meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", told.out_of_bounds)
+    meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", options.out_of_bounds)
     checked = check_rows(rows, meaning)
     if checked.left_out:
         raise InputError(f"{name}: {_misfit(checked.misfits[0])}")
     examples, fitting = checked.examples, np.flatnonzero(checked.fits)
     if person is not None:
-        column = told.person if file.headless else file.columns[person]
+        column = options.person if file.headless else file.columns[person]
         if rows.nobody is not None:
             row, fault = rows.nobody
             line = int(rows.lines[row]) if len(rows.lines) else None
@@ -174,23 +176,23 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         points, labels = examples.points[kept], examples.labels[kept]
         examples = Examples(points, labels, examples.frame, column)
         fitting = fitting[kept]
-    guessed = _guessed(file, kind, columns, told)
+    guessed = _guessed(file, kind, columns, options)
     return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting], file)
 
 
-def _columns(file: ImportFile, told: Told) -> tuple[Columns, Kind]:
+def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:
     """The columns that are read: of a file without any, which has no rows, those that it has."""
     on_grid = file.member.get("frame") == "grid"
     if file.headless:
         return Columns(0, 1, 2), "grid" if on_grid else "degrees"
     return choose_columns(
         file.columns,
-        told.columns,
+        options.columns,
         placed=file.placed,
         loose=file.loose,
         on_grid=on_grid,
-        metres=told.crs is not None,
-        labelled=told.labelled,
+        metres=options.crs is not None,
+        labelled=options.labelled,
     )
 
 
@@ -208,7 +210,7 @@ def in_system(
     file : ImportFile
     rows : ReadRows
     wanted : str
-        As :func:`geometry.crs.settled_crs` names it.
+        As :func:`geometry.crs.canonical_crs` names it.
     unstated : str
         The system of a file that states none.
     box : Bounds, optional
@@ -221,7 +223,7 @@ def in_system(
     """
     try:
         stated = file.crs if rows.of_geometry else None
-        own = unstated if stated is None else settled_crs(stated)
+        own = unstated if stated is None else canonical_crs(stated)
 
         def moved(numbers: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
             return reproject(numbers, crs, wanted) if box is None else box.reached(numbers, crs)
@@ -233,7 +235,7 @@ def in_system(
         for code in codes:
             some = rows.systems == code
             numbers = numbers.copy()
-            numbers[some] = moved(rows.numbers[some], settled_crs(f"EPSG:{code}"))
+            numbers[some] = moved(rows.numbers[some], canonical_crs(f"EPSG:{code}"))
         return replace(rows, numbers=numbers)
     except CrsError as error:
         raise InputError(f"{file.name}: {error}") from None
@@ -260,11 +262,11 @@ _HINTS = {
 }
 
 
-def _guessed(file: ImportFile, kind: Kind, columns: Columns, told: Told) -> str:
+def _guessed(file: ImportFile, kind: Kind, columns: Columns, options: PointOptions) -> str:
     places = (columns.first, columns.second, columns.label)
     taken = [
         f"{role}={printable(cut(file.columns[place]))}"
         for role, place in zip(ROLES[kind], places, strict=True)
-        if place is not None and role not in told.columns and file.columns[place].lower() != role
+        if place is not None and role not in options.columns and file.columns[place].lower() != role
     ]
     return f"{file.name}: read by its column names: {', '.join(taken)}" if taken else ""

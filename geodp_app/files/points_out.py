@@ -36,7 +36,7 @@ from geodp_app.files.layers import (
 )
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
-from geometry.crs import LONLAT, is_degrees, settled_crs
+from geometry.crs import LONLAT, canonical_crs, is_degrees
 from geometry.files import NewFile
 from geometry.geojson_points import SEQUENCES, objects
 from geometry.geojson_write import unit_box_map
@@ -209,7 +209,7 @@ def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added) -> bytes:
     """Features or rows as text; places come first, under names that say what they are."""
     columns = list(file.columns)
     if file.placed:
-        degrees = file.crs is None or is_degrees(settled_crs(file.crs))
+        degrees = file.crs is None or is_degrees(canonical_crs(file.crs))
         ours = columns[:2] if degrees else ["x", "y"]
         columns[:2] = [_free(name, columns[2:]) for name in ours]
     named = _named(added, columns)

@@ -10,7 +10,8 @@ from typing import Any
 
 from geodp_app.formatting import SPACE, counted
 from geodp_app.version import __version__
-from learners.core.codec import release_to_dict, step_to_dict
+from learners.core.codec import release_to_dict
+from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepRecord
 from learners.core.releases import (
     ConicRelease,
@@ -49,10 +50,10 @@ def report(release: Release) -> dict[str, Any]:
     unit = dict(release.parameters).get("unit")
     if unit is not None:
         document["unit"] = f"an example is one row of each {unit}, chosen among that one's rows"
-    if (told := wrong_labels_text(release)) is not None:
-        document["wrong labels"] = told
-    if (told := support_text(release)) is not None:
-        document["support"] = told
+    if (text := wrong_labels_text(release)) is not None:
+        document["wrong labels"] = text
+    if (text := support_text(release)) is not None:
+        document["support"] = text
     if privacy is not None:
         document["account"] = _account(privacy, dict(release.parameters))
         document["accounting"] = accounting_document(privacy)
@@ -76,10 +77,10 @@ def parts(release: Release) -> tuple[int, str]:
 def parts_text(release: Release) -> str:
     """How many tiles or pieces it has, in words."""
     many, name = parts(release)
-    told = f"{many} {name}" if many == 1 else f"{many} {name}s"
+    text = f"{many} {name}" if many == 1 else f"{many} {name}s"
     if isinstance(release, SharpenedRelease):
-        told += f" with their edges drawn again in {counted(len(release.zones), 'zone')}"
-    return told
+        text += f" with their edges drawn again in {counted(len(release.zones), 'zone')}"
+    return text
 
 
 def wrong_labels_text(release: Release) -> str | None:
@@ -102,8 +103,8 @@ def wrong_labels_text(release: Release) -> str | None:
     noise = {"eta": drawn.each, "scale": 1 / asked.each}
     if not looks_wrong(mistakes, count, d, edges=public["edges"], **noise):
         return None
-    told = f"about {100 * share:.0f} % of the labels look wrong, by a count with noise"
-    return f"{told}, or belong to parts too small to see"
+    text = f"about {100 * share:.0f} % of the labels look wrong, by a count with noise"
+    return f"{text}, or belong to parts too small to see"
 
 
 def support_text(release: Release) -> str | None:
@@ -136,9 +137,9 @@ def support_caption(release: Release, *, short: bool = False) -> str:
     support = release.support if isinstance(release, TilesRelease) else None
     if support is None:
         return ""
-    told = "Enough reports everywhere" if all(support.cells) else "Hatched: too few reports"
+    text = "Enough reports everywhere" if all(support.cells) else "Hatched: too few reports"
     cost = f"ε{SPACE}={SPACE}{_support_cost(release):g}"
-    return f"{told} ({cost})" if short else f"{told} to say anything (released with {cost})"
+    return f"{text} ({cost})" if short else f"{text} to say anything (released with {cost})"
 
 
 def _support_cost(release: Release) -> float:
@@ -166,12 +167,12 @@ def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
         )
     if privacy.account == "optimal":
         return _of_a_cover(privacy)
-    told = [_charge_text(charge, parameters) for charge in privacy.charges]
+    text = [_charge_text(charge, parameters) for charge in privacy.charges]
     if privacy.account != "basic":
-        told.append(f"together epsilon {privacy.epsilon:g} by the {privacy.account} account")
+        text.append(f"together epsilon {privacy.epsilon:g} by the {privacy.account} account")
     if privacy.neighbours == "replace-one":
-        told.append("all for adding or removing an example; replacing one costs twice that")
-    return "; ".join(told)
+        text.append("all for adding or removing an example; replacing one costs twice that")
+    return "; ".join(text)
 
 
 def _charge_text(charge: Charge, parameters: dict[str, Any]) -> str:

@@ -52,7 +52,7 @@ from geodp_app.files.writing import write_whole
 from geodp_app.version import __version__
 from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
-from learners.core.codec import privacy_from_dict, privacy_to_dict
+from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)

@@ -23,10 +23,9 @@ from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
-from learners.core.codec import (
+from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.codec_parts import (
     difference,
-    release_from_dict,
-    release_to_dict,
     step_from_dict,
     step_to_dict,
     tile_from_dict,
@@ -341,8 +340,8 @@ def _read_question(data: dict[str, Any], run: StoredRun, before: Sequence[Questi
         last = before[-1].release
         halts = last.halts_left - (release.status == "unstable")
         follows = (last.query + 1, halts, last.queries_left - 1)
-        told = (release.query, release.halts_left, release.queries_left)
-        if told != follows or last.halts_left == 0:
+        state = (release.query, release.halts_left, release.queries_left)
+        if state != follows or last.halts_left == 0:
             raise ValueError("a question does not follow the one before it")
     return question
 

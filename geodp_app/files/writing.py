@@ -119,8 +119,8 @@ def named_failures(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         kept = "; the file that was there is unchanged" if os.path.isfile(path) else ""
-        told = f"{os.fspath(path)}: cannot be written: {reason}{kept}{advice(error)}"
-        raise InputError(told) from None
+        words = f"{os.fspath(path)}: cannot be written: {reason}{kept}{advice(error)}"
+        raise InputError(words) from None
 
 
 def write_files(files: Iterable[NewFile], *, before: Callable[[], None] = lambda: None) -> None:

@@ -79,12 +79,12 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
 
     def shortHelpString(self) -> str:
         """What it does, then each parameter."""
-        told = [f"<p>{each}</p>" for each in self.about.strip().split("\n\n")]
+        words = [f"<p>{each}</p>" for each in self.about.strip().split("\n\n")]
         for each in self.parameterDefinitions():
             if each.help():
                 lines = "<br>".join(map(escape, each.help().splitlines()))
-                told.append(f"<h3>{escape(each.description())}</h3><p>{lines}</p>")
-        return "\n".join(told)
+                words.append(f"<h3>{escape(each.description())}</h3><p>{lines}</p>")
+        return "\n".join(words)
 
     def canExecute(self) -> tuple[bool, str]:
         """Whether the program is there."""
@@ -109,9 +109,9 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
 
     # -- parameters ------------------------------------------------------------------------------
 
-    def add(self, parameter: Any, told: str, *, advanced: bool = False) -> None:
+    def add(self, parameter: Any, words: str, *, advanced: bool = False) -> None:
         """Add a parameter with its help, in plain text."""
-        parameter.setHelp(told)
+        parameter.setHelp(words)
         if advanced:
             parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.FlagAdvanced)
         self.addParameter(parameter)
@@ -122,7 +122,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         return found
 
     def add_declared(
-        self, name: str, label: str | None = None, told: str = "", *, advanced: bool = True
+        self, name: str, label: str | None = None, words: str = "", *, advanced: bool = True
     ) -> None:
         """Add a parameter for an option of the verb, by what is declared of it."""
         option = self.option(name)
@@ -146,7 +146,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
             )  # fmt: skip
             if name == "delta":  # its box would show 0.000001 as 0
                 parameter.setMetadata({"widget_wrapper": {"decimals": 12}})
-        self.add(parameter, told or option["help"], advanced=advanced)
+        self.add(parameter, words or option["help"], advanced=advanced)
 
     def add_points(self, what: str, *, labelled: bool = True) -> None:
         """Add the layer of points and, of labelled ones, its field of labels."""

@@ -22,7 +22,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QVariant
 
 from .algorithm import GeodpAlgorithm, file_name, write_points
-from .declared import declared, learners_of, told_of_learners
+from .declared import declared, learner_help, learners_of
 
 #: Fields of the table: members of the program's JSON, and their types.
 _FIELDS = {
@@ -66,7 +66,7 @@ class Compare(GeodpAlgorithm):
                 defaultValue=[titles[name] for name in declared()["compared"]],
                 usesStaticStrings=True,
             ),
-            told_of_learners(self.verb),
+            learner_help(self.verb),
         )  # fmt: skip
         self.add_declared("holdout", "Share held out for tests")
         self.add_declared("k", "Pieces k")

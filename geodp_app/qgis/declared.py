@@ -21,7 +21,7 @@ def learners_of(verb: str) -> list[dict[str, Any]]:
     return [each for each in declared()["learners"] if verb in each["offered"]]
 
 
-def told_of_learners(verb: str) -> str:
+def learner_help(verb: str) -> str:
     """What they do, a line each, with the names by which other texts call them."""
     lines = [f"{each['title']} ({each['id']}): {each['sentence']}" for each in learners_of(verb)]
     return "\n".join(lines)

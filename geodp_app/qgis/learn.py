@@ -16,7 +16,7 @@ from qgis.core import (
 )
 
 from .algorithm import GeodpAlgorithm, file_name, write_points, write_polygons
-from .declared import declared, learners_of, told_of_learners
+from .declared import declared, learner_help, learners_of
 
 
 class Learn(GeodpAlgorithm):
@@ -42,7 +42,7 @@ class Learn(GeodpAlgorithm):
                 "LEARNER", "Learner", [each["title"] for each in learners_of(self.verb)],
                 defaultValue=_titled(self.option("learner")["default"]), usesStaticStrings=True,
             ),
-            told_of_learners(self.verb),
+            learner_help(self.verb),
         )  # fmt: skip
         self.add(
             QgsProcessingParameterField(

@@ -35,7 +35,7 @@ from learners.core.releases import Release
 from learners.declaration import Learner
 from learners.privacy.privacy_filter import added_up
 from learners.privacy.randomness import SeededRandom, SystemRandom, new_run_id, words
-from learners.registry import offered, settled
+from learners.registry import offered, resolved_parameters
 
 if TYPE_CHECKING:
     from learners.core.estimator import Estimator
@@ -90,7 +90,7 @@ def make_contender(name: str, **given: Any) -> Contender:
     kind = KINDS[name]
     own = {n: v for n, v in given.items() if v is not None and kind.parameter(n) is not None}
     try:
-        parameters = settled(kind, own, "compare", typed=True, asks_k=True)
+        parameters = resolved_parameters(kind, own, "compare", typed=True, asks_k=True)
     except ValueError as error:
         raise InputError(str(error)) from None
     return Contender(name, kind, tuple(parameters.items()))

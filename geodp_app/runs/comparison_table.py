@@ -35,9 +35,9 @@ class Comparison(tuple[Row, ...]):
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
             for row in self
         )
-        told = "".join(f"<div>{escape(line)}</div>" for line in remarks(self)[:-1])
+        text = "".join(f"<div>{escape(line)}</div>" for line in remarks(self)[:-1])
         last = f'<div><strong style="color:#C44500">{escape(remarks(self)[-1])}</strong></div>'
-        return f"<table><tr>{head}</tr>{body}</table>{told}{last}"
+        return f"<table><tr>{head}</tr>{body}</table>{text}{last}"
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -72,14 +72,14 @@ def remarks(rows: Sequence[Row]) -> list[str]:
     spending = [row for row in rows if row.privacy is not None]
     if spending:
         epsilon, delta = total_spent(rows)
-        told = f"epsilon = {epsilon:g}, delta = {delta:g}"
+        text = f"epsilon = {epsilon:g}, delta = {delta:g}"
         if not all(row.private for row in spending):
             lines.append("Seeded: nothing here is private; the noise can be reproduced.")
         elif len(spending) == 1:
-            lines.append(f"The private learner spends {told} of these examples' privacy.")
+            lines.append(f"The private learner spends {text} of these examples' privacy.")
         else:
             lines.append(
-                f"The {len(spending)} private learners together spend {told}: on the same "
+                f"The {len(spending)} private learners together spend {text}: on the same "
                 "examples their epsilons add up."
             )
     bare = [row.name for row in rows if row.privacy is None]

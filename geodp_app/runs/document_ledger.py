@@ -80,10 +80,10 @@ def _stamp(path: Path) -> object:
 def _words(ledger: Ledger, work: Work) -> str:
     try:
         past = (past_run(charge) for charge in work.spent)
-        told = _spent(ledger.state().with_past((new.run, new.privacy, end) for new, end in past))
+        text = _spent(ledger.state().with_past((new.run, new.privacy, end) for new, end in past))
     except (InputError, ValueError) as error:
         return f"Nothing can be run, as the ledger cannot be used: {error}"
-    return f"Ledger {ledger.path.name}: {told}"
+    return f"Ledger {ledger.path.name}: {text}"
 
 
 def _spent(state: State) -> str:

@@ -79,11 +79,11 @@ class PeerGone(Exception):
 
 def main(pipe: Connection[Any, Any]) -> None:
     """Serve until the pipe is closed: the process's entry."""
-    settle()
+    prepare_process()
     LearnerServer(pipe).serve()
 
 
-def settle() -> None:
+def prepare_process() -> None:
     """What every process that computes for the window does first."""
     # Ctrl+C is for the window, which then closes the pipe
     signal.signal(signal.SIGINT, signal.SIG_IGN)

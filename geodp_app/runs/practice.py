@@ -43,21 +43,21 @@ def budget_warning(epsilon: float, delta: float, *, used: bool = True, n: int | 
     n : int, optional
         Number of examples, if it may be told: delta is compared with 1/n.
     """
-    told = []
+    sentences = []
     if epsilon > MOST_EPSILON:
-        told.append(
+        sentences.append(
             f"epsilon = {epsilon:g} protects hardly anybody: a result may be e^{epsilon:g} times "
             "as likely with a report as without it; choose 10 or less"
         )
     if delta >= MOST_DELTA and not used:
-        told.append(f"delta = {delta:g} would be far too large, but this learner needs none")
+        sentences.append(f"delta = {delta:g} would be far too large, but this learner needs none")
     elif used and (delta >= MOST_DELTA or (n is not None and delta > 0 and n >= 1 / delta)):
-        told.append(
+        sentences.append(
             f"delta = {delta:g} protects hardly anybody: publishing one report in "
             f"{round(1 / delta):,} outright would satisfy it; choose far less than one over the "
             "number of people"
         )
-    return "; ".join(told)
+    return "; ".join(sentences)
 
 
 #: So many draws, one after the other, take minutes however few examples there are.
@@ -145,9 +145,13 @@ def error_sentence(settings: Settings, examples: int) -> str:
             f"Hopeless: with {budget} the noise is larger than what the sample tells. "
             "Expect to learn nothing."
         )
-    told = [f"{_errors(reached)} for {_shapes(kind, settings)}" for kind, reached in ranges.items()]
-    told += [f"hopeless for {_shapes(kind, settings)}" for kind in found if kind not in ranges]
-    return f"In practice, with {budget} and right labels, expect an error of {', '.join(told)}."
+    sentences = [
+        f"{_errors(reached)} for {_shapes(kind, settings)}" for kind, reached in ranges.items()
+    ]
+    sentences += [f"hopeless for {_shapes(kind, settings)}" for kind in found if kind not in ranges]
+    return (
+        f"In practice, with {budget} and right labels, expect an error of {', '.join(sentences)}."
+    )
 
 
 def examples_sentence(settings: Settings, error: float) -> str:
@@ -158,13 +162,13 @@ def examples_sentence(settings: Settings, error: float) -> str:
     learners.theory.rule_of_thumb.NotMeasuredError
         If no such runs were measured.
     """
-    told = [
+    sentences = [
         f"{_examples(kind, examples_for(kind, settings, error))} for {_shapes(kind, settings)}"
         for kind in kinds_of(settings)
     ]
     return (
         f"In practice, at epsilon = {settings.epsilon:g} and with right labels, an error of "
-        f"{100 * error:g}{SPACE}% takes {', '.join(told)}."
+        f"{100 * error:g}{SPACE}% takes {', '.join(sentences)}."
     )
 
 

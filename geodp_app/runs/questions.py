@@ -112,8 +112,8 @@ def conic_question(log: RunLog, step: int) -> ConicQuestion:
 def _rate(log: RunLog, score: Score, step: int) -> float:
     """Nats per unit of the integer score; 0 where pieces are not drawn by their scores."""
     # these are not drawn from the pieces that are shaded by weights of the examples
-    other_law = "law" not in log.settings.declared.shows
-    eta = None if other_law else log.eta(step)
+    other_odds = "odds" not in log.settings.declared.shows
+    eta = None if other_odds else log.eta(step)
     return 0.0 if eta is None else eta / score.k
 
 

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
-from geodp_app.document.simulating import simulate
+from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.figures import FiguresView
@@ -35,9 +34,6 @@ from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import PrivacySpent, spent_after
 from learners.stability.sample_and_aggregate import VoteView
 from learners.tiles.tile_choice import piece_rate
-
-#: Seed of test samples: beyond the seeds that a person may choose for the examples.
-_TEST_SEED = 1 << 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,7 @@ class RunLog:
         d.
     settings : RunSettings
     test : Examples, optional
-        Points to test the hypothesis on, see :func:`test_sample`.
+        Points to test the hypothesis on, see :func:`geodp_app.document.simulating.fresh_sample`.
     records : iterable of StepRecord
         Steps made already, in order.
     release : Release, optional
@@ -123,7 +119,7 @@ class RunLog:
         examples = work.examples
         points = np.empty((0, 2), dtype=np.int64) if examples is None else examples.points
         labels = np.empty(0, dtype=np.bool_) if examples is None else examples.labels != 0
-        test = test_sample(work)
+        test = fresh_sample(work)
         log = cls(points, labels, run.grid, run.settings, test, run.records, run.release)
         log.questions = list(run.questions)
         if run.release is None:
@@ -516,23 +512,3 @@ class RunLog:
         if not 1 <= step <= len(self._records):
             raise ValueError(f"step {step} is outside 1..{len(self._records)}")
         return self._records[step - 1]
-
-
-def test_sample(work: Work, n: int = 20_000) -> Examples | None:  # noqa: PT028
-    """Points to test a hypothesis on: drawn as the work's examples are, but without label noise.
-
-    They do not depend on the examples, nor on the seed of these.
-
-    Returns
-    -------
-    Examples or None
-        None for imported examples, whose source nobody knows, and where nothing is drawn or
-        painted to place the sample.
-    """
-    if work.examples is not None and not work.simulated:
-        return None
-    sampling = replace(work.sampling, n=n, noise=0.0, seed=_TEST_SEED)
-    try:
-        return simulate(replace(work, sampling=sampling))
-    except InputError:
-        return None

@@ -97,11 +97,11 @@ def _gained(log: RunLog) -> str:
 def _errors(log: RunLog, end: FiguresView) -> str:
     test, empirical, *_ = end.errors
     held_out = "" if test is None else f", {percentage(test)} of others"
-    told = f"Wrong at the end: {percentage(empirical)} of the examples{held_out}."
+    text = f"Wrong at the end: {percentage(empirical)} of the examples{held_out}."
     if log.settings.sharpened and log.triangles:
         before = log.figures(log.triangles).errors[1]
-        told = f"Wrong after the triangles: {percentage(before)}. {told}"
-    return told
+        text = f"Wrong after the triangles: {percentage(before)}. {text}"
+    return text
 
 
 def published_words(release: Release) -> str:

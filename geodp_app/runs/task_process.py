@@ -21,7 +21,7 @@ from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.runs import messages
 from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
-from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, settle
+from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
 from geodp_app.runs.protocol import Job
 from learners.privacy.accounting import PrivacySpent
 
@@ -56,7 +56,7 @@ def run_task(
     failed : str
         The beginning of the sentence that tells of an error.
     """
-    settle()
+    prepare_process()
     with contextlib.suppress(EOFError, OSError):  # nobody is left to answer to
         serve(pipe, work, failed)
 
@@ -154,7 +154,7 @@ class CompareJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ComparisonProgress:
     """How far it is; `preparing`: learners are tried on a made-up sample, which compiles loops."""
 
     progress: Progress
@@ -194,4 +194,4 @@ class _Teller:
         news = self._last is None or self._last.name != progress.name
         if progress != self._last and (news or now - self._when >= REPORT_EVERY):
             self._last, self._when = progress, now
-            messages.send(self._pipe, Told(progress, self.preparing))
+            messages.send(self._pipe, ComparisonProgress(progress, self.preparing))

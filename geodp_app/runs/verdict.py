@@ -41,20 +41,20 @@ def verdict(work: Work) -> Verdict:
     run = work.run
     n = work.sampling.n if work.examples is None else len(work.examples.points)
     try:
-        told = _verdict(work, n)
+        found = _verdict(work, n)
     except ValueError as error:
-        told = Verdict("", f"These settings cannot run: {error}.")
+        found = Verdict("", f"These settings cannot run: {error}.")
     if text := long_run(run.parameters()):
-        told = replace(told, practice=f"{told.practice} {text[0].upper()}{text[1:]}.")
+        found = replace(found, practice=f"{found.practice} {text[0].upper()}{text[1:]}.")
     if not run.declared.private:
-        return told
+        return found
     # delta can be chosen where it is needed only
     delta = run["delta"] if run.declared.needs_delta else 0.0
     warning = _greek(budget_warning(run["epsilon"], delta, n=n))
     warnings = [f"Warning: {warning}."] if warning else []
     if run.learner == "cover" and work.simulated and n:
         warnings.append(_too_few(run, n, _inside(work)))
-    return replace(told, warning=" ".join(filter(None, warnings)))
+    return replace(found, warning=" ".join(filter(None, warnings)))
 
 
 #: Nats that the examples which a triangle is asked for weigh, at least, where it nearly always
@@ -241,8 +241,8 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
     try:
         return _greek(error_sentence(settings, n))
     except NotMeasuredError as error:
-        told = run.learner == "cover" and run["measure"] == "chord"
-        if told and run["k"] != "auto" and run["k"] > 1:
+        measured = run.learner == "cover" and run["measure"] == "chord"
+        if measured and run["k"] != "auto" and run["k"] > 1:
             few = run["k"] <= _MEASURED_K
             if run.sharpened:
                 return _SHARPENED if few else _MANY_SHARPENED

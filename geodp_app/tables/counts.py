@@ -277,26 +277,26 @@ def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
         raise
     except Exception as error:  # every engine has errors of its own
         kind = type(error).__name__
-        told = hide_password(" ".join(str(error).split()) or kind)
-        told = told if len(told) <= _LONGEST else told[: _LONGEST - 3] + "..."
+        reason = hide_password(" ".join(str(error).split()) or kind)
+        reason = reason if len(reason) <= _LONGEST else reason[: _LONGEST - 3] + "..."
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         bad_csv = source.kind == "csv" and (line or kind == "InvalidInputException")
         if bad_csv and not source.remote and (encoding := other_encoding(source)):
             raise InputError(encoding) from None
         if kind == "TableNotFound":
-            told = "there is no such table"
+            reason = "there is no such table"
         elif line:
-            told = f"line {line[1]} cannot be read; {_CSV_FORM}"
+            reason = f"line {line[1]} cannot be read; {_CSV_FORM}"
         elif bad_csv:
-            told = f"cannot be read as CSV; {_CSV_FORM}"
+            reason = f"cannot be read as CSV; {_CSV_FORM}"
         elif kind in ("OperationNotDefinedError", "UnsupportedOperationError"):
-            told = f"this engine lacks what the count needs (--id: a hash): {told}"
+            reason = f"this engine lacks what the count needs (--id: a hash): {reason}"
         elif rows and kind not in _TELLING:
-            told = (
+            reason = (
                 f"the engine stopped with {kind} while it counted; what it said may quote rows "
                 "and is not shown: try the same table with the engine's own tools"
             )
-        raise InputError(f"{source.name}: {told}") from None
+        raise InputError(f"{source.name}: {reason}") from None
 
 
 # -- running it -----------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.task_process import (
     AgainBegun,
     AgainShape,
+    ComparisonProgress,
     TaskDone,
     TaskFailed,
-    Told,
     again,
     compare_once,
 )
@@ -120,8 +120,8 @@ class AgainController(OneTask):
 class CompareController(OneTask):
     """Owner of at most one comparison (:class:`geodp_app.runs.task_process.CompareJob`)."""
 
-    #: Told: how far it is.
-    told = Signal(object)
+    #: ComparisonProgress: how far it is.
+    announced = Signal(object)
     #: Row: a learner is done.
     arrived = Signal(object)
 
@@ -130,7 +130,7 @@ class CompareController(OneTask):
 
     def replied(self, reply: object) -> None:
         """Pass the reply on to those who listen."""
-        if isinstance(reply, Told):
-            self.told.emit(reply)
+        if isinstance(reply, ComparisonProgress):
+            self.announced.emit(reply)
         elif isinstance(reply, Row):
             self.arrived.emit(reply)

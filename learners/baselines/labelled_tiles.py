@@ -12,7 +12,8 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile
 from learners.core.estimator import Stream
-from learners.core.records import StepDiagnostics, StepRecord, TileStep
+from learners.core.mistakes import Mistakes
+from learners.core.records import StepRecord, TileStep
 from learners.core.selection import SelectionProgress
 
 
@@ -55,17 +56,17 @@ def _records(
     seconds: float,
 ) -> Iterator[StepRecord]:
     count = len(tiles)
-    negatives, positives = counts.by_group(owner, count)
-    taken, wrong = positives * inside, negatives * inside
-    false_positives = np.cumsum(wrong)
-    false_negatives = counts.positives - np.cumsum(taken)
+    held, mistakes = counts.by_group(owner, count).T.tolist(), Mistakes(counts, False)
+    order = np.argsort(owner, kind="stable")
+    rows = np.split(order, np.searchsorted(owner[order], np.arange(1, count)))
     for i, tile in enumerate(tiles):
-        diagnostics = StepDiagnostics.booked(
-            (int(negatives[i]), int(positives[i])),
-            (int(wrong[i]), int(taken[i])),
-            (int(false_positives[i]), int(false_negatives[i])),
-            counts.n,
-            score=float(taken[i] - positives[i] - wrong[i]),
+        negatives, positives = held[i]
+        wrong, taken = (negatives, positives) if inside[i] else (0, 0)
+        mistakes.relabel(rows[i], bool(inside[i]))
+        diagnostics = mistakes.diagnostics(
+            (negatives, positives),
+            (wrong, taken),
+            score=float(taken - positives - wrong),
             seconds=seconds / count,
             **SelectionProgress(0, 0, 0.0).work(),
         )

@@ -133,11 +133,13 @@ class LiteralCover:
         self.gain, self.loss = gain - _count(gained), loss - _count(lost)
         wrong = self.gain, len(self.alive) - _count(self._gains) - self.loss
         # a conjunction gains negatives: what it gained stands first, of mistakes those still alive
-        booked = (gain, loss), (gain - self.gain, loss - self.loss), wrong
+        tallies = (gain, loss), (gain - self.gain, loss - self.loss), wrong
         if self._role == "disjunction":
-            booked = booked[0][::-1], booked[1][::-1], booked[2][::-1]
+            tallies = tallies[0][::-1], tallies[1][::-1], tallies[2][::-1]
         seconds = time.perf_counter() - started
-        return literal, Diagnostics.booked(*booked, len(self._labels), score=score, seconds=seconds)
+        return literal, Diagnostics.tallied(
+            *tallies, len(self._labels), score=score, seconds=seconds
+        )
 
 
 def _by_candidate(ones: NDArray[np.int64], total: int) -> NDArray[np.int64]:
@@ -251,25 +253,25 @@ class ConjunctionLearner(BooleanLearner):
     seed: int | None = None
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        told = self._fresh()
-        k = check_count("k", told.k)
-        n_steps = step_count(told.n_steps, k, told.alpha)
-        check_open_unit(beta=told.beta)
-        source = open_source(told.seed)
+        learner = self._fresh()
+        k = check_count("k", learner.k)
+        n_steps = step_count(learner.n_steps, k, learner.alpha)
+        check_open_unit(beta=learner.beta)
+        source = open_source(learner.seed)
         budget = cover_budget(
-            told.epsilon,
-            told.delta,
+            learner.epsilon,
+            learner.delta,
             n_steps,
-            told.beta,
-            told.neighbours,
+            learner.beta,
+            learner.neighbours,
             source.private,
-            told.account,
+            learner.account,
         )
         columns, labels = self._examples(X, y)
         stream = private_literal_steps(
-            columns, labels, role=told.role, k=k, budget=budget, source=source
+            columns, labels, role=learner.role, k=k, budget=budget, source=source
         )
-        parameters = (("k", k), ("steps", n_steps), ("beta", told.beta))
+        parameters = (("k", k), ("steps", n_steps), ("beta", learner.beta))
         return self._publish(stream, columns.d, parameters, budget.spent)
 
 
@@ -370,18 +372,24 @@ class StrawmanConjunctionLearner(BooleanLearner):
     seed: int | None = None
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        told = self._fresh()
-        k = check_count("k", told.k)
-        steps = step_count(told.n_steps, k)
-        check_open_unit(beta=told.beta)
-        source = open_source(told.seed)
+        learner = self._fresh()
+        k = check_count("k", learner.k)
+        steps = step_count(learner.n_steps, k)
+        check_open_unit(beta=learner.beta)
+        source = open_source(learner.seed)
         columns, labels = self._examples(X, y)
         budget = strawman_budget(
-            told.epsilon, told.delta, columns.d, steps, told.beta, told.neighbours, source.private
+            learner.epsilon,
+            learner.delta,
+            columns.d,
+            steps,
+            learner.beta,
+            learner.neighbours,
+            source.private,
         )
 
         def records() -> Iterator[LiteralStep]:
-            cover = LiteralCover(columns, labels, told.role)
+            cover = LiteralCover(columns, labels, learner.role)
             lost = cover.lost()[:-1]
             noisy = lost + discrete_laplace_array(source, budget.scale, len(lost))
             # the constant, the last candidate, loses nothing
@@ -393,7 +401,7 @@ class StrawmanConjunctionLearner(BooleanLearner):
                 literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
                 yield LiteralStep(step, steps, LiteralRelease(literal, None), diagnostics)
 
-        parameters = (("k", k), ("steps", steps), ("beta", told.beta))
+        parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
         return self._publish(records(), columns.d, parameters, budget.spent)
 
 

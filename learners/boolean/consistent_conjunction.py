@@ -87,13 +87,13 @@ class GreedyConjunctionLearner(BooleanLearner):
     steps = run_by_steps
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        told = self._fresh()
+        learner = self._fresh()
         limit = None
-        if told.n_steps is not None:
-            limit = check_count("the number of steps", told.n_steps)
+        if learner.n_steps is not None:
+            limit = check_count("the number of steps", learner.n_steps)
         columns, labels = self._examples(X, y)
         parameters = () if limit is None else (("steps", limit),)
-        records = _greedy_steps(columns, labels, told.role, limit)
+        records = _greedy_steps(columns, labels, learner.role, limit)
         return self._publish(records, columns.d, parameters, None)
 
 
@@ -151,17 +151,17 @@ class ConsistentConjunctionLearner(BooleanLearner):
     monotone: bool = False
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        told = self._fresh()
+        learner = self._fresh()
         columns, labels = self._examples(X, y)
         d = columns.d
-        kept = np.flatnonzero(LiteralCover(columns, labels, told.role).lost()[: 2 * d] == 0)
+        kept = np.flatnonzero(LiteralCover(columns, labels, learner.role).lost()[: 2 * d] == 0)
         order = kept[np.argsort(kept % d, kind="stable")].tolist()
-        literals = [candidate_literal(told.role, candidate, d) for candidate in order]
+        literals = [candidate_literal(learner.role, candidate, d) for candidate in order]
         kept_ones = [
-            one for one in literals if one is not None and not (told.monotone and one.negated)
+            one for one in literals if one is not None and not (learner.monotone and one.negated)
         ]
         self._keep(
-            [LiteralRelease(one, None) for one in kept_ones], d, _stated(told.monotone), None
+            [LiteralRelease(one, None) for one in kept_ones], d, _stated(learner.monotone), None
         )
         return iter(())
 
@@ -271,26 +271,26 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     monotone: bool = False
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        told = self._fresh()
-        rate = consistency_rate(told.epsilon, told.neighbours)
+        learner = self._fresh()
+        rate = consistency_rate(learner.epsilon, learner.neighbours)
         columns, labels = self._examples(X, y)
         d = columns.d
-        base, most = ("2^d", MOST_MONOTONE) if told.monotone else ("3^d", MOST_VARIABLES)
+        base, most = ("2^d", MOST_MONOTONE) if learner.monotone else ("3^d", MOST_VARIABLES)
         if d > most:
             raise ValueError(
                 f"X has {d} columns: this learner weighs all {base} formulas, so at most "
                 f"{most}; ConjunctionLearner takes any number"
             )
-        source = open_source(told.seed)
-        dual = told.role == "disjunction"
+        source = open_source(learner.seed)
+        dual = learner.role == "disjunction"
         # of the dual's conjunction every literal is negated
-        only = (0 if dual else 1) if told.monotone else None
+        only = (0 if dual else 1) if learner.monotone else None
         mistakes = mistakes_of_all(columns, ~labels if dual else labels, only)
         drawn = exponential_index(source, -mistakes, rate)
         selection = Charge("selections", float(rate))
-        spent = pure_spent(told.epsilon, told.neighbours, source.private, selection)
+        spent = pure_spent(learner.epsilon, learner.neighbours, source.private, selection)
         released = [LiteralRelease(one, None) for one in literals_of(drawn, d, dual, only)]
-        self._keep(released, d, _stated(told.monotone), spent)
+        self._keep(released, d, _stated(learner.monotone), spent)
         return iter(())
 
 

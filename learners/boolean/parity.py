@@ -340,23 +340,23 @@ class PrivateParityLearner(_Parity):
 
     def fit(self, X: ArrayLike | PackedBits, y: ArrayLike) -> Self:
         """Learn privately; parameters and errors as in :class:`ParityLearner`."""
-        told = self._fresh()
+        configured = self._fresh()
         rows, labels = self._examples(X, y)
-        source = open_source(told.seed)
+        source = open_source(configured.seed)
         plan = plan_parity(
-            told.epsilon,
-            told.neighbours,
-            told.beta,
-            told.constants,
-            told.test_share,
+            configured.epsilon,
+            configured.neighbours,
+            configured.beta,
+            configured.constants,
+            configured.test_share,
             source.private,
         )
         found, self.diagnostics_ = private_parity(rows, labels, plan, source)
         parameters = (
-            ("beta", told.beta),
+            ("beta", configured.beta),
             ("blocks", plan.blocks),
-            ("constants", told.constants),
-            ("test_share", told.test_share),
+            ("constants", configured.constants),
+            ("test_share", configured.test_share),
         )
         parity = None if found is None else _as_tuple(found, rows.d)
         name = type(self).__name__

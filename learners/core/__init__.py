@@ -11,6 +11,6 @@ codec             releases as JSON
 scores            the score of a piece
 selection         what samplers of pieces have in common
 support           where there were enough examples
-side_by_side      work in threads, in order
+thread_map      work in threads, in order
 confidence        bounds from independent draws
 """

@@ -138,7 +138,7 @@ class Estimator(WithParameters, ABC):
     def _planned(self) -> Run:
         """The run that the parameters ask for; raises as :meth:`plan`.
 
-        Called of a learner whose parameters are Python's own (:meth:`settled`).
+        Called of a learner whose parameters are Python's own (:meth:`validated`).
         """
 
     def plan(self, run: str | None = None) -> PrivacySpent | None:
@@ -159,7 +159,7 @@ class Estimator(WithParameters, ABC):
         ValueError
             If a parameter is out of range.
         """
-        spent = self.settled()._planned().spent
+        spent = self.validated()._planned().spent
         spent = None if spent is None else spent.of_run(run)
         self.__dict__["_next_run"] = None if spent is None else spent.run
         return spent
@@ -172,15 +172,15 @@ class Estimator(WithParameters, ABC):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
         record is asked for.
         """
-        told, points, labels = self._begin(X, y)
-        return self._start(told, GridCounts.of_examples(points, labels, told._side()), watch)
+        learner, points, labels = self._begin(X, y)
+        return self._start(learner, GridCounts.of_examples(points, labels, learner._side()), watch)
 
     def steps_counts(
         self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
     ) -> Iterator[StepRecord]:
         """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
-        told = self._fresh()
-        return self._start(told, GridCounts.of(counts, told._side(), self.dimensions), watch)
+        learner = self._fresh()
+        return self._start(learner, GridCounts.of(counts, learner._side(), self.dimensions), watch)
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
         """Run all steps.
@@ -253,15 +253,15 @@ class Estimator(WithParameters, ABC):
 
         The learner of that run, then as :func:`check_examples`.
         """
-        told = self._fresh()
+        learner = self._fresh()
         points, labels = check_examples(
-            X, y, told._side(), self.dimensions, told._bounds(), told.positive
+            X, y, learner._side(), self.dimensions, learner._bounds(), learner.positive
         )
         self._named(y, labels)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_: NDArray[np.object_] = names
-        return told, points, labels
+        return learner, points, labels
 
     def _bounds(self) -> Bounds | None:
         box: Box | None = getattr(self, "bounds", None)
@@ -271,25 +271,29 @@ class Estimator(WithParameters, ABC):
         side: int = vars(self)["grid"]
         return side
 
-    def _start(self, told: Self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+    def _start(
+        self, learner: Self, counts: GridCounts, watch: Watch | None
+    ) -> Iterator[StepRecord]:
         """The records of a run on a sample that has been checked; checks the parameters now."""
-        run = told._planned()
-        return self._keep(told, run.begin(counts, watch), self._of_run(run.spent))
+        run = learner._planned()
+        return self._keep(learner, run.begin(counts, watch), self._of_run(run.spent))
 
     def _of_run(self, spent: PrivacySpent | None) -> PrivacySpent | None:
         """The statement of the run that begins, by the name that was promised or a new one."""
         name = self.__dict__.pop("_next_run", None)  # two runs never have one name
         return None if spent is None else spent.of_run(name)
 
-    def _keep(self, told: Self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
+    def _keep(
+        self, learner: Self, stream: Stream, spent: PrivacySpent | None
+    ) -> Iterator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []
         for record in stream.records:
             released.append(record.release)
             if record.step == record.steps:
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
-                self._take(told)
-                self.bounds_: Bounds | None = told._bounds()
+                self._take(learner)
+                self.bounds_: Bounds | None = learner._bounds()
                 self.release_: Release = release_of(common, self.role, released, stream.support)
             yield record
 

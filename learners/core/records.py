@@ -172,7 +172,7 @@ class Diagnostics:
     seconds: float
 
     @classmethod
-    def booked(
+    def tallied(
         cls,
         alive: Sequence[int],
         taken: Sequence[int],

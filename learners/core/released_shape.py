@@ -168,8 +168,8 @@ class ReleasedShape(ABC):
             where += f", bounds {', '.join(f'{v:g}' for v in bounds.as_tuple())}{system}"
         statement = escape(released_statement(release))
         if release.privacy is None or not release.privacy.private:
-            told = f"{statement} Do not publish it as if it were."
-            statement = f'<strong style="color:#C44500">{told}</strong>'
+            text = f"{statement} Do not publish it as if it were."
+            statement = f'<strong style="color:#C44500">{text}</strong>'
         picture = "" if isinstance(release, SpaceRelease) else self._picture(release, bounds)
         about = f"{escape(release.learner)}, {escape(where)}"
         return f"<div>{picture}<div>{about}</div><div>{statement}</div></div>"
@@ -222,8 +222,8 @@ class PlacedRelease(ReleasedShape):
 def released_statement(release: Release) -> str:
     """The guarantee of a release, and what an example is where that is one of a person's rows."""
     unit = dict(release.parameters).get("unit")
-    told = "" if unit is None else f" An example is one row of each {unit}."
-    return privacy_statement(release.privacy) + told
+    text = "" if unit is None else f" An example is one row of each {unit}."
+    return privacy_statement(release.privacy) + text
 
 
 def _extra(module: str, extra: str) -> Any:

@@ -153,7 +153,7 @@ class WithParameters:
             self._tried = True
         return self
 
-    def settled(self) -> Self:
+    def validated(self) -> Self:
         """The same learner with parameters as :func:`learners.parameters.read` reads them.
 
         A run is planned and made by these, and states them; what was given stays as it is.
@@ -207,17 +207,17 @@ class WithParameters:
         Returns
         -------
         learner
-            That of the run, its parameters read: :meth:`settled`.
+            That of the run, its parameters read: :meth:`validated`.
         """
         if self.__dict__.get("_tried") and getattr(self, "seed", 0) is None:
             warnings.warn(_OF_A_SEARCH, PrivacyWarning, stacklevel=4)
         for name in [name for name in self.__dict__ if name.endswith("_")]:
             del self.__dict__[name]
-        return self.settled()
+        return self.validated()
 
-    def _take(self, told: Self) -> Self:
+    def _take(self, learner: Self) -> Self:
         """Take over what the learner of a run has learned."""
-        vars(self).update((name, value) for name, value in vars(told).items() if name[-1] == "_")
+        vars(self).update((name, value) for name, value in vars(learner).items() if name[-1] == "_")
         return self
 
     def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:

@@ -29,7 +29,7 @@ from learners.privacy.randomness import open_source
 
 
 def cover_run(
-    told: CoverParameters,
+    parameters: CoverParameters,
     k: Pieces | None,
     pieces: Callable[[], tuple[Lattice, Sampler]],
     *,
@@ -40,7 +40,7 @@ def cover_run(
 
     Parameters
     ----------
-    told : CoverParameters
+    parameters : CoverParameters
     k : int or "auto"
     pieces : callable
         The class of pieces and its sampler.
@@ -56,11 +56,19 @@ def cover_run(
     """
     k = _check_k(k, finish)
     sharpened = finish == "sharpen" and k != 1
-    steps = step_count(told.n_steps, k, alpha, triangles=finish is not None)
-    check_open_unit(beta=told.beta)
+    steps = step_count(parameters.n_steps, k, alpha, triangles=finish is not None)
+    check_open_unit(beta=parameters.beta)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
-    terms = told.epsilon, told.delta, steps, told.beta, told.neighbours, told.seed is None, share
+    terms = (
+        parameters.epsilon,
+        parameters.delta,
+        steps,
+        parameters.beta,
+        parameters.neighbours,
+        parameters.seed is None,
+        share,
+    )
     whole = plan_sharpened(*terms) if sharpened else None
     budget = plan_budget(*terms) if whole is None else whole.cover
 
@@ -71,10 +79,10 @@ def cover_run(
                 f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
                 "arithmetic is exact: use a smaller k, or fewer examples"
             )
-        source = open_source(told.seed)
+        source = open_source(parameters.seed)
         records = private_steps(
             counts,
-            role=told.role,
+            role=parameters.role,
             k=k,
             budget=budget,
             selection=selection,
@@ -84,21 +92,21 @@ def cover_run(
         )
         if whole is not None:
             records = sharpened_steps(counts, records, eta=whole.eta, source=source, watch=watch)
-        return Stream(records, lattice, (("k", k), ("steps", steps), ("beta", told.beta)))
+        return Stream(records, lattice, (("k", k), ("steps", steps), ("beta", parameters.beta)))
 
     return Run((whole or budget).spent, begin)
 
 
-def plane_cover(told: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:
+def plane_cover(parameters: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:
     """The cover by k triangles or halfplanes of a learner that could also go by tiles."""
 
     def pieces() -> tuple[Lattice, Sampler]:
-        if told.tiles is not None:
+        if parameters.tiles is not None:
             raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
-        lattice = HalfplaneLattice(told.grid, told.measure)
-        return lattice, make_selection(told.selection, lattice, told.piece)
+        lattice = HalfplaneLattice(parameters.grid, parameters.measure)
+        return lattice, make_selection(parameters.selection, lattice, parameters.piece)
 
-    return cover_run(told, k, pieces, alpha=told.alpha, finish=finish)
+    return cover_run(parameters, k, pieces, alpha=parameters.alpha, finish=finish)
 
 
 def make_selection(name: str, lattice: HalfplaneLattice, piece: PieceKind) -> Selection:

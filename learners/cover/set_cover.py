@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from learners.core.checks import check_count, check_open_unit
+from learners.core.mistakes import Mistakes
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.core.scores import Role, Score, mistakes_score, set_cover_score
 from learners.core.selection import Sampler, Selected, Watch
@@ -296,30 +297,23 @@ class Cover:
 
     def __init__(self, counts: GridCounts, role: Role) -> None:
         self._counts = counts
-        self._role = role
+        self._union = role == "disjunction"
+        # a union labels 1 what it decides, an intersection 0
+        self._mistakes = Mistakes(counts, not self._union)
         self.alive: NDArray[np.bool_] = np.ones(len(counts), dtype=np.bool_)
 
     def take(self, selected: Selected, score: Score, started: float) -> StepDiagnostics:
         """Remove what the piece decides, and say what it did."""
         held = inside_piece(selected.piece, self._counts.points)
-        # examples of each label: dead outside, dead inside, alive outside, alive inside
-        groups = self._counts.by_group(2 * self.alive + held, 4)
-        negatives, positives = groups.tolist()
-        # a union decides what is inside, an intersection what is outside
-        decided = 3 if self._role == "disjunction" else 2
-        self.alive = self.alive & (held != (decided == 3))
-        left = 5 - decided
-        # alive examples are predicted 0 by a union so far, 1 by an intersection so far
-        if self._role == "disjunction":
-            mistakes = sum(negatives) - negatives[left], positives[left]
-        else:
-            mistakes = negatives[left], sum(positives) - positives[left]
-        return StepDiagnostics.booked(
-            (negatives[2] + negatives[3], positives[2] + positives[3]),
-            (negatives[decided], positives[decided]),
-            mistakes,
-            sum(negatives) + sum(positives),
-            score=score.value(positives[3], negatives[3]) / score.k,
+        # examples of each label: dead, alive outside, alive inside
+        outside, inside = self._counts.by_group(self.alive * (1 + held), 3).T[1:].tolist()
+        decided = self.alive & (held == self._union)
+        self.alive = self.alive & ~decided
+        self._mistakes.relabel(np.flatnonzero(decided), self._union)
+        return self._mistakes.diagnostics(
+            (outside[0] + inside[0], outside[1] + inside[1]),
+            tuple(inside if self._union else outside),
+            score=score.value(inside[1], inside[0]) / score.k,
             seconds=time.perf_counter() - started,
             **selected.progress.work(),
         )

@@ -51,7 +51,7 @@ from learners.privacy.accounting import (
     neglected_delta,
 )
 from learners.privacy.randomness import RandomSource
-from learners.tiles.tidying import nat_side, tidied
+from learners.tiles.tidying import one_nat_side, tidied
 from learners.tiles.tile_choice import usual_per_side
 from learners.tiles.tiles import tile_steps
 
@@ -199,7 +199,7 @@ def _tidied(steps: Sequence[TileStep], noisy: int, eta: float) -> Tidied | None:
     """What is changed along the zones' borders, as if examples lay as densely outside as inside."""
     drawn = sum(step.shape().area for step in steps)
     least = _LEAST_COVERED * steps[0].tile.d ** 2
-    return tidied(steps, nat_side(noisy, max(drawn, least), eta))
+    return tidied(steps, one_nat_side(noisy, max(drawn, least), eta))
 
 
 def _sampler(zone: Tile | EdgeZone) -> ConceptSelection:

@@ -100,7 +100,7 @@ class ConicSelection:
         if score.value(counts.positives, 0) > 0:
             raise ValueError("scores of discs and ellipses must be at most 0")
         draw = _Draw(self, counts, score, rate, source)
-        parameters = draw.settle(watch)
+        parameters = draw.complete(watch)
         conic: Conic = self.lattice.conic(*parameters)
         return Selected((conic,), draw.progress())
 
@@ -137,7 +137,7 @@ class _Draw:
         self._chunks = np.empty(0, dtype=np.uint16)
         self._at = 0
 
-    def settle(self, watch: Watch | None) -> tuple[int, ...]:
+    def complete(self, watch: Watch | None) -> tuple[int, ...]:
         """Refine until one is accepted; its parameters."""
         theta = np.zeros(boxes.HIGH, dtype=np.int64)
         self._weigh()

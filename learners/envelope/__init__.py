@@ -6,7 +6,7 @@ compiled.
 envelope_selection   halfplanes and triangles of the set cover
 concept_selection    labelled pieces of at most three edges, by mistakes: what a tile draws
 first_boxes          boxes that hold the whole class, to begin with
-race                 parts of the class are refined side by side, until one draw is settled
+race                 parts of the class are refined side by side, until one draw is decided
 strands              such a part: its boxes, tables and bits
 repeated_draws       more draws from a law, for the curator
 annealing            how the scores of a law are distributed, for the curator

@@ -4,9 +4,6 @@ Numba compiles one loop at a time in a process, and half of what it does is Pyth
 cache a cover's loops take some 25 s; a third of them are those of factorised boxes, which are
 needed last (:mod:`learners.envelope.core`).  A second process compiles them into the cache, and the
 first finds them there; if it comes too soon it compiles them itself.  No draw depends on it.
-
-Numba numbers the types of a function in its cache, and two processes that compile one function for
-two types at once may mix them up.  So the second process has only functions of one type.
 """
 
 from __future__ import annotations

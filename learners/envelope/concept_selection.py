@@ -33,7 +33,7 @@ from learners.core.scores import mistakes_score
 from learners.core.selection import Selected, Watch
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
-from learners.envelope.race import settle
+from learners.envelope.race import run_race
 from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
 from learners.privacy.randomness import RandomSource
@@ -88,7 +88,7 @@ class ConceptSelection:
         watch : callable, optional
             Progress and cancel.
         """
-        return self.begin(counts, rate, source).settle(watch)
+        return self.begin(counts, rate, source).complete(watch)
 
     def begin(self, counts: GridCounts, rate: float, source: RandomSource) -> ConceptDraw:
         """A draw with all that it needs of the source, which others may have afterwards.
@@ -130,18 +130,18 @@ class ConceptDraw:
     strands: list[Strand]
     log_measure: float
 
-    def settle(
+    def complete(
         self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
     ) -> Selected:
-        """Carry it out; `watch` and `stop` as in :func:`learners.envelope.race.settle`."""
+        """Carry it out; `watch` and `stop` as in :func:`learners.envelope.race.run_race`."""
         # in turns: where one label fits, the other is soon known not to
-        selected, winner = settle(
+        selected, winner = run_race(
             self.strands, self.lattice, self.log_measure, watch, in_turns=True, stop=stop
         )
         return replace(selected, inside=winner == 0)
 
     def begin_again(self) -> None:
-        """Forget what was drawn: the next :meth:`settle` draws independently, from the same law.
+        """Forget what was drawn: the next :meth:`complete` draws independently, from the same law.
 
         The boxes stay as they were refined, whatever they are: they change no law.
         """

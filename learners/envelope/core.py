@@ -99,7 +99,7 @@ def _refine(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run_plain(
-    target, tables, pairs, ordinates, partition, chunks, work, horizon, settled, theta, at
+    target, tables, pairs, ordinates, partition, chunks, work, horizon, full, theta, at
 ):  # fmt: skip
     """:func:`run` while no box has been factorised: the first that may be ends the call.
 
@@ -109,20 +109,20 @@ def run_plain(
     cache, which numbers them.)
     """
     return _run(
-        target, tables, pairs, ordinates, partition, None, chunks, work, horizon, settled, theta,
+        target, tables, pairs, ordinates, partition, None, chunks, work, horizon, full, theta,
         at, NO_BOX,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(
-    target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, settled, theta,
+    target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, full, theta,
     at, pending,
 ):  # fmt: skip
     """Trials and splits until one is accepted, the clock passes the horizon, the bits run out,
     `work` is done, the boxes are used up, or hardly any mass is left.
 
-    Boxes that are used up and `settled` do not end the call: trials go on without splits.
+    Boxes that are used up and `full` do not end the call: trials go on without splits.
 
     `pending` is the box that ended :func:`run_plain`, or NO_BOX: the call goes on with that step.
 
@@ -130,7 +130,7 @@ def run(
     shape (12,) (:func:`learners.envelope.strands.piece_at`), and their sheets are the box's.
     """
     return _run(
-        target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, settled,
+        target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, full,
         theta, at, pending,
     )  # fmt: skip
 
@@ -138,7 +138,7 @@ def run(
 # with a body of its own the greatest of the loops would be compiled once more for nothing
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _run(
-    target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, settled, theta,
+    target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, full, theta,
     at, pending,
 ):  # fmt: skip
     """Without a workspace, or pairs (None), the compiler leaves out all that needs them."""
@@ -157,7 +157,7 @@ def _run(
                 return STARVED, 0, at
             if clock[0] > horizon or tally[SPENT] > limit:
                 return PAUSED, 0, at
-            if not settled and tally[BOXES] == capacity:
+            if not full and tally[BOXES] == capacity:
                 return FULL, 0, at
             wait, at = exponential(chunks, at)
             # a compensated sum: the error does not grow with the number of trials

@@ -75,7 +75,7 @@ from learners.core.selection import PIECE_SIZE, PieceKind, Selected, Watch, chec
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.piled_lines import draw_from_piles
-from learners.envelope.race import STRANDS, settle, weigh_all
+from learners.envelope.race import STRANDS, run_race, weigh_all
 from learners.envelope.repeated_draws import draw_again
 from learners.envelope.strands import Examples, Strand, piece_at, start_strand
 from learners.envelope.target import make_target
@@ -123,7 +123,7 @@ class EnvelopeSelection:
             return replace(drawn, piece=piece_at(self.lattice, sheets, theta))
         strands = self._strands(counts, score, rate, source)
         size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
-        return settle(strands, self.lattice, PIECE_SIZE[self.piece] * size, watch)[0]
+        return run_race(strands, self.lattice, PIECE_SIZE[self.piece] * size, watch)[0]
 
     def draw_for_curator(
         self, counts: GridCounts, score: Score, rate: float, most: int, work: int

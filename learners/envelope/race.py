@@ -1,4 +1,4 @@
-"""The race of strands: parts of the class that are refined side by side, until one draw is settled.
+"""The race of strands: parts of the class that are refined side by side, until one draw is decided.
 
 A strand that runs alone is divided as soon as it is worth its while, in the beginning and again
 when the others have ended, so two are at work whatever part of the class is hard.
@@ -74,7 +74,7 @@ _LEAD = 2
 _LIGHT = 1e-50
 
 
-def settle(
+def run_race(
     strands: list[Strand],
     lattice: HalfplaneLattice,
     log_measure: float,
@@ -208,7 +208,7 @@ def _details(strands: list[Strand]) -> dict[str, Any]:
         "lines": sum(int(strand.tables.used[0]) for strand in strands),
         "compactions": _tally(strands, COMPACTIONS),
         "tables_dropped": _tally(strands, FORGOTTEN),
-        "strands_full": sum(strand.settled for strand in strands),
+        "strands_full": sum(strand.full for strand in strands),
     }
 
 

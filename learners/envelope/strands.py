@@ -1,6 +1,6 @@
 """Strands: parts of the class, each with its boxes, tables and bits, and what it has accepted.
 
-The law of a draw: :mod:`learners.envelope.envelope_selection`.  How several of them settle one:
+The law of a draw: :mod:`learners.envelope.envelope_selection`.  How several of them decide one:
 :mod:`learners.envelope.race`.  Proofs: docs/privacy.md, lemmas E4 and 5.
 """
 
@@ -70,7 +70,7 @@ _RISE, _PROGRESS = 1 / 16, 1 / 16
 class Strand:
     """One part of the class: its target, tables, boxes and bits, and its accepted piece if any.
 
-    log_mass : natural log of the mass at score 0 when the boxes were last used up; settled : they
+    log_mass : natural log of the mass at score 0 when the boxes were last used up; full : they
     are used up for good, trials go on without splits; workspace : made for the first box that may
     be factorised.
     """
@@ -87,7 +87,7 @@ class Strand:
     chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
     at: int = 0
     log_mass: float = math.inf
-    settled: bool = False
+    full: bool = False
     accepted: int | None = None
     theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(12, dtype=np.int64))
 
@@ -133,7 +133,7 @@ class Strand:
 
     def _run(self, target: Target, horizon: float) -> tuple[int, int]:
         """Why the slice ended, and the box."""
-        ends = horizon, self.settled, self.theta
+        ends = horizon, self.full, self.theta
         work, pending = _WORK_PER_CALL, core.NO_BOX
         if self.workspace is None:
             done = self.work
@@ -161,7 +161,7 @@ class Strand:
         log_mass = math.log(self.mass) + self.target.rate * self.target.reference
         pays = log_mass <= self.log_mass - _PROGRESS
         self.log_mass = log_mass
-        self.settled = not (pays and compact(self.target, self.partition, _RISE * self.mass))
+        self.full = not (pays and compact(self.target, self.partition, _RISE * self.mass))
 
 
 @dataclass(frozen=True, slots=True)

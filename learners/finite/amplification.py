@@ -111,8 +111,8 @@ class AmplificationPlan:
             spread = log_part + math.sqrt(log_part**2 + 2 * log_part * enough)
             t = min(float(self.rate), -math.log(part) / 2)
             # 1 - m
-            told = alpha * -math.expm1(-t) - part * alpha * math.expm1(t)
-            tests = log_part / -math.log1p(-self.tested / COIN * told) if told > 0 else math.inf
+            worth = alpha * -math.expm1(-t) - part * alpha * math.expm1(t)
+            tests = log_part / -math.log1p(-self.tested / COIN * worth) if worth > 0 else math.inf
             found.append(max((enough + spread) / share, tests))
         return math.ceil(min(found))
 
@@ -231,19 +231,23 @@ class AmplifiedLearner(WithParameters):
             If an example or a parameter is out of range, the learner is not private, or it has a
             seed of its own.
         """
-        told = self._fresh()
-        given = told._given()
+        configured = self._fresh()
+        given = configured._given()
         plan = plan_amplification(
-            given["epsilon"], told.beta, given["neighbours"], told.failure, told.test_share
+            given["epsilon"],
+            configured.beta,
+            given["neighbours"],
+            configured.failure,
+            configured.test_share,
         )
         rows = unmasked(X)
         labels = check_labels(y, len(rows), self.positive)
         self._named(y, labels)
-        source = open_source(told.seed)
+        source = open_source(configured.seed)
         run_of = below_array(source, COIN, len(rows)) // plan.used
         models = []
         for number in range(plan.runs):
-            seed = None if told.seed is None else below(source, 1 << 63)
+            seed = None if configured.seed is None else below(source, 1 << 63)
             model = type(self.learner)(**{**given, "seed": seed})
             models.append(model.fit(rows[run_of == number], labels[run_of == number]))
         test, truth = rows[run_of >= plan.runs], labels[run_of >= plan.runs]
@@ -261,7 +265,7 @@ class AmplifiedLearner(WithParameters):
         self.release_ = replace(
             released,
             learner=type(self).__name__,
-            parameters=(*own, ("tested", told.test_share), *released.parameters),
+            parameters=(*own, ("tested", configured.test_share), *released.parameters),
         )
         return self
 
@@ -274,9 +278,9 @@ class AmplifiedLearner(WithParameters):
 
     def _given(self) -> dict[str, Any]:
         """Parameters of the learner, checked as far as they matter here."""
-        settled = getattr(self.learner, "settled", lambda: self.learner)
+        validated = getattr(self.learner, "validated", lambda: self.learner)
         # its runs are told 0 and 1
-        given: dict[str, Any] = settled().get_params() | {"positive": None}
+        given: dict[str, Any] = validated().get_params() | {"positive": None}
         missing = {"epsilon", "neighbours", "seed"} - set(given)
         if missing:
             name = type(self.learner).__name__

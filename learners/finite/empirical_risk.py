@@ -249,9 +249,9 @@ class EmpiricalRiskMinimizer(_LeastLoss):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
-        told = self._fresh()
-        sums, bound, n = told._sums(X, y)
-        return self._take(told._learned(Choice(int(np.argmin(sums))), sums, bound, n))
+        configured = self._fresh()
+        sums, bound, n = configured._sums(X, y)
+        return self._take(configured._learned(Choice(int(np.argmin(sums))), sums, bound, n))
 
 
 @keyword_parameters(after={"losses": ["epsilon"]})
@@ -312,8 +312,12 @@ class PrivateERM(_LeastLoss):
         ValueError
             If X and y differ in length, or a loss or a parameter is out of range.
         """
-        told = self._fresh()
-        sums, bound, n = told._sums(X, y)
-        source = open_source(told.seed)
-        choice = choose_least(sums, bound, told.epsilon, source, told.neighbours, told.mechanism)
-        return self._take(told._learned(choice, sums, bound, n, ("mechanism", told.mechanism)))
+        configured = self._fresh()
+        sums, bound, n = configured._sums(X, y)
+        source = open_source(configured.seed)
+        choice = choose_least(
+            sums, bound, configured.epsilon, source, configured.neighbours, configured.mechanism
+        )
+        return self._take(
+            configured._learned(choice, sums, bound, n, ("mechanism", configured.mechanism))
+        )

@@ -114,14 +114,14 @@ class MemorizingLearner(WithParameters):
         ValueError
             If a point or a label is out of range.
         """
-        told = self._fresh()
-        points = check_count("points", told.points)
+        configured = self._fresh()
+        points = check_count("points", configured.points)
         where = unmasked(X)
         if where.ndim != 1 or (len(where) and where.dtype.kind not in "iu"):
             raise ValueError(f"X must be whole numbers of shape (n,), got {where.dtype}")
         if len(where) and not (where.min() >= 0 and where.max() < points):
             raise ValueError(f"a point of X is outside 0..{points - 1}")
-        labels = below_array(open_source(told.seed), 2, points) == 1
+        labels = below_array(open_source(configured.seed), 2, points) == 1
         given = check_labels(y, len(where), self.positive)
         self._named(y, given)
         labels[where.astype(np.int64)] = given
@@ -469,8 +469,10 @@ class PrivateFiniteClassLearner(_FiniteClass):
 
         The sample may be empty: whether it is is private too.
         """
-        told = self._fresh()
+        configured = self._fresh()
         mistakes, examples = self._mistakes(X, y)
-        source = open_source(told.seed)
-        choice = choose_least(mistakes, 1, told.epsilon, source, told.neighbours, told.mechanism)
-        return self._learned(choice, mistakes, examples, ("mechanism", told.mechanism))
+        source = open_source(configured.seed)
+        choice = choose_least(
+            mistakes, 1, configured.epsilon, source, configured.neighbours, configured.mechanism
+        )
+        return self._learned(choice, mistakes, examples, ("mechanism", configured.mechanism))

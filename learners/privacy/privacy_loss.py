@@ -414,8 +414,8 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     Examples
     --------
     >>> from learners import NoisyHistogramLearner
-    >>> told = accounting_document(NoisyHistogramLearner(epsilon=1.0, cells=4).plan())
-    >>> [(charge["mechanism"], round(charge["epsilon"], 6)) for charge in told["charges"]]
+    >>> document = accounting_document(NoisyHistogramLearner(epsilon=1.0, cells=4).plan())
+    >>> [(charge["mechanism"], round(charge["epsilon"], 6)) for charge in document["charges"]]
     [('pure', 1.0)]
     """
     moves = 2 if privacy.neighbours == "replace-one" else 1

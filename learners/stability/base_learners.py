@@ -161,23 +161,23 @@ class GradientDescentClassifier(WithParameters):
         ValueError
             If an example or a parameter is out of range, or there is no example.
         """
-        told = self._fresh()
-        points, labels = check_examples(X, y, told.grid, positive=told.positive)
+        configured = self._fresh()
+        points, labels = check_examples(X, y, configured.grid, positive=configured.positive)
         self._named(y, labels)
-        if not 0 < told.rate <= LARGEST_STEP:
-            raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {told.rate}")
+        if not 0 < configured.rate <= LARGEST_STEP:
+            raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {configured.rate}")
         if len(points) == 0:
             raise ValueError("there is no example to learn from")
-        lifted = lift(points, told.grid) * np.where(labels, 1.0, -1.0)[:, None]
-        count = check_count("steps", told.steps)
-        chosen = _visits(told.order, len(lifted), count, told.coins)
+        lifted = lift(points, configured.grid) * np.where(labels, 1.0, -1.0)[:, None]
+        count = check_count("steps", configured.steps)
+        chosen = _visits(configured.order, len(lifted), count, configured.coins)
         weights = np.zeros(lifted.shape[1])
         for example in lifted[chosen]:
-            weights += told.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
-        parameters: tuple[tuple[str, Any], ...] = (("steps", count), ("rate", told.rate))
-        if told.order != "replacement":
-            parameters += (("order", told.order),)
-        parameters += (("coins", told.coins),)
+            weights += configured.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
+        parameters: tuple[tuple[str, Any], ...] = (("steps", count), ("rate", configured.rate))
+        if configured.order != "replacement":
+            parameters += (("order", configured.order),)
+        parameters += (("coins", configured.coins),)
         learned = tuple(weights.tolist())
         self.release_: DescentRelease = DescentRelease(type(self).__name__, parameters, learned)
         return self
@@ -190,7 +190,7 @@ class GradientDescentClassifier(WithParameters):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of labels 0 and 1, float of shape (n, 2)."""
-        grid = self.settled().grid
+        grid = self.validated().grid
         signed = lift(check_points(X, grid), grid) @ self.weights_
         positive = 1.0 / (1.0 + np.exp(-np.clip(signed, -700, 700)))
         return np.stack([1 - positive, positive], axis=1)

@@ -257,17 +257,17 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
         ValueError
             If X and y differ in length, a label is no class, or a parameter is out of range.
         """
-        told = self._fresh()
-        check_base(told.base)
-        classes = check_classes(told.classes)
+        configured = self._fresh()
+        check_base(configured.base)
+        classes = check_classes(configured.classes)
         points, labels = same_examples(X, y)
         _refuse_labels(~np.isin(labels, classes), labels, f"among the classes {classes}")
         sample = points, labels.astype(np.int64)
-        source = open_source(told.seed)
-        budget = plan_for(told, plan_sparse_vector, source.private)
+        source = open_source(configured.seed)
+        budget = plan_for(configured, plan_sparse_vector, source.private)
         parameters = (("queries", budget.queries), ("halts", budget.halts))
-        told._train(sample, classes, StableQueries, budget, parameters, source)
-        return self._take(told)
+        configured._train(sample, classes, StableQueries, budget, parameters, source)
+        return self._take(configured)
 
     def steps(self, X: ArrayLike) -> Iterator[QueryRecord]:
         """Answer queries, one record each; the budget is that of all calls together.
@@ -286,7 +286,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
         """
         points = asked_points(X, self.queries_left_)
         private = self.private_models_
-        with open_mapper(self.settled().workers) as mapper:
+        with open_mapper(self.validated().workers) as mapper:
             counts = private.models.votes(points, mapper)
         return answer_votes(private.queries, counts, private.models)
 
@@ -357,17 +357,19 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
         ValueError
             If X and y differ in length, a label is out of range, or a parameter is.
         """
-        told = self._fresh()
-        check_base(told.base)
-        check_width(told.width)
+        configured = self._fresh()
+        check_base(configured.base)
+        check_width(configured.width)
         points, labels = same_examples(X, y)
         _refuse_labels(~((labels >= 0) & (labels <= 1)), labels, "in [0, 1]")
-        source = open_source(told.seed)
-        budget = plan_for(told, plan_soft_queries, source.private)
+        source = open_source(configured.seed)
+        budget = plan_for(configured, plan_soft_queries, source.private)
         # the plan is for two tests a query
         parameters = (("queries", budget.queries // 2), ("failures", budget.halts))
-        told._train((points, labels), np.array([0, 1]), SoftQueries, budget, parameters, source)
-        return self._take(told)
+        configured._train(
+            (points, labels), np.array([0, 1]), SoftQueries, budget, parameters, source
+        )
+        return self._take(configured)
 
     def steps(self, X: ArrayLike, widths: ArrayLike | None = None) -> Iterator[SoftRecord]:
         """Answer queries, one record each; the budget is that of all calls together.
@@ -387,13 +389,15 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
             Before :meth:`fit`.
         """
         points = asked_points(X, self.queries_left_)
-        each = np.full(len(points), self.settled().width) if widths is None else np.asarray(widths)
+        each = (
+            np.full(len(points), self.validated().width) if widths is None else np.asarray(widths)
+        )
         if each.shape != (len(points),):
             raise ValueError(f"widths must have shape ({len(points)},), got {each.shape}")
         for width in each.tolist():
             check_width(width)
         private = self.private_models_
-        with open_mapper(self.settled().workers) as mapper:
+        with open_mapper(self.validated().workers) as mapper:
             predictions = soft_predictions(private.models.models, points, mapper)
         queries = private.queries
         return (queries.ask(predictions[:, i], width) for i, width in enumerate(each.tolist()))

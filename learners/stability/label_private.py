@@ -122,27 +122,27 @@ class LabelPrivateLearner(WithParameters):
         ValueError
             If a shape, a label or a parameter is wrong.
         """
-        told = self._fresh()
-        final = told.base if told.final is None else told.final
+        configured = self._fresh()
+        final = configured.base if configured.final is None else configured.final
         check_base(final)
-        classes = check_classes(told.classes)
-        source = open_source(told.seed)
+        classes = check_classes(configured.classes)
+        source = open_source(configured.seed)
         points, labels = same_examples(X, y)
-        neighbours = told._relation(public is not None)
+        neighbours = configured._relation(public is not None)
         if public is None:
-            most = check_count("queries", told.queries)
+            most = check_count("queries", configured.queries)
             points, labels, asked = split_sample(points, labels, most, source)
         else:
             asked = unmasked(public)
-        if not 1 <= len(asked) <= check_count("queries", told.queries):
+        if not 1 <= len(asked) <= check_count("queries", configured.queries):
             raise ValueError(
-                f"public must hold 1 to {told.queries} points (queries), got {len(asked)}"
+                f"public must hold 1 to {configured.queries} points (queries), got {len(asked)}"
             )
-        queries = told._classifier(neighbours).fit(points, labels)
+        queries = configured._classifier(neighbours).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
-        kept, targets = known_labels(answers, told.unanswered, classes, source)
+        kept, targets = known_labels(answers, configured.unanswered, classes, source)
         model = train_final(final, asked[kept], targets, classes[0])
-        parameters = (*queries.release_.parameters, ("unanswered", told.unanswered))
+        parameters = (*queries.release_.parameters, ("unanswered", configured.unanswered))
         self.release_: LabelPrivateRelease = LabelPrivateRelease(
             type(self).__name__, parameters, answers, model, queries.release_.privacy
         )

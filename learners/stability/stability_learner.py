@@ -276,10 +276,10 @@ class StabilityLearner(Estimator):
         points labelled when the first record is asked for.
         """
         # each row has a coin: counts, which have another order, are voted on alike, not equally
-        told, points, labels = self._begin(X, y)
-        budget = plan_for(told, plan_sparse_vector, told.seed is None)
-        stream = told._vote(budget, points, labels, watch)
-        return self._keep(told, stream, self._of_run(budget.spent))
+        learner, points, labels = self._begin(X, y)
+        budget = plan_for(learner, plan_sparse_vector, learner.seed is None)
+        stream = learner._vote(budget, points, labels, watch)
+        return self._keep(learner, stream, self._of_run(budget.spent))
 
     def _vote(
         self,

@@ -121,7 +121,7 @@ _CAPACITY = 1 << 12
 _MOST_CAPACITY = 1 << 29
 
 
-def nat_side(count: float, area: float, rate: float) -> float:
+def one_nat_side(count: float, area: float, rate: float) -> float:
     """Side of a square in which 1/rate of about `count` examples in `area` are expected."""
     return math.sqrt(area / (max(1.0, count) * rate))
 
@@ -134,7 +134,7 @@ def tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None = None
     steps : sequence of TileStep
         All of a run; their tiles, or zones, divide the square.
     unit : float
-        u, in grid units (:func:`nat_side`), on the average.
+        u, in grid units (:func:`one_nat_side`), on the average.
     scale : Fraction, optional
         Of the noise of their counts; where it is None they have none, and examples are taken to
         lie evenly.

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square
 from learners.core.selection import SelectionProgress, Watch
-from learners.core.side_by_side import side_by_side
+from learners.core.thread_map import thread_map
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
@@ -331,7 +331,7 @@ def fewest_mistakes(
         if watch is not None:
             watch(SelectionProgress(0, done, 0.0))
 
-    for number, least in side_by_side(fewest, _tasks(counts, numbers), tell):
+    for number, least in thread_map(fewest, _tasks(counts, numbers), tell):
         scores[number] += least
         done += 1
         tell()

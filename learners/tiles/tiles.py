@@ -43,9 +43,10 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
 from learners.core.checks import check_open_unit
-from learners.core.records import StepDiagnostics, StepRecord, Tidied, TileStep, halfplanes_of
+from learners.core.mistakes import Mistakes
+from learners.core.records import StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
-from learners.core.side_by_side import side_by_side
+from learners.core.thread_map import thread_map
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
 from learners.privacy.accounting import (
     LEAST_DELTA,
@@ -237,9 +238,9 @@ def tile_steps(
     noisy : sequence of int, optional
         The noisy number of examples in every tile; by default none is released.
     """
-    errors = _Errors(counts, before)
+    mistakes = Mistakes(counts, False if before is None else before)
     released: dict[int, TileStep] = {}
-    told = None if watch is None else _Told(watch, first)
+    progress = None if watch is None else _TileProgress(watch, first)
 
     def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
         held, sampler = counts.where(rows), selection(tile)
@@ -257,22 +258,32 @@ def tile_steps(
     # what a tile knows of others has to be drawn before it begins
     for part in (paired[:alone], paired[alone:]):
         begun = itertools.starmap(begin, part)
-        settle = functools.partial(_settle, told=told)
+        draw = functools.partial(_draw, progress=progress)
         learned: list[TileStep] = []
-        for rows, held, step, selected, seconds in side_by_side(
-            settle, enumerate(begun, start=number), None if told is None else told.tick
+        for rows, held, step, selected, seconds in thread_map(
+            draw, enumerate(begun, start=number), None if progress is None else progress.tick
         ):
-            if told is not None:
-                told.next(selected.progress)
+            if progress is not None:
+                progress.next(selected.progress)
             step = without_speck(step, largest_speck)
             if noisy is not None:
                 step = replace(step, count=noisy[len(released) + len(learned)])
             predicted = step.predict(held.points)
-            diagnostics = errors.enter(rows, held, predicted, selected, seconds)
+            mistakes.relabel(rows, predicted)
+            inside, positives = held.where(predicted), held.positives
+            diagnostics = mistakes.diagnostics(
+                (held.negatives, positives),
+                (inside.negatives, inside.positives),
+                score=float(inside.positives - positives - inside.negatives),
+                seconds=seconds,
+                **selected.progress.work(),
+            )
             learned.append(step)
             if tidy is not None and len(released) + len(learned) == len(tiles):
                 step = replace(step, tidied=tidy([*released.values(), *learned]))
-                diagnostics = errors.tidied(step.tidied, diagnostics)
+                if step.tidied is not None:
+                    tidied = step.tidied.predict(counts.points, mistakes.labels)
+                    diagnostics = mistakes.of_all(diagnostics, tidied)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
             number += 1
         released.update(enumerate(learned, start=len(released)))
@@ -311,12 +322,12 @@ class _TileDraw:
     borders: Borders | None
     source: RandomSource
 
-    def settle(
+    def complete(
         self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
     ) -> tuple[TileStep, Selected]:
         """Draw until a piece is kept."""
         while True:
-            selected = self.draw.settle(watch, stop)
+            selected = self.draw.complete(watch, stop)
             step = TileStep(self.tile, halfplanes_of(selected.piece), selected.inside)
             if self.borders is None or self.borders.keep(step, self.source):
                 return step, selected
@@ -327,17 +338,17 @@ class _TileDraw:
 _Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
 
 
-def _settle(
-    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], told: _Told | None
+def _draw(
+    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], progress: _TileProgress | None
 ) -> _Drawn:
     """What is drawn in one tile; which bits a draw has is settled when it begins."""
     number, each = numbered
     started = time.perf_counter()
-    note = None if told is None else functools.partial(told.note, number)
-    return each.rows, each.held, *each.settle(note, stopped), time.perf_counter() - started
+    note = None if progress is None else functools.partial(progress.note, number)
+    return each.rows, each.held, *each.complete(note, stopped), time.perf_counter() - started
 
 
-class _Told:
+class _TileProgress:
     """How far the tile is whose record comes next: the tiles' threads note it, a watch is told."""
 
     def __init__(self, watch: Watch, first: int) -> None:
@@ -358,54 +369,3 @@ class _Told:
         self._noted.pop(self._next, None)
         self._next += 1
         self._watch(progress)
-
-
-class _Errors:
-    """How wrong a run is so far, for the curator; tiles to come are labelled as before."""
-
-    def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
-        self._counts = counts
-        before = np.zeros(len(counts), dtype=np.bool_) if before is None else before
-        self._labels = before.copy()
-        held = counts.where(before)
-        self._false_positives = held.negatives
-        self._false_negatives = counts.positives - held.positives
-
-    def enter(
-        self,
-        rows: NDArray[np.int64],
-        counts: GridCounts,
-        predicted: NDArray[np.bool_],
-        selected: Selected,
-        seconds: float,
-    ) -> StepDiagnostics:
-        """Enter a tile's examples, entries `rows`, and what is predicted for them."""
-        positives = counts.positives
-        inside, was = counts.where(predicted), counts.where(self._labels[rows])
-        self._labels[rows] = predicted
-        taken, wrong = inside.positives, inside.negatives
-        self._false_positives += wrong - was.negatives
-        self._false_negatives -= taken - was.positives
-        return StepDiagnostics.booked(
-            (counts.negatives, positives),
-            (wrong, taken),
-            (self._false_positives, self._false_negatives),
-            self._counts.n,
-            score=float(taken - positives - wrong),
-            seconds=seconds,
-            **selected.progress.work(),
-        )
-
-    def tidied(self, tidied: Tidied | None, last: StepDiagnostics) -> StepDiagnostics:
-        """The diagnostics of the last tile, when labels have been changed in all of them."""
-        if tidied is None:
-            return last
-        counts, n = self._counts, max(1, self._counts.n)
-        held = counts.where(tidied.predict(counts.points, self._labels))
-        wrong, missed = held.negatives, counts.positives - held.positives
-        return replace(
-            last,
-            empirical_error=(wrong + missed) / n,
-            false_positive_rate=wrong / n,
-            false_negative_rate=missed / n,
-        )

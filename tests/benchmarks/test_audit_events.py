@@ -316,8 +316,8 @@ def test_pairs_are_neighbours(neighbours: Any) -> None:
 
 def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
     code = main(["audit", *map(str, argv)])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    outcome = capsys.readouterr()
+    return code, outcome.out, outcome.err
 
 
 def test_the_command_prints_bound_and_claim(capsys, tmp_path) -> None:
@@ -325,10 +325,10 @@ def test_the_command_prints_bound_and_claim(capsys, tmp_path) -> None:
     argv = ("--learner", "threshold", "--runs", 800, "--seed", 3, "--json")
     code, out, err = run(capsys, *argv, "--plot", plot)
     assert (code, err) == (0, "")
-    told = json.loads(out)
-    assert told["claim"] == {"epsilon": 1.0, "delta": 0.0}
-    assert 0 <= told["lower"] <= 1
-    assert not told["refuted"]
+    outcome = json.loads(out)
+    assert outcome["claim"] == {"epsilon": 1.0, "delta": 0.0}
+    assert 0 <= outcome["lower"] <= 1
+    assert not outcome["refuted"]
     # the same seed, the same runs
     assert run(capsys, *argv)[1] == out
     picture = ET.parse(plot).getroot()

@@ -91,8 +91,8 @@ def test_features_are_all_that_a_release_says() -> None:
     assert found["/learner"] == form["learner"]
     assert found["/tiles/length"] == 1
     assert not any("privacy" in place for place in found)
-    told = Told((3, 4), pure_spent(1.0, "add-remove", "noisy counts", True))
-    assert features(told) == {
+    outcome = Told((3, 4), pure_spent(1.0, "add-remove", "noisy counts", True))
+    assert features(outcome) == {
         "/values/length": 2, "/values/0": 3.0, "/values/1": 4.0, "/values/-1": 4.0,
         "/values/-2": 3.0,
     }  # fmt: skip

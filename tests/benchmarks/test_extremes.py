@@ -30,9 +30,9 @@ def extremes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_a_declared_learner_ends_on_few_examples(name: str, extremes: ModuleType) -> None:
     cases = list(extremes.declared_cases(BY_ID[name]))
     assert len(cases) >= 7
-    told = [work().split(":")[0] for _, work in cases]
-    assert set(told) <= {"ends", "refuses"}
-    assert told.count("ends") > len(told) / 2
+    outcome = [work().split(":")[0] for _, work in cases]
+    assert set(outcome) <= {"ends", "refuses"}
+    assert outcome.count("ends") > len(outcome) / 2
 
 
 def test_every_declared_learner_has_cases(extremes: ModuleType) -> None:

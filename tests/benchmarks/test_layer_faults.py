@@ -43,7 +43,7 @@ def test_an_interrupt_at_any_call_leaves_all_or_nothing(
 
 
 @pytest.mark.parametrize(
-    ("code", "told", "found", "fault"),
+    ("code", "outcome", "found", "fault"),
     [
         (0, "", {"a": b"12"}, "ends well, with files of"),
         (1, "", {}, "ends with 1"),
@@ -55,7 +55,7 @@ def test_an_interrupt_at_any_call_leaves_all_or_nothing(
     ],
 )
 def test_every_fault_is_told(
-    faults: ModuleType, code: int, told: str, found: dict[str, bytes], fault: str
+    faults: ModuleType, code: int, result: str, found: dict[str, bytes], fault: str
 ) -> None:
-    assert faults._fault(code, told, found, {}, {"a": b"123"})[: len(fault)] == fault
-    assert bool(faults._fault(code, told, found, {}, {"a": b"123"})) == bool(fault)
+    assert faults._fault(code, result, found, {}, {"a": b"123"})[: len(fault)] == fault
+    assert bool(faults._fault(code, result, found, {}, {"a": b"123"})) == bool(fault)

@@ -52,7 +52,7 @@ class Response:
         there = np.isin(np.arange(self._m), X)
         wrong = np.array([self._coins.random() >= self._p for _ in range(self._m)])
         self.privacy = PrivacySpent(1.0, 0.0, self._neighbours, "basic", (), True)
-        self.told = there ^ wrong
+        self.outcome = there ^ wrong
         self.release_ = self
 
 
@@ -64,7 +64,7 @@ PLACES = np.arange(50), np.zeros(50)
 
 
 def guess(release: Any) -> Any:
-    return 2 * release.told.astype(np.int64) - 1
+    return 2 * release.outcome.astype(np.int64) - 1
 
 
 def test_the_bound_fails_no_more_often_than_its_confidence_says() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import side_channels
 from benchmarks.audits.declared import SUBJECTS
-from benchmarks.side_channels import information, measured, parts_of, told
+from benchmarks.side_channels import information, measured, outcome, parts_of
 
 
 def test_equal_values_stay_together_and_parts_are_full() -> None:
@@ -39,9 +39,9 @@ def test_chance_is_called_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side_channels, "_PERMUTATIONS", 99)
     rng = np.random.default_rng(3)
     sides = np.repeat([0, 1], 50)
-    p = [told(rng.permutation(sides), rng.random(100), rng).p for _ in range(60)]
+    p = [outcome(rng.permutation(sides), rng.random(100), rng).p for _ in range(60)]
     assert sum(one <= 0.05 for one in p) <= 9
-    seen = told(sides, sides + rng.random(100), rng)
+    seen = outcome(sides, sides + rng.random(100), rng)
     assert seen.p == 0.01
     assert seen.bits == pytest.approx(1, abs=0.1)
     assert seen.guessed > 0.9

@@ -19,8 +19,8 @@ def test_a_row_for_each_distribution_and_the_outlines(
     bench = importlib.import_module("tidying")
     monkeypatch.setattr(bench, "TARGETS", {"tri": 1})
     monkeypatch.setattr(bench, "OUTLINES", ("flood",))
-    told = ["tidying.py", "--learners", "tiles", "--n", "300", "--seeds", "2"]
-    monkeypatch.setattr(sys, "argv", told)
+    outcome = ["tidying.py", "--learners", "tiles", "--n", "300", "--seeds", "2"]
+    monkeypatch.setattr(sys, "argv", outcome)
     bench.main()
     shown = capsys.readouterr().out.splitlines()
     rows = [line.split(" | ") for line in shown if line.startswith("| ") and "300" in line]

@@ -91,10 +91,10 @@ def test_compiling_is_told_once_at_a_terminal_alone_and_then_counted(tmp_path, m
             compiled()
         compiled()  # nobody listens any more
         shown = stream.getvalue()
-        told = stream.isatty() and not quiet
-        assert shown.count(COMPILING) == told
-        assert ("compiling, 1 loops done" in shown) == told
-        assert shown.startswith(f"{COMPILING}\n") == told
+        outcome = stream.isatty() and not quiet
+        assert shown.count(COMPILING) == outcome
+        assert ("compiling, 1 loops done" in shown) == outcome
+        assert shown.startswith(f"{COMPILING}\n") == outcome
     stream = io.StringIO()  # nor in lines for a program, which may keep them
     with ProgressBar(stream=stream, lines=True) as bar, telling_of_compiling(bar):
         compiled()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -89,6 +91,28 @@ def test_a_folder_that_is_given_is_kept(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere")
     ensure_cache()
     assert os.environ["NUMBA_CACHE_DIR"] == "/somewhere"
+
+
+def test_two_processes_that_compile_two_types_at_once_share_no_file(tmp_path, monkeypatch):
+    (tmp_path / "doubled.py").write_text("def doubled(x):\n    return x + x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    doubled = importlib.import_module("doubled").doubled
+    first, second, third = (njit(cache=True)(doubled) for _ in range(3))
+    index = first._cache._cache_file
+    read, reads = index._load_index, itertools.count(1)
+
+    def overtaken():
+        found = read()
+        if next(reads) == 2:  # the first has compiled and saves: the other process is in between
+            assert second(1.5) == 3.0
+        return found
+
+    monkeypatch.setattr(index, "_load_index", overtaken)
+    assert first(2) == 4
+    assert len(list(tmp_path.rglob("*.nbc"))) == 2
+    assert third(2) == 4
+    assert third(1.5) == 3.0
 
 
 #: Learns from a few examples, from an empty cache, and prints what numba compiled how often.

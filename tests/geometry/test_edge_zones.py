@@ -16,7 +16,7 @@ from shapely.geometry import box
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Measure, Sheet
-from learners.core.codec import step_to_dict, zone_from_dict
+from learners.core.codec_parts import step_to_dict, zone_from_dict
 from learners.core.records import TileStep
 
 
@@ -148,7 +148,7 @@ def test_a_needle_fills_no_cell() -> None:
     above, below, right, left = (
         Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.STEEP_RIGHT, Sheet.STEEP_LEFT,
     )  # fmt: skip
-    told = (
+    outcome = (
         ((above, 32083284, 26059), (below, 27274527, 35980038), (left, 34766718, 12993318)),
         ((above, 7536840, 337194), (above, 23428212, 8977501), (below, 33451788, 1472992)),
         ((above, -18184091, 10307607), (above, 19105453, -10825411), (below, 3320684, 9377088)),
@@ -158,7 +158,7 @@ def test_a_needle_fills_no_cell() -> None:
         ((above, 35735077, 18995636), (left, -20875820, 93593), (left, 43764133, 20852397)),
         ((above, 20359962, 36685299), (left, 23172354, -3184678), (left, 2832707, -30004773)),
     )
-    pieces = tuple(tuple(lattice.halfplane(*each) for each in piece) for piece in told)
+    pieces = tuple(tuple(lattice.halfplane(*each) for each in piece) for piece in outcome)
     zones = EdgeZones(pieces, 158).all()
     areas = shapely.area([zone.polygon() for zone in zones])
     assert areas.sum() == pytest.approx(1024**2, abs=0.01)

@@ -67,7 +67,7 @@ def test_it_is_exact_on_the_largest_grid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("polygons", "told"),
+    ("polygons", "outcome"),
     [
         (((),), "needs a ring"),
         (((((0, 0), (1, 1)),),), "2 corners"),
@@ -75,6 +75,6 @@ def test_it_is_exact_on_the_largest_grid() -> None:
         (((((0, 0), (-1, 1), (0, 1)),),), "off the square"),
     ],
 )
-def test_what_is_no_outline_is_refused(polygons: tuple, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_is_no_outline_is_refused(polygons: tuple, outcome: str) -> None:
+    with pytest.raises(ValueError, match=outcome):
         Outline(D, polygons)

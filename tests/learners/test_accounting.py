@@ -13,7 +13,7 @@ import pytest
 from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
 
-from learners.core.codec import privacy_from_dict, privacy_to_dict
+from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 from learners.core.scores import Role
 from learners.privacy.accounting import (
     ARITHMETIC,
@@ -243,9 +243,9 @@ def test_a_privacy_statement_survives_its_dictionary() -> None:
     altered += [{**written, "charges": [{**one, **change}]} for change in odd]
     altered += [{**written, "charges": [3]}]
     for broken in ({**written, "\0\n": 5}, {"epsilon": 1.0}, [1, 2], *altered):
-        with pytest.raises(ValueError, match="not a privacy statement") as told:
+        with pytest.raises(ValueError, match="not a privacy statement") as outcome:
             privacy_from_dict(broken)
-        assert str(told.value).isprintable()
+        assert str(outcome.value).isprintable()
 
 
 # -- the whole run, enumerated -------------------------------------------------------------

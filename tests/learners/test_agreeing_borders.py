@@ -169,7 +169,7 @@ def test_a_kept_piece_follows_the_law_of_agreeing_pieces() -> None:
         for _ in range(draws):
             begun = selection.begin(counts, RATE, source)
             own = _TileDraw(tile, np.zeros(0, np.int64), counts, begun, borders, source.spawn())
-            drawn, _ = own.settle()
+            drawn, _ = own.complete()
             held = mask_of(inside_piece(drawn.piece, grid_points(1)))
             seen[len(drawn.piece), held, drawn.inside] += 1
     stated = agreeing_law(points, labels)

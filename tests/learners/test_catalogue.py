@@ -49,9 +49,9 @@ def test_the_page_links_to_files_that_exist() -> None:
 
 def test_the_command_prints_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learners", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["path"] for one in told] == [entry.path for entry in CATALOGUE]
-    assert set(told[0]) == {"name", "path", "items", "guarantee", "where", "id"}
+    outcome = json.loads(capsys.readouterr().out)
+    assert [one["path"] for one in outcome] == [entry.path for entry in CATALOGUE]
+    assert set(outcome[0]) == {"name", "path", "items", "guarantee", "where", "id"}
     assert main(["learners", "--markdown"]) == 0
     assert capsys.readouterr().out == as_markdown()
     assert main(["learners"]) == 0

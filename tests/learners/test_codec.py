@@ -14,7 +14,8 @@ from every_learner import every_release
 
 from geodp_app.document.examples import Frame
 from geodp_app.files.learned_file import learned_text, read_learned
-from learners.core.codec import VERSION, privacy_from_dict, release_from_dict, release_to_dict
+from learners.core.codec import VERSION, release_from_dict, release_to_dict
+from learners.core.codec_parts import privacy_from_dict
 
 
 def written(name: str) -> dict[str, Any]:
@@ -76,7 +77,7 @@ PARAMETERS = {
 
 def test_a_release_holds_these_members_and_no_others() -> None:
     """What is published: a new member must be thought about here."""
-    told = {"epsilon", "delta", "neighbours", "account", "charges", "private", "run"}
+    outcome = {"epsilon", "delta", "neighbours", "account", "charges", "private", "run"}
     for name, release in every_release().items():
         data = written(name)
         support = {"support"} if "support=" in name else set()
@@ -85,7 +86,7 @@ def test_a_release_holds_these_members_and_no_others() -> None:
             *MEMBERS[data["kind"]].split(),
         }, name  # fmt: skip
         assert set(data["parameters"]) <= PARAMETERS, name
-        assert release.privacy is None or set(data["privacy"]) == told, name
+        assert release.privacy is None or set(data["privacy"]) == outcome, name
         assert not hasattr(release, "__dict__"), name
 
 

@@ -76,8 +76,8 @@ def test_the_learner_releases_a_convex_polygon_at_the_price_of_its_tiles() -> No
     privacy = release.privacy
     assert privacy is not None
     assert (privacy.account, privacy.epsilon, privacy.steps) == ("basic", 1.0, 1)
-    told = {"tiles", "edges", "noisy_count", "noisy_mistakes", "choice_rate"}
-    assert set(dict(release.parameters)) == told
+    outcome = {"tiles", "edges", "noisy_count", "noisy_mistakes", "choice_rate"}
+    assert set(dict(release.parameters)) == outcome
     errors = [r.diagnostics.empirical_error for r in records]
     assert errors[-1] == pytest.approx(1 - model.score(points, labels))
     assert errors[-1] < 0.02

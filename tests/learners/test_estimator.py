@@ -51,10 +51,10 @@ def test_each_private_run_has_a_name_of_its_own_that_its_plan_says():
     planned = model.plan()
     assert model.fit(SQUARE, INSIDE).release_.privacy.run == planned.run
     assert model.fit(SQUARE, INSIDE).release_.privacy.run not in (planned.run, *names)
-    told = model.plan("a" * 32)
+    outcome = model.plan("a" * 32)
     copies = [pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)]
     named = [each.fit(SQUARE, INSIDE).release_.privacy.run for each in (model, *copies)]
-    assert told.run == named[0] == "a" * 32
+    assert outcome.run == named[0] == "a" * 32
     assert len({planned.run, *names, *named}) == 7
     assert {len(name) for name in named} == {32}
 

@@ -100,7 +100,7 @@ def test_what_is_seen_from_a_box_lies_between_what_two_corners_see(small: Module
     w = small.scaled(np.zeros((1, 2), dtype=np.int64), 4)[1]
     points = small.scaled(np.array(list(itertools.product(range(4), repeat=2))), 4)[0]
     steps = [(2 * i + 1) * w // (2 * APEXES) for i in range(APEXES)]
-    told = 0
+    outcome = 0
     for x0, x1, y0, y1 in itertools.product(steps, repeat=4):
         if x0 > x1 or y0 > y1:
             continue
@@ -115,10 +115,10 @@ def test_what_is_seen_from_a_box_lies_between_what_two_corners_see(small: Module
             high = small.seen_last(x, y, x0, y0, x1, y1, w)
             if low > high:
                 continue
-            told += 1
+            outcome += 1
             for apex in inside:
                 assert low <= bins_from(apex, point[None], w)[0] <= high
-    assert told > 500
+    assert outcome > 500
 
 
 def test_compiled_it_is_the_same_and_one_example_changes_it_by_at_most_one() -> None:

@@ -334,9 +334,9 @@ def test_a_stored_run_is_read_strictly() -> None:
 
 
 def test_the_verdict_claims_no_theorem() -> None:
-    told = verdict(Work(run=RunSettings("cover", k="auto")))
-    assert told.promise.startswith("Proved: nothing about the error of a run that finds k")
-    assert "Measured at ε = 1" in told.practice
+    outcome = verdict(Work(run=RunSettings("cover", k="auto")))
+    assert outcome.promise.startswith("Proved: nothing about the error of a run that finds k")
+    assert "Measured at ε = 1" in outcome.practice
 
 
 # -- the command line ------------------------------------------------------------------------

@@ -38,12 +38,12 @@ def opendp() -> Any:
     return prelude
 
 
-def distribution(google: Any, told: dict[str, Any], step: float = STEP) -> Any:
+def distribution(google: Any, outcome: dict[str, Any], step: float = STEP) -> Any:
     """A charge of the JSON document as dp-accounting's privacy loss distribution."""
     from dp_accounting.pld import pld_pmf
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-    loss = told["loss"]
+    loss = outcome["loss"]
     size = loss["losses"][1] if loss["law"] == "two points" else loss["range"][1]
     masses = LossLaw(loss["law"], size).upper_masses(step)
     return PrivacyLossDistribution(pld_pmf.create_pmf(masses, step, 0.0, True))
@@ -65,12 +65,14 @@ def composed(google: Any, document: dict[str, Any], step: float = STEP) -> Any:
 def test_a_noisy_count_is_their_discrete_laplace_and_randomized_response(google, epsilon) -> None:
     from dp_accounting.pld import privacy_loss_distribution as theirs
 
-    told = mechanism(Charge("noisy counts", epsilon)).to_dict()
-    ours = distribution(google, told, epsilon / 100)
-    assert told["scale"] == pytest.approx(1 / epsilon)
+    outcome = mechanism(Charge("noisy counts", epsilon)).to_dict()
+    ours = distribution(google, outcome, epsilon / 100)
+    assert outcome["scale"] == pytest.approx(1 / epsilon)
     others = [
         theirs.from_discrete_laplace_mechanism(
-            1 / told["scale"], told["sensitivity"], value_discretization_interval=epsilon / 100
+            1 / outcome["scale"],
+            outcome["sensitivity"],
+            value_discretization_interval=epsilon / 100,
         ),
         theirs.from_randomized_response(
             2 / (1 + math.exp(epsilon)), 2, value_discretization_interval=epsilon / 100
@@ -90,9 +92,9 @@ def test_a_selection_lies_between_what_their_bounds_say(google, eta) -> None:
     """Never above pure epsilon, and above every selection of that range: two outcomes each."""
     from dp_accounting.pld import privacy_loss_distribution as theirs
 
-    told = mechanism(Charge("selections", eta)).to_dict()
+    outcome = mechanism(Charge("selections", eta)).to_dict()
     step = eta / 200
-    ours = distribution(google, told, step)
+    ours = distribution(google, outcome, step)
     pure = theirs.from_privacy_parameters(
         google.pld.common.DifferentialPrivacyParameters(eta, 0.0),
         value_discretization_interval=step,
@@ -176,26 +178,26 @@ def test_the_parts_of_a_sharpened_cover_compose_to_less_than_their_sum(google) -
 
 def test_opendp_charges_a_count_as_we_do(opendp) -> None:
     for charge in NoisyHistogramLearner(epsilon=0.7).plan().charges:
-        told = mechanism(Charge("noisy counts", charge.each)).to_dict()
+        outcome = mechanism(Charge("noisy counts", charge.each)).to_dict()
         space = opendp.atom_domain(T=int), opendp.absolute_distance(T=int)
-        noise = opendp.m.make_laplace(*space, scale=told["scale"])
-        assert noise.map(told["sensitivity"]) == pytest.approx(told["epsilon"], rel=1e-12)
+        noise = opendp.m.make_laplace(*space, scale=outcome["scale"])
+        assert noise.map(outcome["sensitivity"]) == pytest.approx(outcome["epsilon"], rel=1e-12)
         zcdp = opendp.c.make_pureDP_to_zCDP(noise)
-        assert zcdp.map(1) == pytest.approx(told["rho"], rel=1e-12)
+        assert zcdp.map(1) == pytest.approx(outcome["rho"], rel=1e-12)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_opendp_charges_a_selection_as_we_do(opendp, relation) -> None:
     """Scores that move one way, or, where an example is replaced, either way."""
-    told = mechanism(Charge("selections", 0.3), relation).to_dict()
-    distance = opendp.linf_distance(T=int, monotonic=told["one_way"])
+    outcome = mechanism(Charge("selections", 0.3), relation).to_dict()
+    distance = opendp.linf_distance(T=int, monotonic=outcome["one_way"])
     domain = opendp.vector_domain(opendp.atom_domain(T=int))
     for measure, name in (
         (opendp.max_divergence(), "epsilon"),
         (opendp.zero_concentrated_divergence(), "rho"),
     ):
-        choice = opendp.m.make_noisy_max(domain, distance, measure, scale=1 / told["rate"])
-        assert choice.map(1) == pytest.approx(told[name], rel=1e-12)
+        choice = opendp.m.make_noisy_max(domain, distance, measure, scale=1 / outcome["rate"])
+        assert choice.map(1) == pytest.approx(outcome[name], rel=1e-12)
 
 
 def test_opendp_converts_zcdp_to_no_less_than_we_do(opendp) -> None:

@@ -109,7 +109,9 @@ def test_a_search_over_ranges_of_numpy() -> None:
 
 
 def test_choices_and_auto_of_an_array_are_those_that_are_declared() -> None:
-    model = made(BY_ID["cover"], k=np.array(["auto"])[0], measure=np.array(["paper"])[0]).settled()
+    model = made(
+        BY_ID["cover"], k=np.array(["auto"])[0], measure=np.array(["paper"])[0]
+    ).validated()
     assert (type(model.k), type(model.measure)) == (str, str)
     with pytest.raises(ValueError, match="measure must be 'chord' or 'paper', got 'round'"):
         made(BY_ID["cover"], measure="round").plan()

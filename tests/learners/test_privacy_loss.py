@@ -145,17 +145,17 @@ def test_the_charges_of_learners_of_formulas_make_up_the_whole(make, neighbours:
 
 def check_charges(privacy: PrivacySpent) -> None:
     """By pure epsilons where they add up; else they are no less than the whole."""
-    told = accounting_document(privacy)
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told["neighbours"] == privacy.neighbours
-    together = math.fsum(one["times"] * one["epsilon"] for one in told["charges"])
-    together += told["besides"]["epsilon"]
-    whole, account = told["whole"]["epsilon"], told["whole"]["account"]
+    outcome = accounting_document(privacy)
+    assert json.loads(json.dumps(outcome, allow_nan=False)) == outcome
+    assert outcome["neighbours"] == privacy.neighbours
+    together = math.fsum(one["times"] * one["epsilon"] for one in outcome["charges"])
+    together += outcome["besides"]["epsilon"]
+    whole, account = outcome["whole"]["epsilon"], outcome["whole"]["account"]
     if account == "basic":
         assert 0.9 * whole <= together <= whole * (1 + 1e-12)
     else:
         assert together > whole * (1 - 1e-6)
-    assert told["besides"]["delta"] <= privacy.delta
+    assert outcome["besides"]["delta"] <= privacy.delta
 
 
 def test_what_is_planned_is_what_its_charges_compose_to() -> None:

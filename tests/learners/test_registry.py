@@ -85,8 +85,8 @@ def test_defaults_are_those_of_the_class_and_in_range(learner: Learner) -> None:
 def test_a_learner_is_what_its_entry_says(learner: Learner) -> None:
     cls = learner.load()
     # a table counts points of the plane, and chunks that vote hold single examples
-    told = learner.piece not in SPATIAL and "votes" not in learner.shows
-    assert learner.takes_counts == (issubclass(cls, Estimator) and told), "takes_counts"
+    outcome = learner.piece not in SPATIAL and "votes" not in learner.shows
+    assert learner.takes_counts == (issubclass(cls, Estimator) and outcome), "takes_counts"
     assert learner.private == ("epsilon" in constructor(learner))
     assert bool(learner.counts) == (learner.parameter("k") is not None)
     role = getattr(cls, "role", None)

@@ -24,7 +24,7 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.outline import units
 from learners import PolygonUnionLearner
-from learners.core.codec import step_to_dict
+from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece
 from learners.core.releases import CoverRelease, SharpenedRelease
 from learners.core.selection import Cancelled
@@ -399,18 +399,18 @@ def test_diagnostics_are_recounted_after_every_step(n: int) -> None:
     release = sharpened(n)
     where = EdgeZones(release.pieces, release.side).find(points)
     for record, predicted in zip(records, release.staged_predict(points), strict=True):
-        told = record.diagnostics
+        result = record.diagnostics
         wrong = (predicted == 1) & ~labels, (predicted == 0) & labels
-        assert told.false_positive_rate == pytest.approx(np.mean(wrong[0]))
-        assert told.false_negative_rate == pytest.approx(np.mean(wrong[1]))
-        assert told.empirical_error == pytest.approx(np.mean(wrong[0] | wrong[1]))
+        assert result.false_positive_rate == pytest.approx(np.mean(wrong[0]))
+        assert result.false_negative_rate == pytest.approx(np.mean(wrong[1]))
+        assert result.empirical_error == pytest.approx(np.mean(wrong[0] | wrong[1]))
         if isinstance(record.release, TileStep):
             held = where == record.step - len(release.pieces) - 1
-            assert told.positives_alive == np.count_nonzero(labels & held)
-            assert told.negatives_alive == np.count_nonzero(~labels & held)
-            assert told.positives_taken == np.count_nonzero(labels & held & (predicted == 1))
-            assert told.negatives_taken == np.count_nonzero(~labels & held & (predicted == 1))
-            assert told.score == -np.count_nonzero((predicted != labels) & held)
+            assert result.positives_alive == np.count_nonzero(labels & held)
+            assert result.negatives_alive == np.count_nonzero(~labels & held)
+            assert result.positives_taken == np.count_nonzero(labels & held & (predicted == 1))
+            assert result.negatives_taken == np.count_nonzero(~labels & held & (predicted == 1))
+            assert result.score == -np.count_nonzero((predicted != labels) & held)
 
 
 @both

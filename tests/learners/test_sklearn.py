@@ -191,9 +191,9 @@ def test_searches_over_parameters_of_a_private_learner_are_warned_of():
     X, y = triangle(200)
     grid = {"epsilon": [0.5, 1.0]}
     model = learners.QuadtreeLearner(grid=16)
-    told = warned(GridSearchCV(model, grid, cv=2), X, y)
-    assert len(told) == 5  # four candidates' runs, and the last with all examples
-    assert "covered by no statement" in told[0]
+    outcome = warned(GridSearchCV(model, grid, cv=2), X, y)
+    assert len(outcome) == 5  # four candidates' runs, and the last with all examples
+    assert "covered by no statement" in outcome[0]
     assert warned(RandomizedSearchCV(model, grid, cv=2, n_iter=1), X, y)
     piped = make_pipeline(FunctionTransformer(), model)
     assert warned(GridSearchCV(piped, {"quadtreelearner__epsilon": [0.5]}, cv=2), X, y)

@@ -120,6 +120,6 @@ def test_none_is_left_out_where_the_tiles_are_told(
     def run() -> TilesRelease:
         return PolygonUnionLearner(grid=256, seed=3, tiles=6).fit(*sample).release_
 
-    told = run()
+    outcome = run()
     monkeypatch.setattr(tiles, "without_speck", lambda step, largest: step)
-    assert told == run()
+    assert outcome == run()

@@ -226,11 +226,11 @@ def test_a_side_costs_more_where_few_edges_begin_one(heights: list[float], sides
     even = 0.7 * math.log(d**2)
     assert len(chain.divided(even)[1]) == sides
     odds = (sides + 1) / (len(heights) - sides + 1)
-    told = even - min(max(-3.0, 2 * math.log(odds)), 3.0)
-    assert _price([chain], d, unit) == pytest.approx(told)
+    outcome = even - min(max(-3.0, 2 * math.log(odds)), 3.0)
+    assert _price([chain], d, unit) == pytest.approx(outcome)
     # two outlines have the odds of both together
     pair = _price([chain, level([0.0] * 12)], d, unit)
-    assert told <= pair <= even + 3
+    assert outcome <= pair <= even + 3
 
 
 def test_what_cannot_be_divided_has_even_odds() -> None:

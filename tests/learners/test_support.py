@@ -47,8 +47,8 @@ def sample(d: int, n: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def fitted(d: int = 64, n: int = 4000, **parameters: Any) -> PolygonUnionLearner:
-    told = {"grid": d, "seed": 5, "support": 0.2, **parameters}
-    return PolygonUnionLearner(**told).fit(*sample(d, n))
+    result = {"grid": d, "seed": 5, "support": 0.2, **parameters}
+    return PolygonUnionLearner(**result).fit(*sample(d, n))
 
 
 def released(model: PolygonUnionLearner) -> Support:

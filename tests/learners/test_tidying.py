@@ -24,7 +24,14 @@ from learners.core.records import Piece, StepRecord, Tidied, TileStep
 from learners.core.releases import Release, TilesRelease
 from learners.cover import sharpening
 from learners.tiles import tidying, tile_run
-from learners.tiles.tidying import MOST_NATS, STRENGTH, least_cut, nat_side, tidied, without_large
+from learners.tiles.tidying import (
+    MOST_NATS,
+    STRENGTH,
+    least_cut,
+    one_nat_side,
+    tidied,
+    without_large,
+)
 from learners.tiles.tiles import plan_tiles
 
 D = 1024
@@ -83,14 +90,14 @@ def test_connected_changes_are_taken_back_together() -> None:
 
 def test_the_side_of_a_square_with_one_nat() -> None:
     count, rate = 10_000, 0.5
-    side = nat_side(count, D * D, rate)
+    side = one_nat_side(count, D * D, rate)
     assert side**2 / D**2 * count * rate == pytest.approx(1)
-    assert nat_side(-3, D * D, rate) == nat_side(1, D * D, rate)
+    assert one_nat_side(-3, D * D, rate) == one_nat_side(1, D * D, rate)
 
 
-def lines(*told: tuple[Sheet, int]) -> Piece:
+def lines(*outcome: tuple[Sheet, int]) -> Piece:
     """Halfplanes of a tile's own frame along its axes."""
-    return tuple(LATTICE.halfplane(sheet, *2 * [at << LATTICE.bits]) for sheet, at in told)
+    return tuple(LATTICE.halfplane(sheet, *2 * [at << LATTICE.bits]) for sheet, at in outcome)
 
 
 def all_but(number: int, piece: Piece, *, inside: bool = True) -> tuple[TileStep, ...]:
@@ -216,10 +223,10 @@ def test_it_is_a_function_of_what_is_released(
         public = dict(release.parameters)
         eta -= public.get("choice_rate", 0.0)
         eta *= 1 - 2 * public.get("wrong_labels", 0.0)
-        unit = nat_side(public["noisy_count"], 256**2, eta)
+        unit = one_nat_side(public["noisy_count"], 256**2, eta)
     else:
         area = sum(step.shape().area for step in drawn(release))
-        unit = nat_side(release.thresholds[0], area, eta)
+        unit = one_nat_side(release.thresholds[0], area, eta)
     assert tidied(drawn(release), unit, scale) == tidy
     for module in (tile_run, sharpening):
         monkeypatch.setattr(module, "tidied", lambda steps, unit, scale=None: None)
@@ -258,13 +265,13 @@ def test_records_release_shape_and_file_agree(
 
 
 def test_other_runs_are_not_tidied(sample: tuple[np.ndarray, np.ndarray]) -> None:
-    told = PolygonUnionLearner(grid=256, seed=3, tiles=6).fit(*sample).release_
-    assert drawn(told) == told.tiles
+    outcome = PolygonUnionLearner(grid=256, seed=3, tiles=6).fit(*sample).release_
+    assert drawn(outcome) == outcome.tiles
     assert ConvexPolygonLearner(grid=256, seed=3).fit(*sample).score(*sample) > 0.9
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "outcome"),
     [
         ("outline", [[[[0, 0], [9, 9], [9, 0], [0, 9]]]], "cross"),
         ("outline", [[[[0, 0], [9, 9], [9, 257 * units(256)]]]], "off the square"),
@@ -274,11 +281,11 @@ def test_other_runs_are_not_tidied(sample: tuple[np.ndarray, np.ndarray]) -> Non
     ],
 )
 def test_a_damaged_outline_is_refused(
-    name: str, value: object, told: str, sample: tuple[np.ndarray, np.ndarray]
+    name: str, value: object, outcome: str, sample: tuple[np.ndarray, np.ndarray]
 ) -> None:
     data = release_to_dict(PolygonUnionLearner(grid=256, seed=3).fit(*sample).release_)
     data["tiles"][-1]["tidied"][name] = value
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=outcome):
         release_from_dict(data)
 
 

@@ -58,7 +58,7 @@ def with_one_more(counts: GridCounts, point: tuple[int, int], label: bool) -> Gr
 def listed(monkeypatch: pytest.MonkeyPatch) -> Candidates:
     """A short list for any number of examples."""
     short = Candidates((1, 2, 3, 4, 6), (2, 4, 8, 4, 2))
-    monkeypatch.setattr(tile_choice, "candidates", lambda *told: short)
+    monkeypatch.setattr(tile_choice, "candidates", lambda *outcome: short)
     return short
 
 
@@ -193,7 +193,7 @@ def test_the_draw_follows_its_law(
     source, draws, stated = SeededRandom(3), 360, law(counts, listed, rate, wrong)
     found = cache(fewest_mistakes)
     monkeypatch.setattr(
-        tile_choice, "fewest_mistakes", lambda scored, *told: found(counts, *told[:3]).copy()
+        tile_choice, "fewest_mistakes", lambda scored, *outcome: found(counts, *outcome[:3]).copy()
     )
     drawn = Counter(choose_per_side(counts, 700, 1.0, 2, source, wrong=wrong) for _ in range(draws))
     assert_drawn_from(stated, drawn, draws, 4)
@@ -219,8 +219,8 @@ def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -
         rates["choice"] = rate
         return 0
 
-    def no_steps(counts: GridCounts, **told: object) -> list[object]:
-        rates["pieces"] = float(str(told["eta"]))
+    def no_steps(counts: GridCounts, **outcome: object) -> list[object]:
+        rates["pieces"] = float(str(outcome["eta"]))
         return []
 
     monkeypatch.setattr(tile_choice, "exponential_index", draw_one)

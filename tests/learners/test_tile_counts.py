@@ -109,12 +109,12 @@ def test_every_tile_says_about_how_many_examples_it_holds() -> None:
 
 
 def test_no_other_run_counts_them() -> None:
-    told = fitted(tiles=3)
-    assert {step.count for step in told.tiles} == {None}
+    result = fitted(tiles=3)
+    assert {step.count for step in result.tiles} == {None}
     convex = ConvexPolygonLearner(grid=64, seed=5).fit(*sample()).release_
     cover = PolygonUnionLearner(k=2, grid=64, seed=5).fit(*sample()).release_
     assert {step.count for step in cover.zones} == {None}
-    for release in (told, convex, cover):
+    for release in (result, convex, cover):
         assert release.privacy.charge("tile counts") is None
         assert '"count"' not in json.dumps(release_to_dict(release))
 

@@ -284,14 +284,14 @@ def test_a_run_that_is_given_up_stops_inside_its_draws(heard: None) -> None:
 
 
 def test_a_draw_that_fails_is_told_and_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, calls = ConceptDraw.settle, itertools.count()
+    plain, calls = ConceptDraw.complete, itertools.count()
 
-    def settle(self: ConceptDraw, *arguments: Any, **named: Any) -> Selected:
+    def complete(self: ConceptDraw, *arguments: Any, **named: Any) -> Selected:
         if next(calls) == 3:
             raise MemoryError("no room")
         return plain(self, *arguments, **named)
 
-    monkeypatch.setattr(ConceptDraw, "settle", settle)
+    monkeypatch.setattr(ConceptDraw, "complete", complete)
     with pytest.raises(MemoryError, match="no room"):
         fitted()
     assert not tile_threads()

@@ -38,7 +38,7 @@ from geodp_app.files.data_frames import open_frame
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.importing import import_target
 from geodp_app.files.learned_file import read_learned
-from geodp_app.files.points import Told, read_opened, read_points
+from geodp_app.files.points import PointOptions, read_opened, read_points
 from geodp_app.files.session import load_session, save_session
 from geometry.crossing_count import crossings_up_to
 from geometry.even_odd import even_odd_region
@@ -202,8 +202,8 @@ def test_outlines_that_cross_too_often_are_refused_before_they_are_united(write:
     target = read_geojson(path)
     # labels need no union
     assert not contains_points(target.figure(8, Bounds(0, 0, 1, 1)), [[8, 8]]).any()
-    told = f"a: the features' outlines cross more than {MAX_CROSSINGS:,} times"
-    with pytest.raises(GeoJSONError, match=told):
+    outcome = f"a: the features' outlines cross more than {MAX_CROSSINGS:,} times"
+    with pytest.raises(GeoJSONError, match=outcome):
         target.on_grid(8, Bounds(0, 0, 1, 1))
     few = read_geojson(write("b.geojson", collection(strips(12)))).geometry
     assert few.area == pytest.approx(0.75)
@@ -422,8 +422,8 @@ def test_a_system_that_is_none_is_refused(tmp_path: Path, crs: Any) -> None:
     table = pyarrow.table({"geometry": [shapely.Point(14, 43).wkb], "label": [1]})
     path = tmp_path / "a.parquet"
     parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
-    told = Told(bounds=Bounds(13, 42, 20, 47))
-    refusal(lambda p: read_points(p, told), path)
+    outcome = PointOptions(bounds=Bounds(13, 42, 20, 47))
+    refusal(lambda p: read_points(p, outcome), path)
     refusal(read_learned, path)
 
 
@@ -442,7 +442,7 @@ def test_columns_of_one_name_twice_are_no_fault_of_a_data_frame() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([[3, 4, 1, 9, 9], [5, 6, 0, 9, 9]])
     frame.columns = ["x", "y", "label", "note", "note"]
-    assert read_opened(open_frame(frame), Told()).examples.labels.tolist() == [1, 0]
+    assert read_opened(open_frame(frame), PointOptions()).examples.labels.tolist() == [1, 0]
 
 
 def test_bounds_beyond_all_numbers_are_refused() -> None:
@@ -498,10 +498,10 @@ def _refuses(
     command: list[Any], folder: Path, there: set[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main([*map(str, command), *(["--quiet"] if command[0] != "evaluate" else [])])
-    told = capsys.readouterr().err
+    outcome = capsys.readouterr().err
     assert code == 2, command
-    assert told.startswith("geodp: ")
-    assert len(told.splitlines()) == 1, (command, told)
+    assert outcome.startswith("geodp: ")
+    assert len(outcome.splitlines()) == 1, (command, outcome)
     assert {each.name for each in folder.iterdir()} == there, command
 
 
@@ -513,8 +513,8 @@ def test_a_message_does_not_obey_what_a_file_holds(
     for label, code in (("1", 0), ("maybe", 2)):
         path.write_text(f"x,y,\x1b[2Jlabel\n1,2,{label}\n")
         assert main(["learn", str(path), "-o", str(path.with_suffix(".geojson"))]) == code
-        assert "\ufffd[2Jlabel" in (told := capsys.readouterr().err)
-        assert "\x1b" not in told
+        assert "\ufffd[2Jlabel" in (outcome := capsys.readouterr().err)
+        assert "\x1b" not in outcome
 
 
 # -- files that refer to others ------------------------------------------------------------------
@@ -538,14 +538,14 @@ def test_a_layer_that_only_says_where_data_lie_is_not_followed(tmp_path: Path, n
         (tmp_path / name).write_text(text)
     argv = ["learn", name, "--bounds", "15,45,16,46", "-o", "l.geojson", "--learner", "quadtree"]
     clean = {key: value for key, value in os.environ.items() if key != "GDAL_SKIP"}
-    told = []
+    outcome = []
     for skip in ({}, {"GDAL_SKIP": "HTTP"})[: 1 + name.endswith(".zip")]:  # or the person wants it
         done = subprocess.run(
             [sys.executable, "-m", "geodp_app", *argv], cwd=tmp_path, env={**clean, **skip},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        told.append((done.returncode, "is not followed" in done.stderr))
-    assert told == [(2, True), (0, False)][: len(told)]
+        outcome.append((done.returncode, "is not followed" in done.stderr))
+    assert outcome == [(2, True), (0, False)][: len(outcome)]
 
 
 REFERENCES = {
@@ -612,8 +612,8 @@ def test_nothing_asks_the_network_in_a_program_of_somebody_else(tmp_path: Path) 
         [sys.executable, "-c", _ASKED, *REFERENCES, *QUIET], cwd=tmp_path, env=clean,
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    *told, asked = done.stdout.splitlines()
+    *outcome, asked = done.stdout.splitlines()
     assert asked == "[]"
     each = {f"{name} True" for name in (*REFERENCES, "packed.zip")}
-    assert {line for line in told if line.endswith("True")} >= each
-    assert {line for line in told if line.endswith("read")} == {f"{name} read" for name in QUIET}
+    assert {line for line in outcome if line.endswith("True")} >= each
+    assert {line for line in outcome if line.endswith("read")} == {f"{name} read" for name in QUIET}

@@ -357,12 +357,12 @@ def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_learn_says_and_writes_nothing_private(
     learner: list[str], points: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    out, told = tmp_path / "l.geojson", tmp_path / "r.json"
+    out, outcome = tmp_path / "l.geojson", tmp_path / "r.json"
     argv = ["learn", str(points), "--learner", *learner, "--seed", str(SEED)]
-    assert main([*argv, "-o", str(out), "--report", str(told)]) == 0
+    assert main([*argv, "-o", str(out), "--report", str(outcome)]) == 0
     captured = capfd.readouterr()
     assert captured.out == ""
-    for text in (captured.err.replace(str(tmp_path), ""), out.read_text(), told.read_text()):
+    for text in (captured.err.replace(str(tmp_path), ""), out.read_text(), outcome.read_text()):
         found = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", text.replace(",", " "))}
         assert not found & {N, POSITIVES, N - POSITIVES, SEED}
     for word in ("examples", "error", "score", "trials"):
@@ -392,7 +392,7 @@ def test_exceptions_tell_no_number_of_examples(name: str) -> None:
     X, y = sample_of(name)
     model = fitted(name)
     fresh = type(model)(**model.get_params())
-    told: list[str] = []
+    outcome: list[str] = []
     for wrong_X, wrong_y in (
         (X, y[:-1]), (X[:-1], y), (X, y[:, None]), (X, np.full(N, 7)), (X, None),
         (np.zeros(N) - 1 if X.ndim > 1 else np.zeros((N, 3)), y),
@@ -402,8 +402,8 @@ def test_exceptions_tell_no_number_of_examples(name: str) -> None:
             with warnings.catch_warnings(record=True) as warned:  # of chunks that cannot be learned
                 warnings.simplefilter("always")
                 fresh.fit(wrong_X, wrong_y)
-            told += [str(one.message) for one in warned]
+            outcome += [str(one.message) for one in warned]
         except (ValueError, TypeError, IndexError, AttributeError) as error:
-            told.append(str(error))
-    found = {float(one) for text in told for one in re.findall(r"\d+", text)}
-    assert not found & {N, N - 1, POSITIVES, N - POSITIVES, SEED}, told
+            outcome.append(str(error))
+    found = {float(one) for text in outcome for one in re.findall(r"\d+", text)}
+    assert not found & {N, N - 1, POSITIVES, N - POSITIVES, SEED}, outcome

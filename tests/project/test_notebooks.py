@@ -68,10 +68,10 @@ def test_a_stranger_sees_pictures_and_the_statement(path: Path) -> None:
 @everyone
 def test_links_of_a_notebook_lead_somewhere(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    told = "".join(
+    outcome = "".join(
         "".join(cell["source"]) + "\n" for cell in cells if cell["cell_type"] == "markdown"
     )
-    for link in re.findall(r"\]\(([^)\s]+)\)", told):
+    for link in re.findall(r"\]\(([^)\s]+)\)", outcome):
         name, _, anchor = link.partition("#")
         if not re.match(r"[a-z]+:", link):
             page = (path.parent / name).read_text(encoding="utf-8")

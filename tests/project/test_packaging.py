@@ -166,14 +166,14 @@ def test_commands_run_where_there_is_no_qt(tmp_path: Path) -> None:
     }
     refused = {"render": [out, "-o", str(tmp_path / "h.png")], "shot": ["-o", "w.png"]}
     commands = [[verb, *options] for verb, options in {**done, **refused}.items()]
-    told = subprocess.run(
+    outcome = subprocess.run(
         [sys.executable, "-c", _NO_QT],
         input=json.dumps(commands), capture_output=True, text=True, timeout=120, check=True,
         cwd=ROOT,
     ).stderr.splitlines()  # fmt: skip
     without = "geodp was installed without its window: pip install PySide6-Essentials pyqtgraph"
-    assert [line for line in told if without not in line] == ["0"] * len(done) + ["2"] * 2
-    assert len(told) == len(commands) + len(refused)
+    assert [line for line in outcome if without not in line] == ["0"] * len(done) + ["2"] * 2
+    assert len(outcome) == len(commands) + len(refused)
 
 
 def test_the_readme_names_all_that_the_command_line_needs() -> None:

@@ -79,9 +79,9 @@ def test_every_public_name_is_there_and_no_other() -> None:
 
 def test_type_checkers_know_every_name() -> None:
     """The imports that they alone see have all that is loaded when it is asked for."""
-    told = set(re.findall(r"(\w+) as \1\b", Path(geodp.__file__).read_text(encoding="utf-8")))
+    outcome = set(re.findall(r"(\w+) as \1\b", Path(geodp.__file__).read_text(encoding="utf-8")))
     lazy = set(geodp.__all__) - set(vars(geodp)) | set(learners.__all__)
-    assert lazy <= told <= set(geodp.__all__)
+    assert lazy <= outcome <= set(geodp.__all__)
 
 
 def test_every_package_says_that_it_is_typed() -> None:

@@ -49,13 +49,13 @@ class Feedback(QgsProcessingFeedback):
 
     def __init__(self, cancel):
         super().__init__(False)
-        self.told, self.shown, self.ends = [], [], cancel
+        self.outcome, self.shown, self.ends = [], [], cancel
 
     def pushInfo(self, text):
-        self.told.append(text)
+        self.outcome.append(text)
 
     def pushWarning(self, text):
-        self.told.append(f"warning: {text}")
+        self.outcome.append(f"warning: {text}")
 
     def setProgress(self, share):
         self.shown.append(share)
@@ -106,7 +106,7 @@ def done(job):
     parameters = dict(job["parameters"])
     if "points" in job:
         parameters["INPUT"] = layer_of(job)
-    found = {"results": {}, "error": "", "told": feedback.told, "progress": feedback.shown}
+    found = {"results": {}, "error": "", "told": feedback.outcome, "progress": feedback.shown}
     try:
         results = processing.run(job["run"], parameters, context=context, feedback=feedback)
     except Exception as error:

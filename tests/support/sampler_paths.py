@@ -84,7 +84,7 @@ def state_of(strand: Strand) -> bytes:
         partition.boxes[:used], partition.factors[:used], partition.tree[capacity:][:used],
         partition.tally,
     )  # fmt: skip
-    kept = (strand.settled, strand.log_mass, capacity, strand.target.reference)
+    kept = (strand.full, strand.log_mass, capacity, strand.target.reference)
     return b"".join(part.tobytes() for part in parts) + repr(kept).encode()
 
 
@@ -214,7 +214,7 @@ def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Tri
 
     most : no score of the class falls further below a bound than that.
     """
-    while strand.partition.tally[BOXES] == len(strand.partition.boxes) and not strand.settled:
+    while strand.partition.tally[BOXES] == len(strand.partition.boxes) and not strand.full:
         strand = copy_of(strand)
         strand._make_room()
     capacity = len(strand.partition.boxes)

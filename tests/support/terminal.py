@@ -75,12 +75,12 @@ def fails(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     """A command that must end with exit code 2; its one line on standard error."""
     capsys.readouterr()
     assert geodp(*words) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("geodp: ")
-    assert told.err.endswith("\n")
-    assert told.err.count("\n") == 1, told.err
-    return told.err
+    outcome = capsys.readouterr()
+    assert outcome.out == ""
+    assert outcome.err.startswith("geodp: ")
+    assert outcome.err.endswith("\n")
+    assert outcome.err.count("\n") == 1, outcome.err
+    return outcome.err
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: object) -> Any:

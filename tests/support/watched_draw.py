@@ -28,5 +28,5 @@ def select(kind: str, watch: object, rate: float = 0.05) -> object:
         if not progress.amid:
             watch(progress)  # type: ignore[operator]
 
-    told = None if watch is None else look
-    return selection.select(counted(points, labels, 64), score, rate, SeededRandom(5), told)
+    outcome = None if watch is None else look
+    return selection.select(counted(points, labels, 64), score, rate, SeededRandom(5), outcome)

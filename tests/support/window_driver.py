@@ -243,7 +243,7 @@ def finish_run(qtbot: QtBot, window: MainWindow) -> None:
 
 def settle(qtbot: QtBot, window: MainWindow) -> None:
     """Until every step is shown, and all that was asked about the dual plane."""
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
 
 
 def run(qtbot: QtBot, window: MainWindow) -> RunLog:

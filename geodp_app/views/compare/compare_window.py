@@ -32,6 +32,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
+from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
@@ -51,8 +52,7 @@ from geodp_app.runs.comparison import (
     write_shapes,
 )
 from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
-from geodp_app.runs.run_log import test_sample
-from geodp_app.runs.task_process import HELD_OUT, CompareJob, Told
+from geodp_app.runs.task_process import HELD_OUT, CompareJob, ComparisonProgress
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
@@ -185,7 +185,7 @@ class CompareWindow(QDialog):
         self.table.picked.connect(self.plane.highlight)
         self.table.shown_changed.connect(self.plane.set_shown)
         c = self.controller
-        c.told.connect(self._told)
+        c.announced.connect(self._show_progress)
         c.arrived.connect(self._arrived)
         c.finished.connect(lambda: self._ended(""))
         c.cancelled.connect(self._cancelled)
@@ -258,7 +258,7 @@ class CompareWindow(QDialog):
             document.sample()
         work = document.work
         assert work.examples is not None  # sampled just now, or imported
-        test = test_sample(work) if document.drawing.shapes else None
+        test = fresh_sample(work) if document.drawing.shapes else None
         return CompareJob(work.examples, test, contenders, work.run["seed"])
 
     def _contenders(self, run: RunSettings) -> tuple[Contender, ...]:
@@ -278,10 +278,10 @@ class CompareWindow(QDialog):
             for name in checked
         )
 
-    def _told(self, told: Told) -> None:
-        p = told.progress
+    def _show_progress(self, news: ComparisonProgress) -> None:
+        p = news.progress
         text = f"{short_title(p.name)} ({p.number} of {p.of})"
-        if told.preparing:
+        if news.preparing:
             self.state.setText(f"Preparing {text}")
             return
         self._charge_contender(p.number, p.plan)

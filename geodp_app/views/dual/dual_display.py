@@ -166,9 +166,9 @@ class DualQuestions(QObject):
         self._detail_later.start()
 
     def _ask_report(self, moment: Moment, report: OneReport) -> None:
-        told = report.point, report.label, report.present
+        asked = report.point, report.label, report.present
         try:
-            question = report_question(moment.log, moment.step, moment.edge, *told)
+            question = report_question(moment.log, moment.step, moment.edge, *asked)
         except ValueError:
             self.report_said.emit(_UNCHANGED)
             return

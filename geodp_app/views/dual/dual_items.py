@@ -157,23 +157,27 @@ def strength(mark: Mark) -> float:
 def _beside(
     mark: Mark, text: str, font: QFont, place: QPointF, taken: Sequence[QRectF], area: QRectF
 ) -> QPainterPath | None:
-    """A mark's words on the first of its sides where nothing else is; None if there is none."""
+    """A mark's words on the first of its sides where nothing else is; None if there is none.
+
+    Those of a whole run may stand further off: several of its points can be at one place.
+    """
     font = QFont(font)
     font.setPixelSize(13 if mark.age == 0 else 11)
     font.setBold(mark.whole or mark.age == 0)
     words = QPainterPath()
     words.addText(QPointF(0, 0), font, text)
     size = words.boundingRect()
-    gap = (_NEWEST if mark.age == 0 else _EARLIER) + 4
-    right, left = place.x() + gap, place.x() - gap - size.width()
-    above, below = place.y() - gap / 2, place.y() + gap / 2 + size.height()
+    near = (_NEWEST if mark.age == 0 else _EARLIER) + 4
     middle = place.x() - size.width() / 2
-    corners = [(x, y) for x in (right, left) for y in (above, below)]
-    for x, y in (*corners, (middle, above - gap / 2), (middle, below + gap / 2)):
-        path = words.translated(x - size.left(), y)
-        box = _with_rim(path.boundingRect())
-        if area.contains(box) and not any(box.intersects(other) for other in taken):
-            return path
+    for gap in (near, near + size.height(), near + 2 * size.height()) if mark.whole else (near,):
+        right, left = place.x() + gap, place.x() - gap - size.width()
+        above, below = place.y() - gap / 2, place.y() + gap / 2 + size.height()
+        corners = [(x, y) for x in (right, left) for y in (above, below)]
+        for x, y in (*corners, (middle, above - gap / 2), (middle, below + gap / 2)):
+            path = words.translated(x - size.left(), y)
+            box = _with_rim(path.boundingRect())
+            if area.contains(box) and not any(box.intersects(other) for other in taken):
+                return path
     return None
 
 

@@ -249,8 +249,8 @@ class Misfits(QWidget):
         """Other rows, within public bounds or not; a decision about others does not hold."""
         left_out = checked.left_out
         n = left_out + len(checked.examples.labels)
-        told = len(checked.misfits)
-        first = "" if told == left_out else f" The first {told} are below."
+        shown = len(checked.misfits)
+        first = "" if shown == left_out else f" The first {shown} are below."
         do = "does" if left_out == 1 else "do"
         self.words.setText(
             f"{count(left_out)} of {count(n)} rows {do} not fit.{first} Correct the file or a "

@@ -90,7 +90,7 @@ class TheoremPage(QScrollArea):
         self._ask()
 
     @property
-    def settled(self) -> bool:
+    def at_rest(self) -> bool:
         """Whether the figures are those of the settings."""
         return not self._background.busy
 

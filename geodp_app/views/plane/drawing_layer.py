@@ -34,6 +34,7 @@ class DrawingLayer:
         self._plot = plot
         self._area = self._path(z - 0.05)
         self._target = self._path(z)
+        self._selected_area = self._path(z + 0.05)
         self._selected = self._path(z + 0.1)
         self._draft = self._path(z + 0.2)
         self._preview = self._path(z + 0.15)
@@ -54,7 +55,8 @@ class DrawingLayer:
         self._area.setPen(pg.mkPen(None))
         self._area.setBrush(tinted(palette.target, 0.05))
         self._selected.setPen(cosmetic(palette.selection, 2.4))
-        self._selected.setBrush(tinted(palette.selection, 0.12))
+        self._selected_area.setPen(pg.mkPen(None))
+        self._selected_area.setBrush(tinted(palette.selection, 0.12))
         self._draft.setPen(cosmetic(palette.accent, 2.0))
         self._preview.setPen(cosmetic(palette.accent, 1.2, dash=(3, 3)))
         self._preview.setBrush(tinted(palette.accent, 0.10))
@@ -81,6 +83,7 @@ class DrawingLayer:
             handles = [p for ring in rings for p in ring] if tool == "vertices" else []
             self._handles.show_at(handles[:_MOST_HANDLES])
         self._selected.setPath(ring_path(editor.selected_rings()))
+        self._selected_area.setPath(union_path(editor.selected_parts()))
         self._show_draft(editor)
         hover = editor.hover
         self._hovered.show_at([hover.position] if hover and hover.position else [])
@@ -97,8 +100,8 @@ class DrawingLayer:
     def set_visible(self, visible: bool) -> None:
         """Show or hide everything but the keyboard's cursor, which is no data."""
         items = (
-            self._area, self._target, self._selected, self._draft, self._preview, self._dabs,
-            self._handles, self._placed, self._hovered, self._faults,
+            self._area, self._target, self._selected_area, self._selected, self._draft,
+            self._preview, self._dabs, self._handles, self._placed, self._hovered, self._faults,
         )  # fmt: skip
         for item in (*items, *self._words):
             item.setVisible(visible)

@@ -29,7 +29,7 @@ class Again(QObject):
     #: Shapes or state have changed.
     changed = Signal()
     #: One line for the person.
-    told = Signal(str)
+    announced = Signal(str)
 
     def __init__(self, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +70,7 @@ class Again(QObject):
             return
         work = self._document.work
         if not self.possible or work.examples is None:
-            self.told.emit("Again is for simulated examples: on real ones each run spends ε.")
+            self.announced.emit("Again is for simulated examples: on real ones each run spends ε.")
             return
         self._work, self.shapes = work, ()
         self.controller.start(AgainJob(Job.of(work), TIMES))
@@ -102,5 +102,5 @@ class Again(QObject):
         self.changed.emit()
 
     def _failed(self, message: str) -> None:
-        self.told.emit(message)
+        self.announced.emit(message)
         self.changed.emit()

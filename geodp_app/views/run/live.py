@@ -48,7 +48,7 @@ class LoggedRun:
         No step of it is to come.
     quick : bool
         It follows at full speed, whatever the pace.
-    unasked : bool
+    automatic : bool
         It follows by itself, and nobody has pressed Run since.
     begun : float
         When, in seconds.
@@ -63,11 +63,11 @@ class LoggedRun:
     entered: bool = False
     over: bool = False
     quick: bool = False
-    unasked: bool = False
+    automatic: bool = False
     begun: float = field(default_factory=time.monotonic)
 
     @property
-    def young(self) -> bool:
+    def just_begun(self) -> bool:
         """Whether it may come to its end though something has changed: else a hand that never
         rests would never see one."""
         return self.quick and time.monotonic() - self.begun < YOUNG / 1000
@@ -75,7 +75,7 @@ class LoggedRun:
     @property
     def hardly_seen(self) -> bool:
         """Whether it has begun by itself so lately that Run is pressed to begin it."""
-        return self.unasked and time.monotonic() - self.begun < YOUNG / 1000
+        return self.automatic and time.monotonic() - self.begun < YOUNG / 1000
 
     def begin(self, document: Document) -> None:
         """Note what it spends, once: its first step begins."""

@@ -116,12 +116,12 @@ class WindowQuestions(QObject):
         self.card.x_field.setValue(point[0])
         self.card.y_field.setValue(point[1])
         if why := self.refusal:
-            self._runs.told.emit(why)
+            self._runs.announced.emit(why)
         else:
             self._runs.controller.query(np.array([point], dtype=np.int64))
 
     def _queried(self, reply: Queried) -> None:
-        log, tell = self._runs.log, self._runs.told.emit
+        log, tell = self._runs.log, self._runs.announced.emit
         if log is None:
             return
         for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):

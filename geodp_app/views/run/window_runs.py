@@ -19,6 +19,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from geodp_app.document.charges import spent_words
 from geodp_app.document.document import Document
+from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
@@ -28,7 +29,7 @@ from geodp_app.files.stored_run import StoredRun
 from geodp_app.runs.course import Course
 from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
 from geodp_app.runs.protocol import Job, Progressed, Stepped
-from geodp_app.runs.run_log import RunLog, test_sample
+from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.live import (
     HURRY,
     MOST_KEPT,
@@ -65,7 +66,7 @@ class WindowRuns(QObject):
     #: From inside a selection.
     progressed = Signal(object)
     #: One line for the person.
-    told = Signal(str)
+    announced = Signal(str)
 
     def __init__(self, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -95,7 +96,7 @@ class WindowRuns(QObject):
         self._hurry.timeout.connect(lambda: self.changed.emit(False))
         c = self.controller
         c.state_changed.connect(self._state_changed)
-        c.preparing.connect(lambda: self.told.emit(_PREPARING))
+        c.preparing.connect(lambda: self.announced.emit(_PREPARING))
         c.progressed.connect(self._progressed)
         c.started.connect(self._started)
         c.stepped.connect(self._stepped)
@@ -167,7 +168,7 @@ class WindowRuns(QObject):
         """Run to the end, or pause after the step under way."""
         run = self._run
         if self._going and run is not None and run.hardly_seen:
-            run.unasked = False
+            run.automatic = False
             self._wanted = True
             self.controller.run()
         elif self.busy:
@@ -330,7 +331,7 @@ class WindowRuns(QObject):
             return
         if dragging and (not quick or run.work.drawing == self._dragged):
             return
-        if run.young and self._going and not at_once:
+        if run.just_begun and self._going and not at_once:
             return  # it comes to its end first, and then this is asked again
         if quick:
             self._start_anew()
@@ -375,9 +376,9 @@ class WindowRuns(QObject):
             if self.document.work.examples is None:
                 self.document.sample()
         except InputError as error:
-            self.told.emit(str(error))
+            self.announced.emit(str(error))
             return False
-        self.document.settle()
+        self.document.end_merging()
         self._begin(self.document.work)
         return True
 
@@ -400,8 +401,8 @@ class WindowRuns(QObject):
         job = Job.of(work, at_once=quick)
         self.controller.start(job)
         # while the learner's process begins, the window draws what it will be tested on
-        log = RunLog(job.points, job.labels, job.grid, job.settings, test_sample(work))
-        self._run = LoggedRun(work, log, tried=dragging, quick=quick, unasked=follows)
+        log = RunLog(job.points, job.labels, job.grid, job.settings, fresh_sample(work))
+        self._run = LoggedRun(work, log, tried=dragging, quick=quick, automatic=follows)
         if follows:
             self.controller.run()  # the learner works while the views change
         self.changed.emit(False)
@@ -434,7 +435,7 @@ class WindowRuns(QObject):
         if run.entered:
             run.entered = False
             if problem := tell_end(run.work, {run.name: end}):
-                self.told.emit(problem)
+                self.announced.emit(problem)
 
     def _progressed(self, reply: Progressed) -> None:
         if self._before is None:
@@ -483,7 +484,7 @@ class WindowRuns(QObject):
 
     def _stopped(self) -> None:
         if self._run is not None and self._run.charge is None and not self._run.over:
-            self.told.emit(_STOPPED)
+            self.announced.emit(_STOPPED)
         self._give_up()
         self.changed.emit(False)
 
@@ -494,7 +495,7 @@ class WindowRuns(QObject):
             run.over = True
             self._end(run, "cancelled")
             if run.charge is not None:
-                self.told.emit(_CANCELLED)
+                self.announced.emit(_CANCELLED)
 
     def _failed(self, message: str) -> None:
         going = self.controller.state in ("paused", "waiting", "selecting")
@@ -502,5 +503,5 @@ class WindowRuns(QObject):
             self._run.over = True  # it was begun, and counts
             self._end(self._run, "failed")
             self._hurry.stop()
-        self.told.emit(message)
+        self.announced.emit(message)
         self.changed.emit(False)

@@ -130,21 +130,21 @@ class MainWindow(WindowViews):
         self.editor.on_report(self._report)
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
         for teller in (self.runs, self.files, self.recovery):
-            teller.told.connect(self.tell)
+            teller.announced.connect(self.tell)
         self.files.opened.connect(self.show_from_the_start)
         self.files.saved.connect(self.recovery.forget)
         # a first click must not begin another polygon
         self.files.begun.connect(lambda: self.set_tool("vertices"))
         self.display.shown.connect(self.show_learner_state)
         self.again.changed.connect(self._again_changed)
-        self.again.told.connect(self.tell)
+        self.again.announced.connect(self.tell)
         self.settings.sampling_changed.connect(self._sample_changed)
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
         self.theorem.steps_wanted.connect(
             lambda m: self._change(self.document.set_run, {"n_steps": m})
         )
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
-        self.settings.slid.connect(self.document.settle)
+        self.settings.slid.connect(self.document.end_merging)
         self.settings.ledger_asked.connect(self.files.ledger_dialog)
         self.settings.grid_changed.connect(
             lambda d: self.files.attempt("change the grid", lambda: self.document.set_grid(d))

@@ -80,7 +80,7 @@ class RunDisplay(QObject):
         self._soon.timeout.connect(self.refresh)
 
     @property
-    def settled(self) -> bool:
+    def at_rest(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
         computing = self._views.dual.pictures.busy or self._views.conics.busy
         return not (self._soon.isActive() or self.questions.pending or computing)

@@ -50,10 +50,10 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
     with opened(options, given) as shooting:
         window = shooting.window
         shooting.run()
-        told = [f"{options.output}: {shooting.outcome}"]
+        lines = [f"{options.output}: {shooting.outcome}"]
         release = _release(window) if options.learned else None
         window.set_release_view(options.view == "release")
-        shooting.settle()
+        shooting.wait_until_at_rest()
         real = options.file is not None and options.view != "release"
         files = [NewFile(options.output, shooting.picture(), private=real)]
         shape = None
@@ -61,10 +61,10 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
             work = window.document.work
             shape = LearnedShape(release, work.frame, work.within)
             files += shape_files(options.learned, shape, overwrite=options.overwrite)
-            told += place_note(options.learned, work.frame, hint=False)
+            lines += place_note(options.learned, work.frame, hint=False)
         with contextlib.nullcontext() if shape is None else rescued(shape, lambda: None):
             write_files(files)
-    return "\n".join(told)
+    return "\n".join(lines)
 
 
 @contextlib.contextmanager
@@ -127,7 +127,7 @@ class Shooting:
         self._failures: list[str] = []
         self._told: list[str] = []
         self._runs.controller.failed.connect(self._failures.append)
-        self._runs.told.connect(self._told.append)
+        self._runs.announced.connect(self._told.append)
 
     @property
     def outcome(self) -> str:
@@ -150,12 +150,12 @@ class Shooting:
                 self._runs.step()
                 wait(lambda: self.finished() or not self._runs.busy)
 
-    def settle(self) -> None:
+    def wait_until_at_rest(self) -> None:
         """Let the window live until it has shown everything, and begins nothing new."""
         looks = 0
         while looks < 4:
             _pause(20)
-            looks = looks + 1 if self.window.display.settled else 0
+            looks = looks + 1 if self.window.display.at_rest else 0
 
     def picture(self, flash: float = 1.0) -> bytes:
         """The window as it is, so much of a new piece's flash over."""

@@ -79,7 +79,7 @@ class WindowFiles(QObject):
     """
 
     #: Words for the status bar.
-    told = Signal(str)
+    announced = Signal(str)
     #: Another document is there.
     opened = Signal()
     #: An example is there, with nothing to undo or to save.
@@ -163,7 +163,7 @@ class WindowFiles(QObject):
         """Clip the learned shape to the polygons of a file."""
 
         def clip() -> None:
-            self.told.emit(importing.import_mask(path, self.document))
+            self.announced.emit(importing.import_mask(path, self.document))
 
         self.attempt(f"clip the result to {path.name}", clip)
 
@@ -273,7 +273,7 @@ class WindowFiles(QObject):
         """The released shape as GeoJSON."""
         log = self.runs.current
         if log is None or log.release is None:
-            self.told.emit(self.export_waits)
+            self.announced.emit(self.export_waits)
             return
         release = log.release
         work = self.document.work
@@ -294,7 +294,7 @@ class WindowFiles(QObject):
         """The examples as CSV: private."""
         examples = self.document.work.examples
         if examples is None:
-            self.told.emit("There are no examples to export: press Sample first.")
+            self.announced.emit("There are no examples to export: press Sample first.")
             return
         self._export(
             "Export examples (private data)", "examples", ".csv", _TABLE,
@@ -305,7 +305,7 @@ class WindowFiles(QObject):
         """The steps with their diagnostics as JSON lines: private."""
         log = self.runs.current
         if log is None or not log.records:
-            self.told.emit("There are no steps to export: press Run first.")
+            self.announced.emit("There are no steps to export: press Run first.")
             return
         records = log.records
         self._export(
@@ -344,7 +344,7 @@ class WindowFiles(QObject):
         if anew:
             self.opened.emit()
         self.recent.add(path)
-        self.told.emit(opened.note)
+        self.announced.emit(opened.note)
 
     def _take_examples(self, path: Path, *, opening: bool) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""
@@ -389,7 +389,7 @@ class WindowFiles(QObject):
             self.document.mark_saved(path)
             self.recent.add(path)
             self.saved.emit()
-            self.told.emit(f"Saved {path.name}. It holds private data.")
+            self.announced.emit(f"Saved {path.name}. It holds private data.")
 
         return self.attempt(f"save {path.name}", write)
 
@@ -398,11 +398,11 @@ class WindowFiles(QObject):
     ) -> None:
         """Ask for a name, write, and tell what `write` says or else where it is."""
         path = self._ask_save(title, suffix, kinds, stem)
-        told: list[str | None] = []
+        notes: list[str | None] = []
         if path is not None and self.attempt(
-            f"write {path.name}", lambda: told.append(write(path))
+            f"write {path.name}", lambda: notes.append(write(path))
         ):
-            self.told.emit(told[0] or f"Written: {path.name} in {path.parent}")
+            self.announced.emit(notes[0] or f"Written: {path.name} in {path.parent}")
 
     def _ask_file(self, title: str, kinds: str) -> Path | None:
         name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)

@@ -35,7 +35,7 @@ class WindowRecovery(QObject):
     """
 
     #: Words for the status bar.
-    told = Signal(str)
+    announced = Signal(str)
 
     def __init__(self, window: QWidget, files: WindowFiles, folder: Path | None) -> None:
         super().__init__(window)
@@ -81,7 +81,7 @@ class WindowRecovery(QObject):
 
     def _saved(self, key: object, result: object) -> None:
         if isinstance(result, Exception) and not self._complained:
-            self.told.emit(f"The work cannot be kept for recovery: {result}")
+            self.announced.emit(f"The work cannot be kept for recovery: {result}")
             self._complained = True
 
     def forget(self) -> None:

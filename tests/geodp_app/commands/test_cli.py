@@ -353,22 +353,22 @@ def test_a_plan_without_k_tells_what_runs_by_tiles_reached(capsys):
     assert "for shapes of few edges" in out
     assert "for outlines with many bends, such as coasts" in out
     assert "not proved" in out
-    told = plan(capsys, "--n", 9_000)
-    assert (told["k"], told["examples"], told["proved"]) == (None, 9_000, False)
-    drawn, outlines = (kind["error"] for kind in told["in_practice"])
+    outcome = plan(capsys, "--n", 9_000)
+    assert (outcome["k"], outcome["examples"], outcome["proved"]) == (None, 9_000, False)
+    drawn, outlines = (kind["error"] for kind in outcome["in_practice"])
     # what runs reached: star and three; Croatia and Italy
     assert drawn[0] < 0.008 < 0.01 < drawn[1]
     assert outlines[0] < 0.021 < 0.026 < outlines[1]
     half = plan(capsys, "--n", 9_000, "--epsilon", 2, "--neighbours", "replace-one")
-    assert half["in_practice"] == told["in_practice"]
+    assert half["in_practice"] == outcome["in_practice"]
     assert "--beta means nothing to tiles" in fails(capsys, "plan", "--beta", ".1")
 
 
 def test_plan_and_learn_mean_the_same_learner(capsys):
     """A convex polygon goes by tiles unless --k is given."""
-    told = plan(capsys, "--learner", "convex", "--n", 10_000)
-    assert (told["learner"], told["k"], told["proved"]) == ("convex", None, False)
-    (kind,) = told["in_practice"]
+    outcome = plan(capsys, "--learner", "convex", "--n", 10_000)
+    assert (outcome["learner"], outcome["k"], outcome["proved"]) == ("convex", None, False)
+    (kind,) = outcome["in_practice"]
     assert kind["shapes"] == "convex shapes of few edges"
     cover = plan(capsys, "--learner", "convex-cover", "--k", 4, "--n", 10_000)
     assert cover["k"] == 4
@@ -383,8 +383,8 @@ def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
     assert "10,000 examples suffice for error at most 0.0179" in out
     run = out.split("geodp learn ")[1].split("\n")[0]
     assert run.startswith("--learner cover --k 1 --epsilon 1.0 --delta 1e-06")
-    told = plan(capsys, "--learner", "cover", "--k", 1, "--alpha", 0.01)
-    assert (told["steps"], told["examples"]) == (1, 17919)
+    outcome = plan(capsys, "--learner", "cover", "--k", 1, "--alpha", 0.01)
+    assert (outcome["steps"], outcome["examples"]) == (1, 17919)
     assert main(["plan", "--learner", "cover", "--k", "9", "--n", "10000"]) == 0
     out = capsys.readouterr().out
     assert "No estimate is made" in out

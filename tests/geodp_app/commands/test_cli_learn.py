@@ -82,17 +82,17 @@ def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tm
         "(2, 1e-05)-differentially private with respect to replacing one labelled example by "
         "another."
     )
-    told = report["account"]
-    assert told.startswith("selection: epsilon 2, by the optimal account")
-    assert told.endswith(" in one step, which is twice 1 for adding or removing an example")
+    outcome = report["account"]
+    assert outcome.startswith("selection: epsilon 2, by the optimal account")
+    assert outcome.endswith(" in one step, which is twice 1 for adding or removing an example")
     path.unlink()
     again = ["--finish", "none", "-o", tmp_path / "again.geojson"]
     assert geodp(*(argv + again)) == 0
-    told = json.loads(path.read_text())["account"]
-    assert told.startswith(
+    outcome = json.loads(path.read_text())["account"]
+    assert outcome.startswith(
         "noisy counts and selections: together epsilon 2, by the optimal account"
     )
-    assert "twice 1 for adding or removing an example; alone the counts would cost 0.2 " in told
+    assert "twice 1 for adding or removing an example; alone the counts would cost 0.2 " in outcome
 
 
 @pytest.mark.parametrize(("epsilon", "more"), [(1.0, True), (1000.0, False)])
@@ -102,15 +102,15 @@ def test_the_report_says_why_the_parts_of_a_cover_sum_to_more_than_epsilon(epsil
     alone = run_epsilon(selections.each, 1e-6, 6)
     assert (counts.alone + alone > epsilon) == more
     release = CoverRelease("", HalfplaneLattice(8), (), spent, "disjunction", (), ())
-    told = report(release)["account"]
-    assert f"together epsilon {epsilon:g}" in told
-    assert f"{counts.alone:g} and the selections {alone:.4g}" in told
+    outcome = report(release)["account"]
+    assert f"together epsilon {epsilon:g}" in outcome
+    assert f"{counts.alone:g} and the selections {alone:.4g}" in outcome
     why = ", in sum more, but delta covers that both lose so much in one run"
-    assert told.endswith(why) == more
+    assert outcome.endswith(why) == more
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "told"),
+    ("neighbours", "outcome"),
     [
         (
             "add-remove",
@@ -127,10 +127,10 @@ def test_the_report_says_why_the_parts_of_a_cover_sum_to_more_than_epsilon(epsil
         ),
     ],
 )
-def test_the_report_says_what_sharpening_costs(neighbours, told):
+def test_the_report_says_what_sharpening_costs(neighbours, outcome):
     spent = plan_sharpened(1.0, 1e-6, 4, 0.1, neighbours, private=True).spent
     release = CoverRelease("", HalfplaneLattice(8), (), spent, "disjunction", (), ())
-    assert report(release)["account"].startswith(told)
+    assert report(release)["account"].startswith(outcome)
 
 
 def test_the_summary_says_that_edges_were_drawn_again(run):
@@ -203,7 +203,7 @@ def test_it_is_said_of_the_epsilon_that_was_given(write, tmp_path, capsys, learn
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "outcome"),
     [
         (["--tiles", 60], "60 tiles a side are 3,600 tiles, learned one after the other: minutes"),
         (["--learner", "cover", "--k", 1000], "k = 1000 .* about 8,000 draws, one after the other"),
@@ -211,7 +211,7 @@ def test_it_is_said_of_the_epsilon_that_was_given(write, tmp_path, capsys, learn
     ],
 )
 def test_of_a_run_that_takes_minutes_it_is_said_before(
-    write, tmp_path, capsys, monkeypatch, argv, told
+    write, tmp_path, capsys, monkeypatch, argv, outcome
 ):
     points = write("p.csv", "x,y,label\n1,2,1\n")
 
@@ -222,7 +222,7 @@ def test_of_a_run_that_takes_minutes_it_is_said_before(
     with contextlib.suppress(KeyboardInterrupt):
         main(["learn", str(points), "-o", str(tmp_path / "l.geojson"), *map(str, argv)])
     line = next(line for line in capsys.readouterr().err.splitlines() if "after" in line)
-    assert re.match(rf"geodp: {told}", line)
+    assert re.match(rf"geodp: {outcome}", line)
 
 
 # -- by tiles ----------------------------------------------------------------------------------
@@ -242,15 +242,17 @@ def by_tiles(run, tmp_path_factory) -> tuple[Path, str]:
 
 
 def test_without_k_a_union_is_learned_by_tiles(by_tiles, run, capsys):
-    folder, told = by_tiles
+    folder, outcome = by_tiles
     release = read_learned(folder / "l.geojson").release
     assert isinstance(release, TilesRelease)
     # 2.6 (0.98 * 20,000 / 1000)^(1/4) = 5.47, which noise of some tens hardly moves, makes the list
     per_side = dict(release.parameters)["tiles"]
     assert per_side in (3, 4, 5, 8, 11, 15, 22)
     assert len(release.tiles) == per_side**2
-    assert f"{folder / 'l.geojson'}: {per_side**2} tiles, (1, 1e-40)-differentially private" in told
-    assert f"{folder / 'l.png'}: private" in told
+    assert (
+        f"{folder / 'l.geojson'}: {per_side**2} tiles, (1, 1e-40)-differentially private" in outcome
+    )
+    assert f"{folder / 'l.png'}: private" in outcome
     assert (folder / "l.png").read_bytes().startswith(b"\x89PNG\r\n")
     # measured: about 90 mistakes of 20,000; a cover of two triangles errs on some 10 %
     assert evaluate(folder / "l.geojson", run / "p.csv", capsys)["error"] < 0.02
@@ -277,14 +279,14 @@ def test_where_many_labels_look_wrong_it_says_about_how_many(run, tmp_path, caps
     ):
         assert geodp(*argv) == 0
     found = re.findall(r"about (\d+) % of the labels look wrong", capsys.readouterr().err)
-    told = json.loads(report.read_text())
+    outcome = json.loads(report.read_text())
     if noise:
         # the noise is some 280 of 20,000, and three in a hundred are taken to be bends
         assert 18 <= int(found[0]) <= 26
-        assert told["wrong labels"].startswith(f"about {found[0]} % of the labels look wrong")
+        assert outcome["wrong labels"].startswith(f"about {found[0]} % of the labels look wrong")
     else:
         assert not found
-        assert "wrong labels" not in told
+        assert "wrong labels" not in outcome
 
 
 def test_the_records_of_a_run_by_tiles_are_its_tiles(by_tiles, run):
@@ -399,9 +401,9 @@ def test_a_shape_without_bounds_is_said_to_lie_nowhere(write, run, tmp_path, cap
     points, out = write("p.csv", "x,y,label\n3,4,1\n60,6,0\n"), tmp_path / "l.geojson"
     argv = ["learn", points, "--grid", 64, "--learner", "threshold", "-o", out]
     note = f"{out}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
-    for more, told in (([], True), (["--raw-grid"], False), (["--bounds", "9,9,21,21"], False)):
+    for more, outcome in (([], True), (["--raw-grid"], False), (["--bounds", "9,9,21,21"], False)):
         assert geodp(*argv, *more) == 0
-        assert (note in capsys.readouterr().err) == told
+        assert (note in capsys.readouterr().err) == outcome
     folder = tmp_path / "s"
     assert main(["compare", str(write("q.csv", "x,y,label\n" + "3,4,1\n6,6,0\n" * 200)),
                  "--grid", "64", "--learners", "tiles", "-o", str(folder)]) == 0  # fmt: skip

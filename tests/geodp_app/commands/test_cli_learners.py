@@ -59,9 +59,9 @@ def test_it_is_learned_reported_recorded_and_evaluated(
     assert release is not None
     assert release.privacy is not None
     assert not release.privacy.private
-    told = json.loads(report.read_text())
-    assert told["release"] == json.loads(json.dumps(release_to_dict(release)))
-    assert "epsilon " in told["account"]
+    outcome = json.loads(report.read_text())
+    assert outcome["release"] == json.loads(json.dumps(release_to_dict(release)))
+    assert "epsilon " in outcome["account"]
     figures = printed(capsys, "evaluate", out, points)
     assert figures["examples"] == 8_000
     assert figures["error"] < MOST.get(learner.id, 0.1)
@@ -101,8 +101,8 @@ def test_options_of_other_learners_are_refused(
         value = parameter.choices[0][0] if parameter.choices else value
         option = f"--{parameter.typed}"
         ask = ["learn", tmp_path / "p.csv", "--learner", learner.id, "--grid", 8]
-        told = fails(capsys, *ask, "-o", tmp_path / "o.geojson", option, value)
-        assert f"{option} means nothing to {learner.id}" in told, name
+        outcome = fails(capsys, *ask, "-o", tmp_path / "o.geojson", option, value)
+        assert f"{option} means nothing to {learner.id}" in outcome, name
     assert os.listdir(tmp_path) == []
 
 
@@ -119,19 +119,19 @@ def test_the_plan_of_curved_pieces_is_that_of_a_cover_by_so_many(
     capsys: pytest.CaptureFixture[str], learner: str, kind: str
 ) -> None:
     plan = ["plan", "--learner", learner, "--grid", 256, "--k", 2]
-    told = printed(capsys, *plan)
+    outcome = printed(capsys, *plan)
     members = ConicLattice(256, kind).members
     expected = set_cover_examples(math.log(members), 2, 0.1, 0.1, softened=True)
-    assert (told["size"], told["n"], told["steps"]) == (
+    assert (outcome["size"], outcome["n"], outcome["steps"]) == (
         members, expected.examples, expected.steps,
     )  # fmt: skip
-    assert told["learner_beta"] == expected.beta
+    assert outcome["learner_beta"] == expected.beta
     assert geodp(*plan) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     assert f"geodp learn --learner {learner} --k 2 --steps {expected.steps} --beta" in line
     assert float(line.split("--beta ")[1].split()[0]) == expected.beta  # no digit is lost
     # the other way round, within a part in a thousand
-    assert printed(capsys, *plan, "--n", told["n"])["alpha"] <= 0.1 * 1.001
+    assert printed(capsys, *plan, "--n", outcome["n"])["alpha"] <= 0.1 * 1.001
     assert "1..2048" in fails(capsys, "plan", "--learner", learner, "--grid", 4096)
     assert geodp("plan", "--learner", learner, "--n", 100) == 0
     assert "guarantee void" in capsys.readouterr().out
@@ -139,7 +139,7 @@ def test_the_plan_of_curved_pieces_is_that_of_a_cover_by_so_many(
 
 def test_the_plan_of_a_threshold_counts_its_halfplanes(capsys: pytest.CaptureFixture[str]) -> None:
     ask = ["plan", "--learner", "threshold", "--grid", 1024]
-    told, known = printed(capsys, *ask), printed(capsys, *ask, "--direction", "left")
-    assert (told["size"], known["size"]) == (4 * 1026, 1026)
-    assert 100 < told["n"] < 1000
-    assert known["n"] < told["n"]
+    outcome, known = printed(capsys, *ask), printed(capsys, *ask, "--direction", "left")
+    assert (outcome["size"], known["size"]) == (4 * 1026, 1026)
+    assert 100 < outcome["n"] < 1000
+    assert known["n"] < outcome["n"]

@@ -65,8 +65,8 @@ def test_learning_enters_and_a_budget_that_is_spent_refuses(points, ledger, caps
     assert spend(points) == 0
     assert spend(points, "--epsilon", 0.5, "--learner", "quadtree") == 0
     (points.parent / "h.geojson").unlink()
-    told = fails(capsys, *learn(points))
-    assert told == (
+    outcome = fails(capsys, *learn(points))
+    assert outcome == (
         f"geodp: {ledger.path}: epsilon would be 2.5, and the budget allows 2: 0.5 is left; "
         "nothing was drawn\n"
     )
@@ -248,8 +248,8 @@ def test_a_run_that_asks_for_a_head_is_not_entered_in_an_older_ledger(
     head = ledger.state().head
     assert spend(points, "--epsilon", 0.5, "--head", head) == 0
     ledger.path.write_bytes(old)
-    told = fails(capsys, *learn(points, "--head", head[:16]))
-    assert "was never its head" in told
+    outcome = fails(capsys, *learn(points, "--head", head[:16]))
+    assert "was never its head" in outcome
     assert "was never its head" in fails(capsys, "compare", points, "--head", head)
     assert ledger.path.read_bytes() == old
     ledger.path.unlink()
@@ -281,8 +281,10 @@ def test_equal_releases_of_several_runs_count_each_and_a_file_counts_once(
     said(capsys, path, "--new", "--epsilon", 2, "--delta", 1e-5)
     text = said(capsys, path, "--join", *files, *copies, files[0])
     assert "3 runs together: epsilon = 3" in text
-    told = fails(capsys, "learn", points, "--grid", D, "--ledger", path, "-o", tmp_path / "f.gpkg")
-    assert "epsilon would be 4" in told
+    outcome = fails(
+        capsys, "learn", points, "--grid", D, "--ledger", path, "-o", tmp_path / "f.gpkg"
+    )
+    assert "epsilon would be 4" in outcome
 
 
 def test_what_was_learned_under_a_ledger_is_in_it_already(points, ledger, tmp_path, capsys) -> None:
@@ -309,8 +311,8 @@ def test_a_report_is_told_from_the_shape_that_it_is_about(points, ledger, tmp_pa
                  ("predict", report, points, "-o", tmp_path / "o.csv"),
                  ("evaluate", report, points), ("render", report, "-o", tmp_path / "p.svg"),
                  ("ledger", ledger.path, "--join", ledger.path)):  # fmt: skip
-        told = fails(capsys, *argv)
-        assert "is a report, a ledger or another record of geodp, and no map: name the" in told
+        outcome = fails(capsys, *argv)
+        assert "is a report, a ledger or another record of geodp, and no map: name the" in outcome
 
 
 def test_files_that_do_not_name_their_run_count_each(points, tmp_path, capsys) -> None:
@@ -385,10 +387,10 @@ def test_no_format_brings_a_statement_that_nobody_made(
 
 def test_a_statement_says_what_was_spent_and_what_may_be_published(points, ledger, capsys) -> None:
     spend(points)
-    told = said(capsys, ledger.path).splitlines()
-    assert told[0].split() == ["entered", "verb", "learner", "source", "epsilon", "delta", "end"]
-    assert told[1].split()[2:] == ["learn", "histogram", "1", "1", "0", "released"]
-    text = "\n".join(told)
+    outcome = said(capsys, ledger.path).splitlines()
+    assert outcome[0].split() == ["entered", "verb", "learner", "source", "epsilon", "delta", "end"]
+    assert outcome[1].split()[2:] == ["learn", "histogram", "1", "1", "0", "released"]
+    text = "\n".join(outcome)
     assert "1 run together: epsilon = 1, delta = 0, by basic composition." in text
     assert "Budget: epsilon = 1 of 2, delta = 0 of 1e-05." in text
     assert (
@@ -449,10 +451,10 @@ def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -
     assert fails(capsys, "ledger", path, "--join", points)
     persons = tmp_path / "c.ledger"
     said(capsys, persons, "--new", "--id", "who")
-    told = fails(capsys, "ledger", persons, "--join", points.parent / "h.geojson")
-    assert "they do not add up" in told
-    told = fails(capsys, "ledger", persons, "--join", tmp_path / "a.geodp")
-    assert "protects whoever who names, and here rows count" in told
+    outcome = fails(capsys, "ledger", persons, "--join", points.parent / "h.geojson")
+    assert "they do not add up" in outcome
+    outcome = fails(capsys, "ledger", persons, "--join", tmp_path / "a.geodp")
+    assert "protects whoever who names, and here rows count" in outcome
 
 
 def test_a_first_budget_has_room_for_the_delta_of_rounding(points, tmp_path, capsys) -> None:
@@ -461,8 +463,8 @@ def test_a_first_budget_has_room_for_the_delta_of_rounding(points, tmp_path, cap
     assert spend(points, "--ledger", path, "--learner", "tiles") == 0
     none = tmp_path / "b.ledger"
     said(capsys, none, "--new", "--epsilon", 1, "--delta", 0)
-    told = fails(capsys, *learn(points, "--ledger", none, "--learner", "tiles"))
-    assert "delta would be 1e-40, and the budget allows 0" in told
+    outcome = fails(capsys, *learn(points, "--ledger", none, "--learner", "tiles"))
+    assert "delta would be 1e-40, and the budget allows 0" in outcome
 
 
 def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
@@ -473,7 +475,7 @@ def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "outcome"),
     [
         (["none.ledger"], "there is no such ledger; --new begins one"),
         (["a.ledger", "--new"], "is there already"),
@@ -486,10 +488,10 @@ def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
         (["p.csv"], "line 1"),
     ],
 )
-def test_what_goes_wrong_is_one_line(points, tmp_path, capsys, monkeypatch, argv, told) -> None:
+def test_what_goes_wrong_is_one_line(points, tmp_path, capsys, monkeypatch, argv, outcome) -> None:
     monkeypatch.chdir(tmp_path)
     Ledger.create("a.ledger")
-    assert told in fails(capsys, "ledger", *argv)
+    assert outcome in fails(capsys, "ledger", *argv)
     assert not Path("b.ledger").exists()
 
 
@@ -503,8 +505,8 @@ def test_a_ledger_that_cannot_be_read_ends_before_the_examples_are(
         capsys, *learn(points, "--ledger", points.parent / "other")
     )
     ledger.path.unlink()
-    told = fails(capsys, *learn(points, "--ledger", ledger.path))
-    assert "there is no such ledger; geodp ledger --new begins one" in told
+    outcome = fails(capsys, *learn(points, "--ledger", ledger.path))
+    assert "there is no such ledger; geodp ledger --new begins one" in outcome
 
 
 def test_times_are_those_of_the_entry_alone(points, ledger, monkeypatch) -> None:

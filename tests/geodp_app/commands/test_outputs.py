@@ -131,8 +131,8 @@ def _days() -> list[bytes]:
     from datetime import UTC, datetime, timedelta
 
     now = [datetime.now(UTC) + timedelta(days=days) for days in (-1, 0, 1)]
-    told = [f"{day:%Y-%m-%d}".encode() for day in now]
-    return told + [bytes([3, day.year - 1900, day.month, day.day]) for day in now]
+    outcome = [f"{day:%Y-%m-%d}".encode() for day in now]
+    return outcome + [bytes([3, day.year - 1900, day.month, day.day]) for day in now]
 
 
 # -- together ----------------------------------------------------------------------------------
@@ -190,17 +190,17 @@ def test_a_run_that_is_interrupted_has_written_all_or_nothing(
     code = main(learn(given, output / f"a{ending}", *also))
     monkeypatch.undo()
     assert code == 130
-    told = capsys.readouterr().err
+    outcome = capsys.readouterr().err
     there = set(held(output))
     assert there in (set(), wanted)
     end = entered(ledger, capsys)[-1]
     if there:
         assert end == "released"
-        assert "cancelled when it had written" in told
-        assert all(name in told for name in wanted)
+        assert "cancelled when it had written" in outcome
+        assert all(name in outcome for name in wanted)
     else:
         assert end == "cancelled"
-        assert "cancelled; nothing was written" in told
+        assert "cancelled; nothing was written" in outcome
 
 
 def _is_folder(handle: object) -> bool:
@@ -227,9 +227,9 @@ def test_a_release_that_cannot_be_written_is_kept_elsewhere(
 
     monkeypatch.setattr(Recording, "begin", begun)
     assert main(learn(given, output / f"a{ending}", "--ledger", ledger)) == 2
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert "what was learned is kept in " in told
-    kept = Path(told.rpartition(" kept in ")[2])
+    outcome = capsys.readouterr().err.splitlines()[-1]
+    assert "what was learned is kept in " in outcome
+    kept = Path(outcome.rpartition(" kept in ")[2])
     same = geodp.load(given / "learned.geojson")
     assert geodp.load(kept).release == same.release
     assert entered(ledger, capsys) == ["released"]
@@ -283,8 +283,8 @@ def test_what_can_be_seen_before_costs_nothing(
     capsys.readouterr()
     options = [*BOX, "--ledger", "a.ledger", *BEFORE[mistake]]
     assert main(["learn", "points.csv", *options]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
+    outcome = capsys.readouterr().err
+    assert outcome.count("\n") == 1
     assert entered(tmp_path / "a.ledger", capsys) == []
     after = held(tmp_path)
     del after["a.ledger"]

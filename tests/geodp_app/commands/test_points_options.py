@@ -62,8 +62,8 @@ def test_a_grid_in_metres_is_written_in_degrees(
     box = ("--bounds", "500000,4990000,580000,5090000", "--crs", "epsg:32633")
     where = (*box, "--grid", GRID, "--out-of-bounds", "drop")
     assert geodp("learn", folder / "metres.gpkg", *where, "-o", out, *SEED) == 0
-    told = subprocess.run(["ogrinfo", "-al", out], check=True, capture_output=True, text=True)
-    assert "Feature Count: 1" in told.stdout
+    outcome = subprocess.run(["ogrinfo", "-al", out], check=True, capture_output=True, text=True)
+    assert "Feature Count: 1" in outcome.stdout
     shape = read_geojson(out).geometry
     assert shape.is_valid
     area, _ = Geod(ellps="WGS84").geometry_area_perimeter(shapely.orient_polygons(shape))
@@ -87,11 +87,11 @@ def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
     metric = zip(x.tolist(), y.tolist(), wet.astype(int).tolist(), strict=True)
     lines = [f"{a!r},{b!r},{label}" for a, b, label in metric]
     metres.write_text("\n".join(["x,y,label", *lines, ""]))
-    told = []
+    outcome = []
     for argv in (("degrees.csv",), (metres, "--crs", "EPSG:32633")):
         assert geodp("evaluate", out, folder / argv[0], *argv[1:], "--json") == 0
-        told.append(json.loads(capsys.readouterr().out))
-    assert told[0] == told[1]
+        outcome.append(json.loads(capsys.readouterr().out))
+    assert outcome[0] == outcome[1]
     assert geodp("evaluate", out, metres, "--crs", "EPSG:1") == 2
     assert "argument --crs: EPSG:1: no such" in capsys.readouterr().err
 
@@ -151,9 +151,9 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
 ) -> None:
     out = tmp_path / "l.geojson"
     assert geodp("learn", folder / "degrees.csv", "-o", out, *options) == 2
-    told = capsys.readouterr().err
-    assert reason in told
-    assert told.count("\n") == 1
+    outcome = capsys.readouterr().err
+    assert reason in outcome
+    assert outcome.count("\n") == 1
     assert not out.exists()
 
 

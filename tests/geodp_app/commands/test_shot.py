@@ -78,10 +78,12 @@ def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     assert len(colours(tmp_path / "w.png")) > 100
     learned = json.loads((tmp_path / "l.geojson").read_text())
     assert learned["geodp"]["release"]["privacy"]["private"] is True
-    told = [line for line in done.stderr.splitlines() if line != COMPILING]  # a first run says so
-    assert told[0] == "w.png: 16 of 16 steps, finished"
-    assert told[1].startswith("l.geojson: lies at 0..1 degrees")  # the triangle lies nowhere
-    assert len(told) == 2
+    outcome = [
+        line for line in done.stderr.splitlines() if line != COMPILING
+    ]  # a first run says so
+    assert outcome[0] == "w.png: 16 of 16 steps, finished"
+    assert outcome[1].startswith("l.geojson: lies at 0..1 degrees")  # the triangle lies nowhere
+    assert len(outcome) == 2
 
 
 def test_within_clips_the_picture_and_the_learned_shape(shot: Shot, tmp_path: Path) -> None:

@@ -109,18 +109,18 @@ def test_an_empty_shape_keeps_its_support(tmp_path: Path) -> None:
 
 
 def test_without_it_the_file_has_one_feature_and_the_report_no_word_of_it(points, tmp_path) -> None:
-    out, told = tmp_path / "h.geojson", tmp_path / "r.json"
-    assert learn(points, out, "--report", told, "--quiet") == 0
+    out, outcome = tmp_path / "h.geojson", tmp_path / "r.json"
+    assert learn(points, out, "--report", outcome, "--quiet") == 0
     assert len(json.loads(out.read_text())["features"]) == 1
-    assert "support" not in out.read_text() + told.read_text()
+    assert "support" not in out.read_text() + outcome.read_text()
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 def test_it_is_told_what_it_means_and_costs(points, tmp_path, capsys, neighbours) -> None:
-    out, told = tmp_path / "h.geojson", tmp_path / "r.json"
-    options = ["--support", 0.1, "--epsilon", 2, "--neighbours", neighbours, "--report", told]
+    out, outcome = tmp_path / "h.geojson", tmp_path / "r.json"
+    options = ["--support", 0.1, "--epsilon", 2, "--neighbours", neighbours, "--report", outcome]
     assert learn(points, out, *options) == 0
-    support, document = support_of(out), json.loads(told.read_text())
+    support, document = support_of(out), json.loads(outcome.read_text())
     sentence = document["support"]
     m = support.per_side
     assert sentence.startswith(f"{sum(support.cells)} of {m * m} cells ({m} a side) had enough")

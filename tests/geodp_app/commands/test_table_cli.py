@@ -59,9 +59,9 @@ def test_the_same_seed_learns_the_same_from_a_table(folder, tmp_path, capsys):
         for line in [*lines, *expected]:
             line.get("private", {}).pop("seconds", None)
         assert lines == expected
-        told = capsys.readouterr().err
-        assert "each row counts as one person; where a person may have more, give --id" in told
-        assert str(N) not in told
+        outcome = capsys.readouterr().err
+        assert "each row counts as one person; where a person may have more, give --id" in outcome
+        assert str(N) not in outcome
 
 
 def test_with_id_the_unit_is_in_what_is_published(folder, tmp_path, capsys):
@@ -88,12 +88,12 @@ def test_one_class_is_told_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
         connection.execute("CREATE TABLE r AS SELECT range x, range y, 1 AS label FROM range(9)")
     argv = ["--table", f"duckdb:{tmp_path}/p.db::r", "--grid", 8, "--learner", "cover", "--k", 1]
     argv += ["-o", tmp_path / "l"]
-    told = f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
+    outcome = f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
     assert geodp("learn", *argv) == 0
     assert "all labels" not in capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert geodp("learn", *argv) == 0
-    assert told in capsys.readouterr().err
+    assert outcome in capsys.readouterr().err
     assert geodp("learn", *argv, "--quiet") == 0
     assert capsys.readouterr().err == ""
 
@@ -126,9 +126,9 @@ def test_what_does_not_go_together_is_refused(folder, capsys, monkeypatch, argv,
     monkeypatch.chdir(folder)
     before = sorted(os.listdir(folder))
     assert geodp("learn", *argv, "-o", "new.geojson") == 2
-    told = capsys.readouterr().err
-    assert reason in told
-    assert told.count("\n") == 1
+    outcome = capsys.readouterr().err
+    assert reason in outcome
+    assert outcome.count("\n") == 1
     assert sorted(os.listdir(folder)) == before
 
 

@@ -72,9 +72,9 @@ def check(capsys: pytest.CaptureFixture[str], argv: list[object]) -> None:
     """An answer in finite numbers, or one line that says why there is none."""
     code = geodp(*argv)
     out, err = capsys.readouterr()
-    told = [line for line in err.splitlines() if not line.startswith("geodp: warning")]
+    outcome = [line for line in err.splitlines() if not line.startswith("geodp: warning")]
     assert code in (0, 2), argv
-    assert len(told) == (code == 2), argv
+    assert len(outcome) == (code == 2), argv
     assert not {"nan", "inf"} & set(out.split()), argv
     if code == 0 and "--json" in argv:
         json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} in {argv}"))

@@ -46,10 +46,10 @@ def test_the_polygons_are_clipped_and_the_release_is_whole(folder, tmp_path, cap
     whole, cut = tmp_path / "whole.geojson", tmp_path / "cut.geojson"
     assert learn(folder, whole, "--learner", learner) == 0
     assert learn(folder, cut, "--learner", learner, "--within", folder / "map.geojson") == 0
-    told = capsys.readouterr().err.splitlines()
-    assert told[-1].startswith(f"{cut}: ")
-    assert ", clipped to map.geojson, " in told[-1]
-    assert "clipped to" not in told[-2]
+    outcome = capsys.readouterr().err.splitlines()
+    assert outcome[-1].startswith(f"{cut}: ")
+    assert ", clipped to map.geojson, " in outcome[-1]
+    assert "clipped to" not in outcome[-2]
     files = [json.loads(path.read_text()) for path in (whole, cut)]
     # the same release to the bit, the same statement; only the polygons differ
     assert files[0]["geodp"]["release"] == files[1]["geodp"]["release"]
@@ -90,9 +90,11 @@ def test_examples_on_a_grid_that_lies_nowhere_take_a_map_in_grid_units(tmp_path,
     out.unlink()
     capsys.readouterr()
     assert geodp(*argv, write("d.geojson", square_geojson(8, 24))) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("geodp: d.geojson: is in degrees, and where the grid lies is not known")
-    assert "give --bounds" in told
+    outcome = capsys.readouterr().err
+    assert outcome.startswith(
+        "geodp: d.geojson: is in degrees, and where the grid lies is not known"
+    )
+    assert "give --bounds" in outcome
     assert not out.exists()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from run_charges import run_charge
 
-from geodp_app.document.charges import RunCharge, spent_words as told, total
+from geodp_app.document.charges import RunCharge, spent_words as outcome, total
 
 ONE = run_charge(1.0, 1e-40, "add-remove", finished=True)
 HALF = run_charge(0.5, 1e-6, "add-remove", finished=False)
@@ -17,7 +17,7 @@ SWAP = run_charge(2.0, 1e-6, "replace-one", finished=True)
 
 def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
     """With plain spaces."""
-    return told(charges, under_way=under_way).replace("\u00a0", " ")
+    return outcome(charges, under_way=under_way).replace("\u00a0", " ")
 
 
 def test_charges_of_one_kind_add_up():

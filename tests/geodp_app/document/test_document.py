@@ -156,7 +156,7 @@ def test_a_stroke_of_dabs_is_one_step_and_makes_the_sample_painted():
         d.add_dab((x, 5, 2))
     for x in (50, 52):
         d.add_dab((x, 50, 2))
-    d.settle()
+    d.end_merging()
     d.add_dab((52, 50, 2))
     stroke, other = ((1, 5, 2), (2, 5, 2), (4, 5, 2)), ((50, 50, 2), (52, 50, 2))
     assert d.work.sampling.dabs == (*stroke, *other, (52, 50, 2))

@@ -55,7 +55,7 @@ def test_edits_of_one_key_are_one_step_until_something_comes_between():
     history.push("n", 7, "n")  # undo and redo end the typing
     history.push("other", 8)
     history.push("n", 9, "n")
-    history.settle()
+    history.end_merging()
     history.push("n", 10, "n")
     states = []
     while history.undo():
@@ -169,9 +169,9 @@ class HistoryMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.key is not None)
     @rule()
-    def settle(self):
+    def end_merging(self):
         self.key = None
-        self.history.settle()
+        self.history.end_merging()
 
     @invariant()
     def agrees(self):

@@ -85,8 +85,8 @@ def target(path: Path, shapes: tuple[Shape, ...], **member: Any) -> Path:
         }
         for shape in shapes
     ]
-    told = {"geodp": member or {"frame": "grid", "grid": D}}
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features, **told}))
+    outcome = {"geodp": member or {"frame": "grid", "grid": D}}
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features, **outcome}))
     return path
 
 

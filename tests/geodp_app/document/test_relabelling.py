@@ -118,12 +118,12 @@ def test_imported_examples_are_never_labelled_anew():
 
 def test_a_preview_changes_nothing_and_the_edit_that_follows_is_what_was_shown():
     d = sampled(noise=0.1)
-    before, told = d.work, []
-    d.subscribe(lambda: told.append(d.work))
+    before, outcome = d.work, []
+    d.subscribe(lambda: outcome.append(d.work))
     d.preview(Drawing(100, (APART,)))
     shown = d.preview(Drawing(100, (MOVED,)))
     assert d.work is before
-    assert not told
+    assert not outcome
     assert not d.can_undo or d.undo_label == "sample"
     d.edit("move", Drawing(100, (MOVED,)))
     assert d.work == shown  # and so the very examples: arrays have no equality

@@ -198,18 +198,18 @@ def test_a_writer_that_is_killed_leaves_whole_lines(book):
         "    n = append(sys.argv[1], lambda f: [{'n': f.lines[-1]['n'] + 1}]).lines[-1]['n']\n"
         "    print(n, flush=True)\n"
     )
-    told = 3
+    outcome = 3
     for lines in (1, 5, 9):
         process = subprocess.Popen(
             [sys.executable, "-c", program, str(book)], stdout=subprocess.PIPE, cwd=ROOT
         )
         for _ in range(lines):
-            told = int(process.stdout.readline())
+            outcome = int(process.stdout.readline())
         process.send_signal(signal.SIGKILL)
-        told = max([told, *(int(line) for line in process.communicate()[0].splitlines())])
+        outcome = max([outcome, *(int(line) for line in process.communicate()[0].splitlines())])
         found = numbers(book)
         assert found == list(range(len(found)))
-        assert found[-1] in (told, told + 1)
+        assert found[-1] in (outcome, outcome + 1)
 
 
 def test_a_lock_that_is_not_given_up_is_told(book, monkeypatch):

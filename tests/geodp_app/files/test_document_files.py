@@ -276,17 +276,17 @@ def test_an_export_tells_its_format_place_and_content(tmp_path, ending, kind):
     assert release is not None
     assert release.privacy is not None
     path = tmp_path / f"flood{ending}"
-    told = exporting.export_release(path, release, Frame(100, BOX))
+    outcome = exporting.export_release(path, release, Frame(100, BOX))
     polygons = len(shapely.get_parts(release.shape()))
     assert path.exists()
     held = "1 polygon and its" if polygons == 1 else f"{polygons} polygons and their"
-    assert told == f"{kind} written: {path.name} in {tmp_path}; {held} privacy statement"
+    assert outcome == f"{kind} written: {path.name} in {tmp_path}; {held} privacy statement"
     nowhere = exporting.export_release(path, release, Frame(100))
-    assert nowhere == f"{told}; at 0..1 degrees: no bounds are known"
+    assert nowhere == f"{outcome}; at 0..1 degrees: no bounds are known"
     # a seeded run is not private, and its file says so
     seeded = replace(release, privacy=replace(release.privacy, private=False))
-    told = exporting.export_release(path, seeded, Frame(100, BOX))
-    assert told.endswith(" and the statement that the run is not private")
+    outcome = exporting.export_release(path, seeded, Frame(100, BOX))
+    assert outcome.endswith(" and the statement that the run is not private")
 
 
 EXPORTS = [

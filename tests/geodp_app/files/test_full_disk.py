@@ -22,7 +22,7 @@ from geodp import Bounds, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.files import gdal_layers
 from geodp_app.files.learned_file import write_learned
-from geodp_app.files.points import Told, read_points
+from geodp_app.files.points import PointOptions, read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geometry.files import atomic_write_all
@@ -71,7 +71,7 @@ def write(
     source.write_text(
         "lon,lat,note\n" + "".join(f"{x:.6f},{y:.6f},{'a note' * 5}\n" for x, y in places)
     )
-    read = read_points(source, Told(bounds=FRAME.bounds, labelled=False))
+    read = read_points(source, PointOptions(bounds=FRAME.bounds, labelled=False))
     added = {"predicted": np.arange(120) % 2}
 
     def write_points(path: Path) -> None:
@@ -129,10 +129,10 @@ def test_the_command_ends_with_one_line(
     capsys.readouterr()
     with files_of_at_most(output.stat().st_size - 1):
         assert main(predict) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert told.startswith(f"geodp: {output}: cannot be written: ")
-    assert "make room there" in told
+    outcome = capsys.readouterr().err
+    assert outcome.count("\n") == 1
+    assert outcome.startswith(f"geodp: {output}: cannot be written: ")
+    assert "make room there" in outcome
     assert held(tmp_path) == before
 
 

@@ -48,7 +48,7 @@ def check(path: Path, meaning: Meaning, columns: Columns | None = None) -> Check
     return check_rows(rows, meaning)
 
 
-def told(checked: CheckedRows) -> list[tuple[int, int | None, str, str]]:
+def outcome(checked: CheckedRows) -> list[tuple[int, int | None, str, str]]:
     return [(each.row, each.line, each.column, each.reason) for each in checked.misfits]
 
 
@@ -136,7 +136,7 @@ def test_points_of_a_map_are_rows_with_their_properties_as_columns(write: Write)
     checked = check(path, Meaning("degrees", Frame(100, BOX), "true", "false"))
     assert checked.examples.points.tolist() == [[25, 50], [50, 0]]
     assert checked.examples.labels.tolist() == [1, 0]
-    assert told(checked) == [
+    assert outcome(checked) == [
         (3, None, "longitude", "is a LineString, where a point was expected"),
         (4, None, "longitude", "is empty"),
         (5, None, "longitude", "'x' is not a number"),
@@ -169,7 +169,7 @@ def test_rows_that_do_not_fit_are_told_by_row_line_column_and_reason(write: Writ
     checked = check(write("p.csv", BAD), Meaning("grid", Frame(8), "1", "0"))
     assert checked.examples.points.tolist() == [[1, 2], [1, 5], [8, 8]]
     assert checked.examples.labels.tolist() == [1, 0, 0]
-    assert told(checked) == [
+    assert outcome(checked) == [
         (2, 5, "label", "'maybe' means neither inside nor outside"),
         (3, 6, "x", "is empty"),
         (5, 8, "x", "'1_0' is not a number"),
@@ -204,7 +204,7 @@ def test_bounds_are_inclusive_and_rows_off_them_are_told(write: Write) -> None:
     path = write("p.csv", "lat,lon,label\n40,10,1\n50,20,0\n45,20.001,0\n39.9,15,0\n")
     checked = check(path, Meaning("degrees", Frame(10, BOX), "1", "0"))
     assert checked.examples.points.tolist() == [[0, 0], [10, 10]]
-    assert told(checked) == [
+    assert outcome(checked) == [
         (3, 4, "lon", "20.001 is outside the bounds 10..20"),
         (4, 5, "lat", "39.9 is outside the bounds 40..50"),
     ]
@@ -214,7 +214,7 @@ def test_either_label_may_be_inside_and_case_makes_no_difference(write: Write) -
     path = write("p.csv", "x,y,state\n1,1,wet\n2,2,Dry\n3,3,WET \n4,4,?\n")
     checked = check(path, Meaning("grid", Frame(8), "dry", "wet"))
     assert checked.examples.labels.tolist() == [0, 1, 0]
-    assert told(checked) == [(4, 5, "state", "'?' means neither inside nor outside")]
+    assert outcome(checked) == [(4, 5, "state", "'?' means neither inside nor outside")]
     none = check(path, Meaning("grid", Frame(8), "wet", None))
     assert none.examples.labels.tolist() == [1, 1]
 

@@ -76,9 +76,9 @@ def test_gdal_sees_the_shape_and_where_there_was_support(
         there = shapely.transform(expected[name], place.to_own)
         assert shapely.is_valid(shape)
         assert shapely.symmetric_difference(shape, there).area <= 1e-6 * there.area
-    told = subprocess.run(["ogrinfo", "-al", "-so", path], capture_output=True, text=True).stdout
-    assert ("UTM zone 33N" in told) == (where == "metres")
-    assert "neighbours: String" in told
+    outcome = subprocess.run(["ogrinfo", "-al", "-so", path], capture_output=True, text=True).stdout
+    assert ("UTM zone 33N" in outcome) == (where == "metres")
+    assert "neighbours: String" in outcome
 
 
 @pytest.mark.parametrize("where", FRAMES)

@@ -34,7 +34,7 @@ from geodp_app.document.mask import read_mask
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, read_rows
-from geodp_app.files.points import Told, in_system, read_points
+from geodp_app.files.points import PointOptions, in_system, read_points
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.crs import LONLAT
@@ -65,31 +65,31 @@ RIGHT: Cells[tuple[int, int, int]] = Counter(
 # -- roads --------------------------------------------------------------------------------------
 
 
-def by_file(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+def by_file(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
     """The command line's road."""
-    found = read_points(path, Told(GRID, BOX, person=told.get("id"))).examples
+    found = read_points(path, PointOptions(GRID, BOX, person=outcome.get("id"))).examples
     return cells(found.points, found.labels)
 
 
-def by_python(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
-    found = geodp.read_points(path, bounds=BOX, grid=GRID, **told)
+def by_python(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
+    found = geodp.read_points(path, bounds=BOX, grid=GRID, **outcome)
     return cells(found.points, found.labels)
 
 
-def by_frame(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+def by_frame(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
     frame = pandas.read_parquet(path) if path.suffix == ".parquet" else geopandas.read_file(path)
-    found = geodp.read_points(frame, bounds=BOX, grid=GRID, **told)
+    found = geodp.read_points(frame, bounds=BOX, grid=GRID, **outcome)
     return cells(found.points, found.labels)
 
 
-def by_table(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+def by_table(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
     kind = "parquet" if path.suffix == ".parquet" else "csv"
     source = table_source(f"{kind}:{path}")
-    found = read_counts(source, grid=GRID, bounds=BOX, person=told.get("id")).counts
+    found = read_counts(source, grid=GRID, bounds=BOX, person=outcome.get("id")).counts
     return cells(found.points, found.labels, found.amounts)
 
 
-def by_window(path: Path, **told: Any) -> Cells[tuple[int, int, int]]:
+def by_window(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
     """What the import dialog does where nothing is chosen by hand."""
     file = open_import(path)
     columns, kind = guess_columns(file.columns, file.preview, placed=file.placed, loose=file.loose)
@@ -279,9 +279,9 @@ def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
         assert road(pipe) == RIGHT
         writer.join(10)
     code = (
-        "import sys; from geodp_app.files.points import Told, read_points; "
+        "import sys; from geodp_app.files.points import PointOptions, read_points; "
         "from geometry.grid import Bounds; "
-        f"e = read_points('-', Told({GRID}, Bounds(-100, 30, -90, 40))).examples; "
+        f"e = read_points('-', PointOptions({GRID}, Bounds(-100, 30, -90, 40))).examples; "
         "print(sorted(e.points.tolist()))"
     )
     done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
@@ -430,9 +430,9 @@ def test_no_road_reads_what_another_refuses(
             assert reason in str(caught.value)
     out = tmp_path / "l.geojson"
     assert main(["learn", str(path), "--bounds=-100,30,-90,40", "-o", str(out)]) == 2
-    told = capsys.readouterr().err
-    assert reason in told
-    assert told.count("\n") == 1
+    outcome = capsys.readouterr().err
+    assert reason in outcome
+    assert outcome.count("\n") == 1
     assert not out.exists()
 
 
@@ -472,7 +472,7 @@ def test_a_feature_s_own_coordinates_stay_its_own(tmp_path: Path) -> None:
     frame = geopandas.GeoDataFrame(more, geometry=POINTS, crs=4326)
     frame.to_crs(32614).to_file(tmp_path / "p.gpkg")
     assert [road(tmp_path / "p.gpkg") for road in (*FILES, by_frame)] == [RIGHT] * 4
-    wide = Told(GRID, Bounds(0, 0, 10, 10), {"lon": "longitude", "lat": "latitude"})
+    wide = PointOptions(GRID, Bounds(0, 0, 10, 10), {"lon": "longitude", "lat": "latitude"})
     found = read_points(tmp_path / "p.gpkg", wide).examples  # in degrees, as they are called
     assert found.points.tolist() == [[GRID // 10, 3 * GRID // 10], [2 * GRID // 10, 4 * GRID // 10]]
 
@@ -498,7 +498,7 @@ def test_no_format_has_a_column_twice(tmp_path: Path) -> None:
 def test_one_column_is_not_two(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("x,y,label\n1,2,1\n")
     for read in (
-        lambda: read_points(tmp_path / "p.csv", Told(8, columns={"x": "x", "y": "x"})),
+        lambda: read_points(tmp_path / "p.csv", PointOptions(8, columns={"x": "x", "y": "x"})),
         lambda: read_counts(table_source(f"csv:{tmp_path}/p.csv"), columns={"x": "x", "y": "X"}),
     ):
         with pytest.raises(InputError, match="x and y are one column, x: name two"):
@@ -514,10 +514,10 @@ def test_coordinates_without_a_system_are_in_the_one_that_is_told(tmp_path: Path
     bare = geopandas.GeoDataFrame({"label": LABELS}, geometry=shapely.points(METRES))
     bare.to_file(tmp_path / "p.shp")
     for name in ("p.csv", "p.geojson", "p.shp"):
-        found = read_points(tmp_path / name, Told(GRID, box, crs=box.crs)).examples
+        found = read_points(tmp_path / name, PointOptions(GRID, box, crs=box.crs)).examples
         assert found.points.tolist() == right, name
-    told = {"bounds": box.as_tuple(), "crs": "EPSG:32614", "grid": GRID}
-    assert geodp.read_points(bare, **told).points.tolist() == right
+    outcome = {"bounds": box.as_tuple(), "crs": "EPSG:32614", "grid": GRID}
+    assert geodp.read_points(bare, **outcome).points.tolist() == right
     both = geodp.read_points(bare.set_crs(32614), bounds=box, grid=GRID)
     assert both.points.tolist() == right
 

@@ -16,16 +16,16 @@ from pyproj import Transformer
 
 from geodp import Bounds, Examples, Frame, InputError
 from geodp_app.files.import_rows import as_zero_or_one, check_rows, read_rows
-from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
+from geodp_app.files.points import OUT_OF_BOUNDS, PointOptions, read_points
 from geometry.grid import checked_bounds
 
 BOX = Bounds(15, 45, 16, 46)
-DEGREES = Told(grid=1000, bounds=BOX)
+DEGREES = PointOptions(grid=1000, bounds=BOX)
 #: Two places, and what they are in a grid of 1000 in that box and in one of metres.
 LONLAT = np.array([[15.1, 45.2], [15.3, 45.6]])
 CELLS = [[100, 200], [300, 600]]
 UTM = checked_bounds((480_000, 4_980_000, 600_000, 5_100_000), "EPSG:32633")
-METRES = Told(grid=1000, bounds=UTM, crs=UTM.crs)
+METRES = PointOptions(grid=1000, bounds=UTM, crs=UTM.crs)
 THERE = np.column_stack(
     Transformer.from_crs(4326, 32633, always_xy=True).transform(*LONLAT.T)
 )  # fmt: skip
@@ -38,12 +38,12 @@ def test_what_was_guessed_is_told_and_what_was_named_is_not(write: Write) -> Non
     path = write("p.csv", "a,longitude,latitude,b\n1,15.1,45.2,0\n")
     with pytest.raises(InputError, match=r"missing column label: it has .*--columns label="):
         read_points(path, DEGREES)
-    found = read_points(path, Told(grid=10, bounds=BOX, columns={"label": "A"}))
+    found = read_points(path, PointOptions(grid=10, bounds=BOX, columns={"label": "A"}))
     assert found.guessed == f"{path}: read by its column names: lon=longitude, lat=latitude"
     named = {"lon": "longitude", "lat": "latitude", "label": "b"}
-    assert not read_points(path, Told(grid=10, bounds=BOX, columns=named)).guessed
+    assert not read_points(path, PointOptions(grid=10, bounds=BOX, columns=named)).guessed
     with pytest.raises(InputError, match="missing column c: it has 'a,longitude"):
-        read_points(path, Told(bounds=BOX, columns={"label": "c"}))
+        read_points(path, PointOptions(bounds=BOX, columns={"label": "c"}))
 
 
 def test_columns_are_guessed_without_a_look_at_the_rows(write: Write) -> None:
@@ -72,8 +72,8 @@ def test_a_row_more_is_at_most_one_example_more(write: Write, mode: str) -> None
     def examples(chosen: tuple[int, ...]) -> list[list[int]] | None:
         text = "lon,lat,label\n" + "".join(f"{rows[i]}\n" for i in chosen)
         try:
-            told = Told(grid=10, bounds=BOX, out_of_bounds=mode)  # type: ignore[arg-type]
-            found = read_points(write("p.csv", text), told).examples
+            outcome = PointOptions(grid=10, bounds=BOX, out_of_bounds=mode)  # type: ignore[arg-type]
+            found = read_points(write("p.csv", text), outcome).examples
         except InputError:
             return None
         return as_rows(found)
@@ -91,9 +91,9 @@ def test_a_row_more_is_at_most_one_example_more(write: Write, mode: str) -> None
 def test_how_many_rows_lay_outside_is_counted(write: Write) -> None:
     path = write("p.csv", "lon,lat,label\n15.1,45.2,1\n10,45,0\n15,50,1\n")
     for mode in ("drop", "clip"):
-        assert read_points(path, Told(bounds=BOX, out_of_bounds=mode)).beyond == 2  # type: ignore[arg-type]
+        assert read_points(path, PointOptions(bounds=BOX, out_of_bounds=mode)).beyond == 2  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"row 2 \(line 3\), column lon: 10 is outside"):
-        read_points(path, Told(bounds=BOX))
+        read_points(path, PointOptions(bounds=BOX))
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +118,11 @@ FORMATS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf", ".gm
 
 @pytest.mark.parametrize("ending", FORMATS)
 @pytest.mark.parametrize("name", ["degrees", "metres"])
-@pytest.mark.parametrize(("told", "cells"), [(DEGREES, CELLS), (METRES, CELLS_UTM)])
+@pytest.mark.parametrize(("outcome", "cells"), [(DEGREES, CELLS), (METRES, CELLS_UTM)])
 def test_gdal_s_files_are_read_in_their_own_system(
-    layers: Path, ending: str, name: str, told: Told, cells: list[list[int]]
+    layers: Path, ending: str, name: str, outcome: PointOptions, cells: list[list[int]]
 ) -> None:
-    found = read_points(layers / f"{name}{ending}", told).examples
+    found = read_points(layers / f"{name}{ending}", outcome).examples
     # FlatGeobuf orders features by their place
     order = np.argsort(found.points[:, 0])
     assert found.points[order].tolist() == cells
@@ -162,12 +162,12 @@ def test_layers_are_chosen(layers: Path, tmp_path: Path) -> None:
                         layers / "degrees.gpkg"], check=True, capture_output=True)  # fmt: skip
     with pytest.raises(InputError, match="several layers: name one with --layer: a, b"):
         read_points(path, DEGREES)
-    found = read_points(path, Told(grid=1000, bounds=BOX, layer="b"))
+    found = read_points(path, PointOptions(grid=1000, bounds=BOX, layer="b"))
     assert found.examples.points.tolist() == CELLS
     with pytest.raises(InputError, match="has no layer 'c', but a, b"):
-        read_points(path, Told(bounds=BOX, layer="c"))
+        read_points(path, PointOptions(bounds=BOX, layer="c"))
     with pytest.raises(InputError, match="has no layers"):
-        read_points(layers / "p.csv", Told(bounds=BOX, layer="c"))
+        read_points(layers / "p.csv", PointOptions(bounds=BOX, layer="c"))
 
 
 def test_without_the_libraries_it_is_said_what_to_install(
@@ -186,7 +186,7 @@ def test_a_person_more_is_at_most_one_example_more(write: Write) -> None:
 
     def of(kept: list[str]) -> list[list[int]]:
         path = write("p.csv", "who,x,y,label\n" + "".join(f"{row}\n" for row in kept))
-        found = read_points(path, Told(grid=8, person="who"))
+        found = read_points(path, PointOptions(grid=8, person="who"))
         return sorted(as_rows(found.examples))
 
     everyone = of(rows)
@@ -221,4 +221,4 @@ def test_places_of_a_file_that_states_its_grid_stay_there(tmp_path: Path) -> Non
     assert read_points(path, METRES).examples.points.tolist() == CELLS
     other = checked_bounds(UTM.as_tuple(), "EPSG:32634")
     with pytest.raises(InputError, match=r"EPSG:32633.*EPSG:32634"):
-        read_points(path, Told(grid=1000, bounds=other, crs=other.crs))
+        read_points(path, PointOptions(grid=1000, bounds=other, crs=other.crs))

@@ -180,8 +180,8 @@ def test_another_schema_is_refused_before_anything_else_is_asked(tmp_path, other
         archive.writestr("dual.bin", b"of another schema")
     with pytest.raises(InputError) as caught:
         load_session(path)
-    told = f"{path}: session.json: is of schema {other}, and geodp "
-    assert str(caught.value).startswith(told)
+    outcome = f"{path}: session.json: is of schema {other}, and geodp "
+    assert str(caught.value).startswith(outcome)
     assert str(caught.value).endswith(f"reads schema {session.SCHEMA} alone")
 
 

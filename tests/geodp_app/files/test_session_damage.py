@@ -21,7 +21,7 @@ from stored_runs import stored
 
 from geodp import InputError
 from geodp_app.files.session import load_session, save_session
-from learners.core.codec import privacy_to_dict
+from learners.core.codec_parts import privacy_to_dict
 
 Members = dict[str, bytes]
 

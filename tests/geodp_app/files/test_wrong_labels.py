@@ -30,7 +30,7 @@ def release() -> TilesRelease:
     return found
 
 
-def told(release: TilesRelease, n: int, mistakes: int) -> str | None:
+def outcome(release: TilesRelease, n: int, mistakes: int) -> str | None:
     """What is said of so many mistakes among n examples."""
     new = {"noisy_count": n, "noisy_mistakes": mistakes}
     new["wrong_labels"] = wrong_share(mistakes, n, release.d)
@@ -54,13 +54,13 @@ def test_of_right_labels_nothing_is_said_whatever_the_outline(
     for n in (5_200, 20_000):
         found = mistakes_on(name, distribution, n)
         # and the noise that a run at epsilon = 1 adds, but for one run in twenty
-        assert told(release, n, found + int(200 * np.log(10))) is None, (n, found / n)
+        assert outcome(release, n, found + int(200 * np.log(10))) is None, (n, found / n)
 
 
 @pytest.mark.parametrize("name", ["tri", "croatia", "letters"])
 def test_of_one_wrong_label_in_six_about_so_many_are_told(release: TilesRelease, name: str) -> None:
     found = mistakes_on(name, "uniform", 20_000, noise=1 / 6)
-    text = told(release, 20_000, found - int(200 * np.log(10)))
+    text = outcome(release, 20_000, found - int(200 * np.log(10)))
     assert text is not None
     assert 11 <= int(text.split("about ")[1].split(" %")[0]) <= 19
 

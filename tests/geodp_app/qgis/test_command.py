@@ -62,9 +62,9 @@ def test_what_is_shown_and_left_alone_is_each_learners_own_default(learner: str)
     options = DECLARED["verbs"]["learn"]
     shown = {name for each in DECLARED["learners"] for name in each["parameters"]}
     values = {name: options[name]["default"] for name in shown if name in options}
-    found, settled = arguments.settle_learner(typed("learn", learner=learner, **values), "learn")
+    found, resolved = arguments.resolved_learner(typed("learn", learner=learner, **values), "learn")
     assert found.id == learner
-    assert settled == {each.name: each.default for each in found.parameters if not each.of_python}
+    assert resolved == {each.name: each.default for each in found.parameters if not each.of_python}
 
 
 @pytest.mark.parametrize("learner", offered("learn"), ids=lambda each: each.id)
@@ -85,8 +85,8 @@ def test_every_parameter_reaches_the_learner(learner: Any) -> None:
         assert option["high"] is None or option["high"] >= parameter.high
         for value in values:
             given = typed("learn", learner=learner.id, **{parameter.name: value})
-            _, settled = arguments.settle_learner(given, "learn")
-            assert settled[parameter.name] == value
+            _, resolved = arguments.resolved_learner(given, "learn")
+            assert resolved[parameter.name] == value
 
 
 def test_other_options_reach_the_program() -> None:

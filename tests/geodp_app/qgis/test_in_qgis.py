@@ -176,8 +176,8 @@ def found(folder: Path) -> dict[str, Any]:
         },
     )  # fmt: skip
     assert done.stdout.startswith("{"), done.stderr[-2000:]
-    told = json.loads(done.stdout)
-    return {**told, **dict(zip(jobs, told["jobs"], strict=True))}
+    outcome = json.loads(done.stdout)
+    return {**outcome, **dict(zip(jobs, outcome["jobs"], strict=True))}
 
 
 def test_every_parameter_has_help_and_the_provider_an_icon(found: dict[str, Any]) -> None:
@@ -283,8 +283,8 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(
     found: dict[str, Any], folder: Path, job: str, reason: str
 ) -> None:
     assert reason in found[job]["error"]
-    told = found[job]["error"].removeprefix("Unable to execute algorithm\n")
-    assert told.count("\n") == 0
+    outcome = found[job]["error"].removeprefix("Unable to execute algorithm\n")
+    assert outcome.count("\n") == 0
     assert not (folder / "m.gpkg").exists()
 
 

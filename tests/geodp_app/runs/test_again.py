@@ -56,11 +56,11 @@ def serve(pipe: Pipe) -> list[object]:
 
 def test_each_run_says_what_it_will_spend_before_its_shape(replies: type[Pipe]) -> None:
     asked = job(learner="tiles", tiles=2, epsilon=3.0)
-    told = serve(replies(AgainJob(asked, 3)))
+    outcome = serve(replies(AgainJob(asked, 3)))
     kinds = ["AgainBegun", "AgainShape"] * 3 + ["TaskDone"]
-    assert [type(each).__name__ for each in told] == kinds
-    assert [each.number for each in told[:-1]] == [1, 1, 2, 2, 3, 3]
-    assert all(each.plan.epsilon == 3.0 for each in told[:-1:2])
+    assert [type(each).__name__ for each in outcome] == kinds
+    assert [each.number for each in outcome[:-1]] == [1, 1, 2, 2, 3, 3]
+    assert all(each.plan.epsilon == 3.0 for each in outcome[:-1:2])
 
 
 def test_seeded_runs_differ_and_are_those_of_the_next_seeds(replies: type[Pipe]) -> None:
@@ -73,9 +73,9 @@ def test_seeded_runs_differ_and_are_those_of_the_next_seeds(replies: type[Pipe])
 
 
 def test_what_cannot_run_is_told_in_a_line(replies: type[Pipe]) -> None:
-    told = serve(replies(AgainJob(job(learner="cover", k=2, delta=0.5, epsilon=1e-9), 2)))
-    assert type(told[-1]).__name__ == "TaskFailed"
-    assert told[-1].message.startswith("The runs have stopped: ")
+    outcome = serve(replies(AgainJob(job(learner="cover", k=2, delta=0.5, epsilon=1e-9), 2)))
+    assert type(outcome[-1]).__name__ == "TaskFailed"
+    assert outcome[-1].message.startswith("The runs have stopped: ")
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_sound_budgets_are_not_warned_about(epsilon: float, delta: float, n: int
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "n", "told"),
+    ("epsilon", "delta", "n", "outcome"),
     [
         (20.1, 1e-6, None, ["epsilon = 20.1 protects hardly anybody", "e^20.1 times"]),
         (1.0, 1e-3, None, ["delta = 0.001", "one report in 1,000 outright"]),
@@ -51,10 +51,10 @@ def test_sound_budgets_are_not_warned_about(epsilon: float, delta: float, n: int
     ],
 )
 def test_silly_ones_are_in_one_line(
-    epsilon: float, delta: float, n: int | None, told: list[str]
+    epsilon: float, delta: float, n: int | None, outcome: list[str]
 ) -> None:
     text = budget_warning(epsilon, delta, n=n)
-    assert all(part in text for part in told)
+    assert all(part in text for part in outcome)
     assert "\n" not in text
 
 
@@ -87,12 +87,12 @@ def test_a_release_is_asked_for_the_number_of_examples(capsys) -> None:
 def test_learn_warns_once_and_not_when_quiet(points: Path, tmp_path: Path, capsys) -> None:
     learn = ["learn", points, "-o", tmp_path / "h.geojson", "--seed", 1]
     assert warnings(capsys, *learn) == []
-    (told,) = warnings(capsys, *learn, "--epsilon", 50)
-    assert told.startswith("epsilon = 50 protects hardly anybody")
-    (told,) = warnings(capsys, *learn, "--learner", "cover", "--k", 1, "--delta", 0.01)
-    assert "one report in 100 outright" in told
-    (told,) = warnings(capsys, *learn, "--delta", 0.01)
-    assert "needs none" in told
+    (outcome,) = warnings(capsys, *learn, "--epsilon", 50)
+    assert outcome.startswith("epsilon = 50 protects hardly anybody")
+    (outcome,) = warnings(capsys, *learn, "--learner", "cover", "--k", 1, "--delta", 0.01)
+    assert "one report in 100 outright" in outcome
+    (outcome,) = warnings(capsys, *learn, "--delta", 0.01)
+    assert "needs none" in outcome
     cover = ["--learner", "cover", "--k", 1, "--delta", 0.01]
     assert warnings(capsys, *learn, *cover, "--epsilon", 50, "--quiet") == []
 
@@ -104,28 +104,28 @@ def test_learn_compares_delta_with_the_released_count_alone(
     learn = ["learn", points, "-o", tmp_path / "h.geojson", "--seed", 1]
     learn += ["--learner", "cover", "--k", 1, "--finish", "none"]
     assert warnings(capsys, *learn, "--delta", 4e-4) == []  # 1/2,500 is more than 1/n
-    (told,) = warnings(capsys, *learn, "--delta", 9e-4)
-    assert "one report in 1,111 outright" in told
-    assert "3,000" not in told
+    (outcome,) = warnings(capsys, *learn, "--delta", 9e-4)
+    assert "one report in 1,111 outright" in outcome
+    assert "3,000" not in outcome
 
 
 def test_plan_compares_delta_with_a_public_n(capsys) -> None:
     plan = ["plan", "--learner", "cover", "--k", 2, "--json", "--delta", 5e-4]
     assert warnings(capsys, *plan, "--n", 1_999) == []
-    (told,) = warnings(capsys, *plan, "--n", 2_000)
-    assert "one report in 2,000 outright" in told
+    (outcome,) = warnings(capsys, *plan, "--n", 2_000)
+    assert "one report in 2,000 outright" in outcome
     assert warnings(capsys, *plan) == []
-    (told,) = warnings(capsys, "plan", "--learner", "cover", "--k", 2, "--epsilon", 21)
-    assert told.startswith("epsilon = 21")
+    (outcome,) = warnings(capsys, "plan", "--learner", "cover", "--k", 2, "--epsilon", 21)
+    assert outcome.startswith("epsilon = 21")
 
 
 def test_compare_warns_once_and_not_when_quiet(points: Path, capsys) -> None:
     compare = ["compare", points, "--learners", "histogram,quadtree", "--seed", 1]
     assert warnings(capsys, *compare) == []
-    (told,) = warnings(capsys, *compare, "--epsilon", 25)
-    assert told.startswith("epsilon = 25")
+    (outcome,) = warnings(capsys, *compare, "--epsilon", 25)
+    assert outcome.startswith("epsilon = 25")
     assert warnings(capsys, *compare, "--epsilon", 25, "--quiet") == []
-    (told,) = warnings(capsys, *compare, "--delta", 0.002)
-    assert "needs none" in told
+    (outcome,) = warnings(capsys, *compare, "--delta", 0.002)
+    assert "needs none" in outcome
     greedy = ["compare", points, "--learners", "greedy-cover", "--k", 1, "--epsilon", 25]
     assert warnings(capsys, *greedy) == []

@@ -61,11 +61,11 @@ def window(lasting: Lasting) -> MainWindow:
 def run(qtbot: QtBot, window: MainWindow) -> RunLog:
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     log = window.runs.current
     assert log is not None
     window.runs.move_cursor(1)
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     return log
 
 
@@ -88,7 +88,7 @@ def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(
     x, y = examples.points[int(np.flatnonzero(held)[0])].tolist()
     click(window, x, y)
     wait(qtbot, lambda: "times" in window.why.report.text())
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     assert window.why.report.text().startswith("A ")
     assert f"at ({x}, {y}), one of the sample" in window.why.report.text()
     scale = window.dual.pictures.shade_scale
@@ -102,7 +102,7 @@ def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(
     # one that is not there, and the other label
     click(window, 100, 90, Qt.KeyboardModifier.ShiftModifier)
     wait(qtbot, lambda: "A negative report at (100, 90), put there" in window.why.report.text())
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     assert np.abs(ratios(window)).max() <= eta * (1 + 1e-12)
 
 
@@ -114,7 +114,7 @@ def test_another_tool_brings_the_shading_and_why_back(qtbot: QtBot, window: Main
     wait(qtbot, lambda: "times" in window.why.report.text())
     assert not window.why.what.isVisible()
     action(window, "polygon")
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     assert window.why.report.text() == ""
     assert window.why.what.isVisible()
     assert window.why.what.text() == why
@@ -132,7 +132,7 @@ def test_the_release_view_shows_nothing_of_it(qtbot: QtBot, window: MainWindow) 
     click(window, 100, 90)
     wait(qtbot, lambda: "times" in window.why.report.text())
     action(window, "release_view")
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     assert not window.why.report.isVisible()
     assert not window.plane.report.ring.isVisible()
     assert window.dual.sheets[window.dual.sheet].shading.isVisible() is False

@@ -9,10 +9,10 @@ import weakref
 from geodp_app.runs.process_link import ProcessLink
 
 
-def make_link(told: list[str]) -> ProcessLink:
+def make_link(outcome: list[str]) -> ProcessLink:
     """A link to a process that ends at once; `told`: in which thread it is let go of."""
     link = ProcessLink(lambda *_: None, id)  # `id` takes one argument, as an entry does
-    weakref.finalize(link, lambda: told.append(threading.current_thread().name))
+    weakref.finalize(link, lambda: outcome.append(threading.current_thread().name))
     return link
 
 
@@ -27,17 +27,17 @@ def wait_for(link: weakref.ref[ProcessLink]) -> None:
 
 def test_a_links_own_threads_never_let_go_of_it() -> None:
     """What its owner connected to it would be cleared there, under Qt's locks."""
-    told: list[str] = []
-    first = weakref.ref(make_link(told))
+    outcome: list[str] = []
+    first = weakref.ref(make_link(outcome))
     wait_for(first)
-    assert told == []
+    assert outcome == []
     # by who makes the next one, then
-    second = make_link(told)
+    second = make_link(outcome)
     assert first() is None
-    assert told == [threading.current_thread().name]
+    assert outcome == [threading.current_thread().name]
     wait_for(weakref.ref(second))
     third = weakref.ref(make_link([]))
-    assert len(told) == 1
+    assert len(outcome) == 1
     del second
-    assert told == 2 * [threading.current_thread().name]
+    assert outcome == 2 * [threading.current_thread().name]
     wait_for(third)

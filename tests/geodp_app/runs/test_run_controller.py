@@ -84,9 +84,9 @@ def test_a_process_that_stops_when_asked_is_kept(
     until(qtbot, lambda: recorder.all("stopped") == [None])
     until(qtbot, lambda: c.state == "ready")
     assert c.pid == pid
-    told = len(recorder.said)
+    outcome = len(recorder.said)
     qtbot.wait(150)
-    assert len(recorder.said) == told
+    assert len(recorder.said) == outcome
     c.start(job())
     c.run()
     until(qtbot, lambda: c.state == "finished")
@@ -169,11 +169,11 @@ def test_questions_of_three_kinds_wait_beside_each_other(recorder: Recorder, qtb
     asked = [c.ask(report), c.ask(shaded), c.ask(report), c.ask(share)]
     until(qtbot, lambda: len(recorder.all("answered")) >= 3)
     qtbot.wait(50)
-    told = {reply.tag: reply.answer for reply in recorder.all("answered")}  # type: ignore
-    assert sorted(told) == asked[1:]
-    assert all(isinstance(sheet, ShadedSheet) for sheet in told[asked[1]])
-    assert abs(told[asked[2]].chosen) <= 0.1 * shaded.score.k
-    assert 0 < told[asked[3]].share <= 1
+    outcome = {reply.tag: reply.answer for reply in recorder.all("answered")}  # type: ignore
+    assert sorted(outcome) == asked[1:]
+    assert all(isinstance(sheet, ShadedSheet) for sheet in outcome[asked[1]])
+    assert abs(outcome[asked[2]].chosen) <= 0.1 * shaded.score.k
+    assert 0 < outcome[asked[3]].share <= 1
 
 
 def test_a_question_gives_way_to_a_step_and_is_asked_again(

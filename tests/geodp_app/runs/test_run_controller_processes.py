@@ -215,9 +215,9 @@ def test_the_window_never_freezes_while_the_loops_are_compiled(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     with heartbeat() as gaps:
         controller = RunController()
-        told: list[int] = []
-        controller.preparing.connect(lambda: told.append(1))
+        outcome: list[int] = []
+        controller.preparing.connect(lambda: outcome.append(1))
         until(qtbot, lambda: controller.state == "ready", 300)
         controller.close()
-    assert told == [1]
+    assert outcome == [1]
     assert_alive(gaps)

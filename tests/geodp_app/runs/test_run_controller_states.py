@@ -313,15 +313,15 @@ def test_any_order_of_presses_and_replies_is_handled() -> None:
 @pytest.mark.usefixtures("_played")
 def test_a_process_that_cannot_start_is_told_and_can_be_tried_again(qapp: object) -> None:
     controller = RunController()
-    told: list[str] = []
+    outcome: list[str] = []
     states: list[str] = []
-    controller.failed.connect(told.append)
+    controller.failed.connect(outcome.append)
     controller.state_changed.connect(states.append)
     link: Any = controller._link
     link.reply(None)
     QCoreApplication.processEvents()
     assert controller.state == "failed"
-    assert "could not start (exit code -9)" in told[0]
+    assert "could not start (exit code -9)" in outcome[0]
     controller.prepare()
     assert controller.state == "preparing"
     link = controller._link
@@ -334,12 +334,12 @@ def test_a_process_that_cannot_start_is_told_and_can_be_tried_again(qapp: object
 @pytest.mark.usefixtures("_played")
 def test_loops_that_cannot_be_compiled_are_told(qapp: object) -> None:
     controller = RunController()
-    told: list[str] = []
-    controller.failed.connect(told.append)
+    outcome: list[str] = []
+    controller.failed.connect(outcome.append)
     link: Any = controller._link
     link.answer(True, False)
     QCoreApplication.processEvents()
-    assert told == ["The learner cannot be prepared: no loops"]
+    assert outcome == ["The learner cannot be prepared: no loops"]
     assert link.killed
     assert controller.state == "failed"
     controller.close()

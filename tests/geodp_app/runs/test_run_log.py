@@ -10,9 +10,9 @@ import pytest
 import shapely
 from finished_runs import GRID, N, examples, finished
 
+from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs import run_log
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
@@ -282,28 +282,26 @@ SQUARE = Drawing(100, (Shape(((20, 20), (80, 20), (80, 80), (20, 80))),))
 
 def test_a_test_sample_is_drawn_like_the_examples_but_clean_and_independent() -> None:
     work = Work(drawing=SQUARE, sampling=SampleSettings(n=50, noise=0.4, seed=5))
-    test = run_log.test_sample(work, 4000)
+    test = fresh_sample(work, 4000)
     assert test is not None
     inside = ((test.points >= 20) & (test.points <= 80)).all(axis=1)
     assert (inside == test.labels).all()
     assert inside.mean() == pytest.approx((61 / 101) ** 2, abs=0.03)
-    again = run_log.test_sample(replace(work, sampling=SampleSettings(seed=6)), 4000)
+    again = fresh_sample(replace(work, sampling=SampleSettings(seed=6)), 4000)
     assert again is not None
     assert (again.points == test.points).all()
-    clustered = run_log.test_sample(
-        replace(work, sampling=SampleSettings(distribution="clustered")), 4000
-    )
+    clustered = fresh_sample(replace(work, sampling=SampleSettings(distribution="clustered")), 4000)
     assert clustered is not None
     assert clustered.points.std() < 0.8 * test.points.std()
 
 
 def test_there_is_no_test_sample_for_imported_examples_or_for_nothing() -> None:
     work = Work(drawing=SQUARE, examples=examples(10, seed=1), simulated=False)
-    assert run_log.test_sample(work) is None
+    assert fresh_sample(work) is None
     painted = Work(drawing=SQUARE, sampling=SampleSettings(distribution="painted"))
-    assert run_log.test_sample(painted) is None
+    assert fresh_sample(painted) is None
     nothing = Work(drawing=Drawing(100), sampling=SampleSettings(distribution="gaussian"))
-    assert run_log.test_sample(nothing) is None
+    assert fresh_sample(nothing) is None
     log = RunLog(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool), 100, RunSettings())
     assert not log.wrong.any()
 

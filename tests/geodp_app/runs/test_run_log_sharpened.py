@@ -287,19 +287,19 @@ def test_a_zone_says_whose_edge_it_draws_and_how_many_are_wrong_before_and_after
         place = own_parts.index(each) + 1
         part = f"part {place} of " if len(own_parts) > 1 else ""
         draws = f"Draws {part}edge {edge + 1} of triangle {triangle + 1} again, "
-        told = said(log, record)
-        assert told.odds == ""
+        outcome = said(log, record)
+        assert outcome.odds == ""
         if many < 2:
             continue
         near = f"{draws}among the {many:,} examples nearest to it. "
-        assert told.what.startswith(near)
+        assert outcome.what.startswith(near)
         inside, edges = int(each.inside), len(each.piece)
         labels = (
             f"No edge is needed: all are labelled {inside}, ",
             f"A halfplane labels them {inside} inside and {1 - inside} outside, ",
             f"2 halfplanes label them {inside} inside and {1 - inside} outside, ",
         )[edges]
-        rest = told.what.removeprefix(near)
+        rest = outcome.what.removeprefix(near)
         assert rest.startswith(labels)
         match = re.fullmatch(
             r"([\d,]+|none) wrongly \(([\d,]+|none) before\)\. Score: (−?)([\d,]+)\.",
@@ -323,19 +323,19 @@ def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
     edge = why(record, log.settings.declared, log.role, 2, None, 0).what.split(" again")[0]
     assert edge in ("Draws edge 1 of triangle 1", "Draws part 1 of edge 1 of triangle 1")
 
-    def told(positives: int, score: float, before: int) -> str:
+    def outcome(positives: int, score: float, before: int) -> str:
         known = replace(
             record.diagnostics, positives_alive=positives, negatives_alive=0, score=score
         )
         odd = replace(record, release=bare, diagnostics=known)
         return why(odd, log.settings.declared, log.role, 2, None, before).what
 
-    assert told(0, 0.0, 0) == f"{edge} again; no example is nearest to it. Score: 0."
-    assert told(1, -1.0, 0) == (
+    assert outcome(0, 0.0, 0) == f"{edge} again; no example is nearest to it. Score: 0."
+    assert outcome(1, -1.0, 0) == (
         f"{edge} again, by the one example nearest to it. No edge is needed: "
         "it is labelled 0, 1 wrongly (none before). Score: −1."
     )
-    assert told(12, -3.0, 1_005) == (
+    assert outcome(12, -3.0, 1_005) == (
         f"{edge} again, among the 12 examples nearest to it. No edge is "
         "needed: all are labelled 0, 3 wrongly (1,005 before). Score: −3."
     )

@@ -177,14 +177,14 @@ def test_boxes_come_in_units_of_the_lattice_with_every_step(client: Client) -> N
 def test_progress_is_told_at_most_every_tenth_of_a_second(client: Client) -> None:
     client.send(Start(1, hopeless()), Next(1))
     client.until(Started)
-    told = [client.receive() for _ in range(4)]
-    assert all(isinstance(reply, Progressed) and reply.step == 1 for reply in told)
-    seconds = [reply.seconds for reply in told]  # type: ignore[union-attr]
+    outcome = [client.receive() for _ in range(4)]
+    assert all(isinstance(reply, Progressed) and reply.step == 1 for reply in outcome)
+    seconds = [reply.seconds for reply in outcome]  # type: ignore[union-attr]
     assert all(late - early >= 0.099 for early, late in itertools.pairwise(seconds))
-    boxes = [reply.boxes for reply in told]  # type: ignore[union-attr]
+    boxes = [reply.boxes for reply in outcome]  # type: ignore[union-attr]
     assert boxes == sorted(boxes)
-    assert all(0 < len(reply.views) <= MOST_BOXES for reply in told)  # type: ignore[union-attr]
-    for reply in told:
+    assert all(0 < len(reply.views) <= MOST_BOXES for reply in outcome)  # type: ignore[union-attr]
+    for reply in outcome:
         assert isinstance(reply, Progressed)
         assert [sheet for sheet, _ in reply.density] == [0, 1, 2, 3]
         held = sum(float(one.sum()) for _, one in reply.density)
@@ -251,9 +251,9 @@ def test_wrong_settings_and_examples_are_told_in_one_line(client: Client) -> Non
     client.send(Start(1, replace(work, settings=work.settings.with_(epsilon=-1.0))))
     assert client.receive() == Failed(1, "epsilon must be a positive number, got -1.0")
     client.send(Start(2, off))
-    told = client.receive()
-    assert isinstance(told, Failed)
-    assert "is off the grid 0..64" in told.message
+    outcome = client.receive()
+    assert isinstance(outcome, Failed)
+    assert "is off the grid 0..64" in outcome.message
     client.send(Next(2), Start(3, work))
     client.until(Failed)
     assert client.until(Started).run == 3  # type: ignore[union-attr]
@@ -335,8 +335,8 @@ def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) 
     chosen = HalfplaneLattice(GRID).halfplane(Sheet.FLAT_ABOVE, 0, 0)
     report = ReportQuestion(question, chosen, (3, 4), True, False, score)
     client.send(Ask(1, report, 13))
-    told = client.until(Answered)
-    assert (told.run, told.tag, len(told.answer.sheets)) == (1, 13, 4)
+    outcome = client.until(Answered)
+    assert (outcome.run, outcome.tag, len(outcome.answer.sheets)) == (1, 13, 4)
     client.send(Ask(1, ShareQuestion(replace(question, others=()), (chosen,)), 14))
     shared = client.until(Answered)
     assert (shared.run, shared.tag) == (1, 14)

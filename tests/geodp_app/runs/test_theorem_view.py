@@ -116,11 +116,11 @@ def test_nothing_is_told_of_a_budget_that_cannot_run() -> None:
 
 @pytest.mark.parametrize("learner", THEOREMS)
 def test_every_figure_has_its_sentence_and_its_source(learner: str) -> None:
-    empty, told = figures(None), figures(answer(question(learner, 2)))
-    for before, after in zip(empty, told, strict=True):
+    empty, outcome = figures(None), figures(answer(question(learner, 2)))
+    for before, after in zip(empty, outcome, strict=True):
         assert [row.label for row in before.rows] == [row.label for row in after.rows]
         assert after.words.endswith(".")
         assert "KMMS" in after.formula
         assert all(row.run != "" or not any(r.run for r in after.rows) for row in after.rows)
-    assert THEOREMS[learner] in told[1].formula
-    assert max(row.share or 0 for row in told[2].rows) == 1
+    assert THEOREMS[learner] in outcome[1].formula
+    assert max(row.share or 0 for row in outcome[2].rows) == 1

@@ -32,17 +32,17 @@ def work(n: int, **run: object) -> Work:
 
 
 def test_few_examples_promise_nothing_and_say_so() -> None:
-    told = verdict(work(100))
-    assert "nothing below error 50 %" in told.promise
-    assert "privacy holds" in told.promise
-    assert "No estimate is made" in told.practice  # its grid is small
+    outcome = verdict(work(100))
+    assert "nothing below error 50 %" in outcome.promise
+    assert "privacy holds" in outcome.promise
+    assert "No estimate is made" in outcome.practice  # its grid is small
 
 
 @pytest.mark.parametrize("run", [{"finish": "none"}, {}])
 def test_one_example_is_spoken_of_as_one(run: dict[str, object]) -> None:
-    told = verdict(work(1, **run))
-    assert "for 1 example" in told.promise
-    assert not re.search(r"\b1 \w+s\b", f"{told.promise} {told.practice} {told.warning}")
+    outcome = verdict(work(1, **run))
+    assert "for 1 example" in outcome.promise
+    assert not re.search(r"\b1 \w+s\b", f"{outcome.promise} {outcome.practice} {outcome.warning}")
 
 
 def test_the_promise_is_the_planners() -> None:
@@ -62,14 +62,14 @@ def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all_triangles(
     """By the exponential mechanism's tail: no more than size * exp(-rate * mistakes) beyond."""
     n, lattice = 10_000, HalfplaneLattice(64)
     promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours, finish="sharpen")).promise
-    told = re.search(r"error at most ([\d.]+)\u00a0% with probability 0.9", promise)
-    assert told is not None
+    outcome = re.search(r"error at most ([\d.]+)\u00a0% with probability 0.9", promise)
+    assert outcome is not None
     size = (lattice.points_per_sheet * len(lattice.sheets)) ** 3
     if neighbours == "replace-one":
         rate = min(16.0, epsilon / 2)
     sure = find_theorem("private-finite").examples
     wanted = {"size": size, "beta": 0.1, "epsilon": rate, "neighbours": "add-remove"}
-    alpha = float(told[1]) / 100
+    alpha = float(outcome[1]) / 100
     assert sure(alpha=1.1 * alpha, **wanted) <= n < sure(alpha=0.9 * alpha, **wanted)
 
 
@@ -91,9 +91,9 @@ def test_replacing_one_is_told_as_half_of_epsilon() -> None:
 
 
 def test_a_hopeless_sample_is_called_so() -> None:
-    told = verdict(on_grid(30, learner="tiles", epsilon=0.3)).practice
-    assert told.startswith("Hopeless: with 30 examples at ε = 0.3 the noise is larger")
-    assert "Expect to learn nothing." in told
+    outcome = verdict(on_grid(30, learner="tiles", epsilon=0.3)).practice
+    assert outcome.startswith("Hopeless: with 30 examples at ε = 0.3 the noise is larger")
+    assert "Expect to learn nothing." in outcome
     assert "Hopeless" not in verdict(on_grid(1_000, learner="tiles")).practice
 
 
@@ -118,8 +118,8 @@ def test_covers_by_several_triangles_say_what_was_measured_and_when() -> None:
 
 
 def test_of_sharpened_edges_no_error_is_proved() -> None:
-    told = verdict(on_grid(9_000, learner="cover", k=2, finish="sharpen"))
-    assert told.promise.startswith("Proved: nothing about the error of sharpened edges")
+    outcome = verdict(on_grid(9_000, learner="cover", k=2, finish="sharpen"))
+    assert outcome.promise.startswith("Proved: nothing about the error of sharpened edges")
     assert "sharpened" not in verdict(on_grid(9_000, learner="cover", k=2, finish="none")).promise
 
 
@@ -134,16 +134,16 @@ def test_of_sharpened_edges_no_error_is_proved() -> None:
 def test_what_was_not_measured_is_not_estimated(
     n: int, run: dict[str, object], reason: str
 ) -> None:
-    told = verdict(on_grid(n, **{"learner": "tiles", **run})).practice
-    assert told.startswith("No estimate is made: ")
-    assert reason in told
+    outcome = verdict(on_grid(n, **{"learner": "tiles", **run})).practice
+    assert outcome.startswith("No estimate is made: ")
+    assert reason in outcome
 
 
 @pytest.mark.parametrize("k", [2, 12, "auto"])
 def test_what_was_measured_by_another_measure_is_not_told(k: int | str) -> None:
     assert verdict(work(10_000, k=k)).practice.startswith(("Measured", "Not measured"))
-    told = verdict(work(10_000, k=k, measure="paper")).practice
-    assert told == "No estimate is made: only runs with the chord measure were measured."
+    outcome = verdict(work(10_000, k=k, measure="paper")).practice
+    assert outcome == "No estimate is made: only runs with the chord measure were measured."
 
 
 def test_covers_that_were_measured_have_a_range() -> None:
@@ -153,18 +153,18 @@ def test_covers_that_were_measured_have_a_range() -> None:
 
 
 def test_what_support_takes_of_epsilon_is_told() -> None:
-    told = verdict(on_grid(9_000, learner="tiles", epsilon=2.0, support=0.5)).practice
+    outcome = verdict(on_grid(9_000, learner="tiles", epsilon=2.0, support=0.5)).practice
     plain = verdict(on_grid(9_000, learner="tiles")).practice
-    assert told == f"{plain} The rest of ε is for support."
+    assert outcome == f"{plain} The rest of ε is for support."
     # of a learner that releases none it takes nothing
     kept = verdict(on_grid(9_000, learner="convex", support=0.5))
     assert kept == verdict(on_grid(9_000, learner="convex"))
 
 
 def test_by_tiles_too_a_seed_and_a_number_of_tiles_are_told() -> None:
-    told = verdict(on_grid(1_000, learner="tiles", seed=3, tiles=4))
-    assert "not private" in told.promise
-    assert "as many tiles as a run chooses itself" in told.practice
+    outcome = verdict(on_grid(1_000, learner="tiles", seed=3, tiles=4))
+    assert "not private" in outcome.promise
+    assert "as many tiles as a run chooses itself" in outcome.practice
 
 
 @pytest.mark.parametrize(("epsilon", "n"), [(0.1, 1_000), (1.0, 100), (10.0, 100)])
@@ -182,7 +182,7 @@ def test_the_error_of_a_threshold_is_what_runs_reach_on_average(epsilon: float, 
 
 
 @pytest.mark.parametrize(
-    ("run", "told"),
+    ("run", "outcome"),
     [
         ({}, ""),
         ({"learner": "tiles", "delta": 0.5}, ""),  # it has no such field
@@ -193,9 +193,9 @@ def test_the_error_of_a_threshold_is_what_runs_reach_on_average(epsilon: float, 
         ({"learner": "greedy-cover", "epsilon": 50.0}, ""),
     ],
 )
-def test_a_silly_budget_is_warned_about(run: dict[str, object], told: str) -> None:
+def test_a_silly_budget_is_warned_about(run: dict[str, object], outcome: str) -> None:
     warning = verdict(work(5_000, **run)).warning
-    assert warning.startswith(told) if told else warning == ""
+    assert warning.startswith(outcome) if outcome else warning == ""
 
 
 @pytest.mark.parametrize("change", [{"epsilon": -1.0}, {"delta": 2.0}, {"beta": 0.0}])
@@ -223,17 +223,17 @@ def test_it_is_said_which_sample_is_too_small_for_an_example(name: str) -> None:
     if run["k"] == 1:
         return
     # with a tenth and less of its reports they would not, and it says what would do
-    n, told = document.work.sampling.n, None
-    while told is None:
+    n, outcome = document.work.sampling.n, None
+    while outcome is None:
         n //= 10
         assert n
         document.set_sampling(n=n)
-        told = _MOSTLY.search(verdict(document.work).warning)
-    noisy, steps = int(told[1]), int(told[2])
+        outcome = _MOSTLY.search(verdict(document.work).warning)
+    noisy, steps = int(outcome[1]), int(outcome[2])
     assert steps == run.cover_steps
     assert 4 * noisy > steps
-    assert told[3]
-    document.set_sampling(n=int(told[3].replace(",", "")))
+    assert outcome[3]
+    document.set_sampling(n=int(outcome[3].replace(",", "")))
     assert not _MOSTLY.search(verdict(document.work).warning)
 
 
@@ -261,7 +261,7 @@ def test_what_may_be_published_is_all_that_was_charged_for() -> None:
     for name, release in every_release().items():
         if not hasattr(release, "steps"):
             continue
-        told = published_words(release)
+        outcome = published_words(release)
         charges = release.privacy.charges if release.privacy else ()
-        assert all(charge.name in told for charge in charges if charge.name not in drawn), name
-        assert ("Nothing to publish" in told) == (release.privacy is None), name
+        assert all(charge.name in outcome for charge in charges if charge.name not in drawn), name
+        assert ("Nothing to publish" in outcome) == (release.privacy is None), name

@@ -133,8 +133,8 @@ def test_a_file_that_is_no_database_of_that_engine_is_refused_and_none_is_made(
         "duckdb:empty.db::r": "empty.db::r: is not a DuckDB file",
     }
     for where, reason in expected.items():
-        told = refusal(where)
-        assert told.endswith(reason), told
+        outcome = refusal(where)
+        assert outcome.endswith(reason), outcome
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     for where in ("sqlite://r.sqlite::r", f"sqlite://{tmp_path}/r.sqlite::r"):
         assert count(where).counts.n == 0
@@ -159,8 +159,8 @@ def test_odd_names_of_files_and_columns_are_taken_as_they_are(tmp_path):
     columns = {"x": "x", "y": "y", "label": bad}
     assert cells(count(f"parquet:{odd}", columns=columns, grid=8)) == {(7, 2, 0): 1}
     file = database(tmp_path / "r.db", "CREATE TABLE reports AS SELECT 1 x, 2 y, 1 label")
-    told = refusal(f"duckdb:{file}::reports", columns={"label": bad}, person='id"', grid=8)
-    assert "missing column" in told
+    outcome = refusal(f"duckdb:{file}::reports", columns={"label": bad}, person='id"', grid=8)
+    assert "missing column" in outcome
     assert cells(count(f"duckdb:{file}::reports", grid=8)) == {(1, 2, 1): 1}
 
 
@@ -171,8 +171,8 @@ def test_a_csv_file_brings_its_frame(tmp_path):
     found = count(f"csv:{tmp_path}/a.csv")
     assert (found.frame.d, found.frame.bounds) == (8, Bounds(13, 42, 20, 47))
     assert cells(found) == {(3, 4, 1): 1}
-    told = refusal(f"csv:{tmp_path}/a.csv", bounds=BOX)
-    assert "its first line says bounds" in told
+    outcome = refusal(f"csv:{tmp_path}/a.csv", bounds=BOX)
+    assert "its first line says bounds" in outcome
     (tmp_path / "b.csv").write_text("x,y,label\n3,4,1\n")
     assert "the lines before its header are not those of" in refusal(f"csv:{tmp_path}/*.csv")
 
@@ -265,10 +265,10 @@ def test_a_wrong_row_is_refused_and_not_shown(tmp_path, column, value, reason):
     columns[column][0] = value
     where = f"parquet:{parquet(tmp_path / 'r.parquet', columns)}"
     for person in ("who",) if column == "who" else (None, "who"):
-        told = refusal(where, grid=8, person=person)
-        assert reason in told
-        assert str(SECRET) not in told
-        assert "correct such rows, or read a view without them" in told
+        outcome = refusal(where, grid=8, person=person)
+        assert reason in outcome
+        assert str(SECRET) not in outcome
+        assert "correct such rows, or read a view without them" in outcome
 
 
 @pytest.mark.parametrize(
@@ -301,9 +301,9 @@ def test_a_row_of_another_length_far_down_is_named_by_its_line(tmp_path):
     rows = ["3,4,1"] * 60_000
     rows[50_000] = f"3,{SECRET}"
     (tmp_path / "r.csv").write_text("x,y,label\n" + "\n".join(rows) + "\n")
-    told = refusal(f"csv:{tmp_path}/r.csv", grid=8)
-    assert "line 50002 cannot be read" in told
-    assert str(SECRET) not in told
+    outcome = refusal(f"csv:{tmp_path}/r.csv", grid=8)
+    assert "line 50002 cannot be read" in outcome
+    assert str(SECRET) not in outcome
 
 
 def test_what_is_not_there_is_one_line(tmp_path, write):
@@ -324,10 +324,10 @@ def test_what_is_not_there_is_one_line(tmp_path, write):
         "postgres://me:hunter2@localhost:1/db?password=hunter2::reports": "postgres://me:***@",
     }
     for where, reason in expected.items():
-        told = refusal(where)
-        assert reason in told, told
-        assert "\n" not in told
-        assert "hunter2" not in told
+        outcome = refusal(where)
+        assert reason in outcome, outcome
+        assert "\n" not in outcome
+        assert "hunter2" not in outcome
 
 
 def test_what_holds_no_numbers_is_refused_by_its_kind(tmp_path):
@@ -342,9 +342,9 @@ def test_what_holds_no_numbers_is_refused_by_its_kind(tmp_path):
 def test_an_engine_that_fails_on_a_row_does_not_quote_it(tmp_path):
     rows = f"SELECT CAST(s AS INTEGER) x, 1 y, 1 label FROM (VALUES ('1'), ('w{SECRET}')) t(s)"
     file = database(tmp_path / "r.db", f"CREATE VIEW reports AS {rows}")
-    told = refusal(f"duckdb:{file}::reports")
-    assert "the engine stopped with ConversionException" in told
-    assert str(SECRET) not in told
+    outcome = refusal(f"duckdb:{file}::reports")
+    assert "the engine stopped with ConversionException" in outcome
+    assert str(SECRET) not in outcome
 
 
 def test_without_ibis_one_line_says_what_to_install(tmp_path, monkeypatch):
@@ -479,8 +479,10 @@ def test_a_row_of_nobody_is_refused(of_nobody, value):
     """Two of them would be one person, and one person less would replace an example."""
     who = f"who{NOBODIES.index(value)}"
     for where in of_nobody:
-        told = refusal(where, grid=8, person=who)
-        assert f"column {who}: is empty, blank or NaN in some row; every row must say whose" in told
+        outcome = refusal(where, grid=8, person=who)
+        assert (
+            f"column {who}: is empty, blank or NaN in some row; every row must say whose" in outcome
+        )
 
 
 def test_where_no_person_is_named_rows_of_nobody_count(of_nobody):

@@ -94,37 +94,6 @@ def test_what_it_compiled_is_found_in_the_cache(tmp_path: Path) -> None:
     assert heard == [names, set()]
 
 
-_TYPES = """
-import sys
-from numba.core.dispatcher import Dispatcher
-from geodp_app.runs import warm_up
-
-def compiled():
-    found = {}
-    for module in list(sys.modules.values()):
-        if module.__name__.split(".")[0] in ("geometry", "learners", "geodp_app"):
-            for value in vars(module).values():
-                loop = getattr(value, "loop", value)
-                if isinstance(loop, Dispatcher) and loop.signatures:
-                    found[loop.py_func.__qualname__, loop.py_func.__module__] = loop.signatures
-    return found
-
-warm_up.compile_here()
-warm_up._rest()
-beside = set(compiled())
-assert len(beside) > 10, beside
-warm_up.warm_up(lambda: None)
-several = {name for name, types in compiled().items() if len(types) > 1}
-assert several, "nothing to tell apart"
-assert not several & beside, several & beside
-"""
-
-
-def test_it_compiles_no_function_that_a_run_has_in_two_types() -> None:
-    done = subprocess.run([sys.executable, "-c", _TYPES], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
 def test_without_an_interpreter_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError("no such file")

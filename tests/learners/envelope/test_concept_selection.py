@@ -76,7 +76,7 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     paired = []
     for _ in range(20):
         draw = selection.begin(counts, 1.0, source)
-        assert draw.settle().details["factorised"] > 1
+        assert draw.complete().details["factorised"] > 1
         paired += [strand.workspace.paired[0] for strand in draw.strands if strand.workspace]
     # the last box that was looked at had pairs of cells
     assert np.count_nonzero(paired) > 5
@@ -164,6 +164,6 @@ def test_how_strands_take_turns_changes_no_draw(seed: int) -> None:
     drawn = []
     for in_turns in (True, False):
         draw = ConceptSelection(lattice).begin(counted(points, labels, 64), 0.4, SeededRandom(seed))
-        selected, winner = race.settle(draw.strands, lattice, 0.0, None, in_turns=in_turns)
+        selected, winner = race.run_race(draw.strands, lattice, 0.0, None, in_turns=in_turns)
         drawn.append((selected.piece, winner))
     assert drawn[0] == drawn[1]

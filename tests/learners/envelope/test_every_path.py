@@ -41,7 +41,7 @@ from learners.envelope.boxes import ORDERS, POSITIVES, SHEETS, pack_sheets, pair
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES, COMPACTIONS, FORGOTTEN, MIX_USED, PLAIN, SPLITS
-from learners.envelope.race import divide, settle, weigh_all
+from learners.envelope.race import divide, run_race, weigh_all
 from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
 from learners.privacy.randomness import SeededRandom
@@ -291,7 +291,7 @@ def test_every_path_when_the_boxes_are_used_up(
     strand = strand_of(rows, SMALLER, most_boxes=4)
     _, met = assert_every_path(strand, law_of(rows, SMALLER), 9, 3)
     assert any(one.partition.tally[COMPACTIONS] for one in met)
-    assert any(one.settled for one in met) or merge_all
+    assert any(one.full for one in met) or merge_all
 
 
 def test_a_strand_that_begins_again_has_the_same_law() -> None:
@@ -388,7 +388,7 @@ def replayed(start: Sequence[Strand], path: Order, in_turns: bool) -> Any:
         copy.chunks = copy.chunks[:0]
         copy.at = 0
         racing.append(copy)
-    return settle(racing, LATTICE, 0.0, None, in_turns=in_turns)
+    return run_race(racing, LATTICE, 0.0, None, in_turns=in_turns)
 
 
 @pytest.mark.parametrize("light", [race._LIGHT, 1e300])

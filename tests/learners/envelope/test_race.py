@@ -110,7 +110,7 @@ def test_a_cancel_is_heard_after_every_slice_and_ends_both_strands(
 ) -> None:
     plain = strands.Strand.advance
     slices: list[int] = []
-    told: list[int] = []
+    outcome: list[int] = []
 
     def advance(strand: strands.Strand, horizon: float) -> None:
         plain(strand, horizon)
@@ -123,14 +123,14 @@ def test_a_cancel_is_heard_after_every_slice_and_ends_both_strands(
             return
         assert progress.heaviest is None
         assert progress.density is None
-        told.append(own)
-        if len(told) == last:
+        outcome.append(own)
+        if len(outcome) == last:
             raise Cancelled
 
     with pytest.raises(Cancelled):
         drawn(monkeypatch, advance, 1, watch)
     # after the first turn, whose progress there is nothing to tell of yet, every slice is told
-    assert told == list(range(told[0], told[0] + last))
+    assert outcome == list(range(outcome[0], outcome[0] + last))
     assert len(set(slices)) == 2
     done = len(slices)
     time.sleep(0.02)

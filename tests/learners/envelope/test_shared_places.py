@@ -59,8 +59,8 @@ def crowded(d: int, n: int, seed: int) -> Sample:
     places = rng.integers(0, d + 1, (5, 2))
     alone, labels = random_examples(d, 4, seed)
     points = np.concatenate([places[rng.integers(0, 5, n)], places, places, alone])
-    told = np.repeat([True, False], 5)
-    return points, np.concatenate([rng.random(n) < 0.5, told, labels])
+    outcome = np.repeat([True, False], 5)
+    return points, np.concatenate([rng.random(n) < 0.5, outcome, labels])
 
 
 def test_every_box_knows_the_points_it_leaves_open() -> None:

@@ -117,9 +117,9 @@ def test_runs_without_an_answer_are_left_out() -> None:
     for seed in range(12):
         base = PrivateParityLearner(beta=None, epsilon=2.0)
         model = AmplifiedLearner(learner=base, beta=0.7, seed=seed).fit(X, X[:, 0])
-        told = model.diagnostics_.mistakes
-        seen.add(tuple(one is None for one in told))
-        if all(one is None for one in told):
+        outcome = model.diagnostics_.mistakes
+        seen.add(tuple(one is None for one in outcome))
+        if all(one is None for one in outcome):
             assert model.release_.parity is None
             with pytest.raises(ValueError, match="without a parity"):
                 model.predict(X)

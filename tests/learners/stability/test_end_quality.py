@@ -114,9 +114,11 @@ class Tossed:
 
 
 @pytest.mark.parametrize(
-    ("weight", "threshold", "told"), [(0.0, 0.1, "yes"), (0.5, 0.1, "no"), (0.02, 0.012, "open")]
+    ("weight", "threshold", "outcome"), [(0.0, 0.1, "yes"), (0.5, 0.1, "no"), (0.02, 0.012, "open")]
 )
-def test_consistent_randomization_has_a_verdict(weight: float, threshold: float, told: str) -> None:
+def test_consistent_randomization_has_a_verdict(
+    weight: float, threshold: float, outcome: str
+) -> None:
     rng = np.random.default_rng(2)
     n, chunks = 4000, 600 if weight != 0.02 else 30
     X, y = rng.random((n, 1)), (rng.random(n) < 0.3).astype(int)
@@ -124,7 +126,7 @@ def test_consistent_randomization_has_a_verdict(weight: float, threshold: float,
     found = check_randomization(
         lambda coins: Tossed(weight, coins), X, y, chunk, chunks, X[:2], threshold=threshold
     )
-    assert found.verdict == told
+    assert found.verdict == outcome
     # coins chunks + 1 to chunks + 3 are compared with 0
     true = weight * max(37 * (chunks + i) % 100 / 100 for i in (1, 2, 3))
     assert found.lower <= true <= found.upper + 1e-12

@@ -129,8 +129,8 @@ def test_plan_tells_halts_and_chunks(capsys: pytest.CaptureFixture[str]) -> None
     )
     assert found is not None
     assert main([*ask, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    numbers = (told["n"], told["halts"], told["chunks"], told["examples_of_a_chunk"])
+    outcome = json.loads(capsys.readouterr().out)
+    numbers = (outcome["n"], outcome["halts"], outcome["chunks"], outcome["examples_of_a_chunk"])
     assert numbers == (found.examples, found.halts, found.chunks, found.each)
     assert main(ask) == 0
     shown = capsys.readouterr().out
@@ -144,9 +144,9 @@ def test_plan_tells_the_chunks_of_votes(capsys: pytest.CaptureFixture[str]) -> N
     budget = plan_sparse_vector(8.0, 1e-6, queries=200, halts=3)
     chunks = chunks_needed(budget, 0.1, 0.85)
     assert main([*ask, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["queries"], told["halts"], told["chunks"]) == (200, 3, chunks)
-    assert told["proved"] is False
+    outcome = json.loads(capsys.readouterr().out)
+    assert (outcome["queries"], outcome["halts"], outcome["chunks"]) == (200, 3, chunks)
+    assert outcome["proved"] is False
     assert main([*ask, "--n", "50000", "--neighbours", "replace-label"]) == 0
     shown = capsys.readouterr().out
     assert (

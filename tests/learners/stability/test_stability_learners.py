@@ -172,10 +172,10 @@ def test_with_labels_alone_protected_points_of_the_sample_are_labelled() -> None
     flipped = y.copy()
     flipped[voter] = 1 - y[voter]
     leads = []
-    for told in (y, flipped):
+    for outcome in (y, flipped):
         seen: list[SelectionProgress] = []
         other = learner(neighbours="replace-label", queries=60, epsilon=4.0)
-        other.fit(X, told, watch=seen.append)
+        other.fit(X, outcome, watch=seen.append)
         votes = [one.votes for one in seen if isinstance(one, VoteProgress) and one.votes][-1]
         leads.append(votes.margins * votes.chunks)
     assert np.abs(leads[0] - leads[1]).max() <= 2 + 1e-9

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from stability_laws import exact_delta, laplace, pass_law, query_law
 
-from learners.core.codec import privacy_from_dict, privacy_to_dict
+from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 from learners.privacy.accounting import spent_after, zcdp_epsilon
 from learners.privacy.composition import (
     advanced_epsilon,

@@ -89,7 +89,7 @@ def test_coins_and_omissions() -> None:
             self.seen = np.asarray(y)
             return super().fit(X, y)
 
-    told = LabelPrivateLearner(**common, final=Remember).fit(X, y, public=public)
-    assert 60 < told.release_.model.seen.sum() < 140
+    outcome = LabelPrivateLearner(**common, final=Remember).fit(X, y, public=public)
+    assert 60 < outcome.release_.model.seen.sum() < 140
     with pytest.raises(ValueError, match="unanswered"):
         LabelPrivateLearner(**common, unanswered="guess").fit(X, y, public=public)  # type: ignore[arg-type]

@@ -163,9 +163,9 @@ def test_what_is_kept_is_left_when_the_run_has_used_its_own() -> None:
     queries = StableQueries(budget, SeededRandom(1), kept=1)
     far = 10**6
     assert (queries.halts_left, queries.queries_left) == (2, 5)
-    told = [queries.ask(1, distance).status for distance in (far, 0, 0, far, far)]
+    outcome = [queries.ask(1, distance).status for distance in (far, 0, 0, far, far)]
     # seed 1: both zeros fail, which is what zeros do but for a part of delta
-    assert told == ["answered", "unstable", "unstable", "halted", "halted"]
+    assert outcome == ["answered", "unstable", "unstable", "halted", "halted"]
     assert (queries.halts_left, queries.queries_left) == (0, 0)
     with pytest.raises(ValueError, match="used up"):
         queries.ask(1, far)
@@ -254,7 +254,7 @@ def test_with_labels_alone_protected_labels_of_the_points_asked_by_the_run_have_
     assert model.privacy_ is not None
     assert model.privacy_.neighbours == "replace-label"
     points = np.random.default_rng(2).integers(0, D + 1, (40, 2))
-    told = model.ask(points)
+    outcome = model.ask(points)
     # half of the queries are the run's own; their rows are drawn first
     rows = np.column_stack([X, np.arange(len(X))])
     _, _, given = split_sample(rows, y, 100, SeededRandom(5))
@@ -262,4 +262,4 @@ def test_with_labels_alone_protected_labels_of_the_points_asked_by_the_run_have_
     assert {p for p, _ in model.answers_} == {(x, y) for x, y, _ in given.tolist()}
     other = y.copy()
     other[given[:, 2]] ^= 1
-    assert learner(neighbours="replace-label").fit(X, other).ask(points) == told
+    assert learner(neighbours="replace-label").fit(X, other).ask(points) == outcome

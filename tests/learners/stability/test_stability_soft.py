@@ -89,17 +89,17 @@ def soft_law(
         return laws[far].get(outcomes, 0.0)
 
     def step(at: int, which: int, far: tuple[int, ...], out: tuple[bool, ...],
-             told: tuple[object, ...]) -> None:  # fmt: skip
+             outcome: tuple[object, ...]) -> None:  # fmt: skip
         if out.count(False) == budget.halts or at == len(columns):
-            rest = (None,) * (len(columns) - len(told))
-            found[told + rest] = found.get(told + rest, 0.0) + probability(far, out)
+            rest = (None,) * (len(columns) - len(outcome))
+            found[outcome + rest] = found.get(outcome + rest, 0.0) + probability(far, out)
             return
         counts, middles = bin_counts(columns[at], width, BINS[which])
         distance = int(distances(counts[None])[0])
         value = (float(middles[counts.argmax()]), BINS[which])
-        step(at + 1, 0, (*far, distance), (*out, True), (*told, value))
+        step(at + 1, 0, (*far, distance), (*out, True), (*outcome, value))
         after = (at + 1, 0) if which else (at, 1)
-        more = (*told, None) if which else told
+        more = (*outcome, None) if which else outcome
         step(*after, (*far, distance), (*out, False), more)
 
     step(0, 0, (), (), ())
@@ -133,8 +133,8 @@ def test_soft_queries_follow_that_law() -> None:
     source = SeededRandom(1)
     for _ in range(runs):
         queries = SoftQueries(budget, source)
-        told = [queries.ask(column, 0.5).release for _ in range(2)]
-        seen[tuple(None if a.value is None else (a.value, a.bins) for a in told)] += 1
+        outcome = [queries.ask(column, 0.5).release for _ in range(2)]
+        seen[tuple(None if a.value is None else (a.value, a.bins) for a in outcome)] += 1
     chi = sum((seen[t] - runs * p) ** 2 / (runs * p) for t, p in law.items() if p > 0)
     assert chi < 2 * len(law) + 15
 

@@ -113,10 +113,10 @@ def test_a_smaller_class_of_conjunctions_needs_fewer_examples() -> None:
 def test_plan_asks_a_theorem_in_both_directions(capsys: pytest.CaptureFixture[str]) -> None:
     ask = ["plan", "--theorem", "occam", "--size", "1000", "--beta", "0.01"]
     assert main([*ask, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["n"] == n_for(find_theorem("occam"), 0.1)
-    assert told["exact"] is True
-    assert main([*ask, "--n", str(told["n"])]) == 0
+    outcome = json.loads(capsys.readouterr().out)
+    assert outcome["n"] == n_for(find_theorem("occam"), 0.1)
+    assert outcome["exact"] is True
+    assert main([*ask, "--n", str(outcome["n"])]) == 0
     assert "examples suffice for alpha = 0.0" in capsys.readouterr().out
     assert main([*ask, "--n", "1"]) == 0
     assert "void" in capsys.readouterr().out
@@ -133,7 +133,7 @@ def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "outcome"),
     [
         (["--theorem", "occam"], "theorem 'occam' needs size"),
         (["--theorem", "ockham"], "unknown theorem 'ockham': use one of cover, convex-cover"),
@@ -142,11 +142,11 @@ def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_plan_says_what_is_wrong(
-    asked: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    asked: list[str], outcome: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plan", *asked]) == 2
     shown = capsys.readouterr()
-    assert told in shown.err
+    assert outcome in shown.err
     assert shown.out == ""
 
 

@@ -177,9 +177,9 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
     sheet = view.sheets[number]
     view.show_sheet(number)
     settle(qtbot, view)
-    with qtbot.waitSignal(view.dual_hovered) as told:
+    with qtbot.waitSignal(view.dual_hovered) as outcome:
         move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    halfplane = told.args[0]
+    halfplane = outcome.args[0]
     assert isinstance(halfplane, Halfplane)
     assert halfplane.sheet == number
     step = sheet.plot.window().width / sheet.plot.box.width()
@@ -200,14 +200,14 @@ def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     with qtbot.waitSignal(view.dual_hovered):
         move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    with qtbot.waitSignal(view.dual_hovered) as told:
+    with qtbot.waitSignal(view.dual_hovered) as outcome:
         move(qtbot, sheet, pixel(sheet, -30.0, -30.0))
-    assert told.args == [None]
+    assert outcome.args == [None]
     with qtbot.waitSignal(view.dual_hovered):
         move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    with qtbot.waitSignal(view.dual_hovered) as told:
+    with qtbot.waitSignal(view.dual_hovered) as outcome:
         QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
-    assert told.args == [None]
+    assert outcome.args == [None]
 
 
 def test_a_click_on_a_chosen_point_picks_its_step(qtbot: QtBot, view: DualView) -> None:
@@ -391,9 +391,9 @@ def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: D
         sheet.zoom_to(type(extent(lattice))(u - 9 / unit, u + 9 / unit, v - 9 / unit, v + 9 / unit))
         settle(qtbot, view)
         assert sheet.plot.window().width < 60 / unit
-        with qtbot.waitSignal(view.dual_hovered) as told:
+        with qtbot.waitSignal(view.dual_hovered) as outcome:
             move(qtbot, sheet, pixel(sheet, u, v))
-        assert told.args == [wanted]
+        assert outcome.args == [wanted]
         assert not picture(view).isNull()
 
 

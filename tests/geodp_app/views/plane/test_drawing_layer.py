@@ -16,6 +16,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.examples import Frame
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.drawing.tool import Modifiers
 from geodp_app.palette import load_palette
 from geodp_app.views.plane.drawing_layer import union_path
 from geodp_app.views.plane.plane_view import PlaneView
@@ -95,6 +96,15 @@ def test_where_two_polygons_overlap_the_plane_is_filled_as_in_either(view: Plane
     assert one == both == other
     outside, hole = (colour_at(view, image, at, at) for at in (96, 75))
     assert outside == hole != one
+    editor = Editor(document)
+    editor.set_tool("select")
+    for at in ((25, 25), (85, 85)):
+        editor.press(at, 2, Modifiers(shift=True))
+        editor.release(at, 2)
+    assert len(editor.selected_parts()) == 2
+    image = pictured(view, editor)
+    selected, both = (colour_at(view, image, at, at) for at in (25, 50))
+    assert one != selected == both
 
 
 def test_every_vertex_of_a_long_outline_has_a_handle(view: PlaneView) -> None:

@@ -12,17 +12,17 @@ from geodp_app.views.widgets.background import Background
 
 def test_the_result_comes_with_its_key(qtbot: QtBot) -> None:
     background = Background()
-    with qtbot.waitSignal(background.done) as told:
+    with qtbot.waitSignal(background.done) as outcome:
         background.submit("sum", lambda stop: 1 + 1)
         assert background.busy
-    assert told.args == ["sum", 2]
+    assert outcome.args == ["sum", 2]
     assert not background.busy
 
 
 def test_a_newer_request_replaces_an_older_one_and_tells_it_to_stop(qtbot: QtBot) -> None:
     background, started, stopped = Background(), threading.Event(), threading.Event()
-    told: list[tuple[object, object]] = []
-    background.done.connect(lambda key, result: told.append((key, result)))
+    outcome: list[tuple[object, object]] = []
+    background.done.connect(lambda key, result: outcome.append((key, result)))
 
     def endless(stop: object) -> str:
         started.set()
@@ -37,7 +37,7 @@ def test_a_newer_request_replaces_an_older_one_and_tells_it_to_stop(qtbot: QtBot
     background.submit("b", lambda stop: "other")
     qtbot.waitUntil(lambda: not background.busy)
     assert stopped.is_set()
-    assert told == [("a", "new"), ("b", "other")]
+    assert outcome == [("a", "new"), ("b", "other")]
 
 
 def test_dropped_work_tells_nothing(qtbot: QtBot) -> None:
@@ -52,12 +52,12 @@ def test_dropped_work_tells_nothing(qtbot: QtBot) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_an_error_ends_one_request_only(qtbot: QtBot) -> None:
     background = Background()
-    told: list[object] = []
-    background.done.connect(lambda key, result: told.append(result))
+    outcome: list[object] = []
+    background.done.connect(lambda key, result: outcome.append(result))
     background.submit("bad", lambda stop: 1 // 0)
     background.submit("good", lambda stop: 1)
     qtbot.waitUntil(lambda: not background.busy)
-    assert told == [None, 1]
+    assert outcome == [None, 1]
 
 
 def test_the_thread_ends_with_its_owner(qtbot: QtBot) -> None:

@@ -78,7 +78,7 @@ def opened(
     assert speed.currentText() == "Full speed"
     QTest.keyClick(window, Qt.Key.Key_F5)
     for _ in range(PATIENCE // 50):
-        if released(window) and window.display.settled:
+        if released(window) and window.display.at_rest:
             break
         QTest.qWait(50)
     assert released(window)
@@ -167,7 +167,7 @@ def log_of(window: MainWindow) -> RunLog:
 def settle(qtbot: QtBot, window: MainWindow) -> None:
     """Until all is drawn that was asked for, and no piece flashes."""
     qtbot.wait(60)
-    wait(qtbot, lambda: window.display.settled and not window.plane.learned._timer.isActive())
+    wait(qtbot, lambda: window.display.at_rest and not window.plane.learned._timer.isActive())
 
 
 def large(window: MainWindow) -> SheetView:
@@ -261,8 +261,8 @@ def differs(one: np.ndarray, other: np.ndarray) -> str:
 def test_the_set_cover_ran_and_rests_at_its_end(window: MainWindow) -> None:
     log, track = log_of(window), window.timeline.track
     run = window.document.work.run
-    told = (run.learner, run["k"], run["finish"], window.document.work.k_drawn)
-    assert told == ("cover", 2, "none", True)
+    outcome = (run.learner, run["k"], run["finish"], window.document.work.k_drawn)
+    assert outcome == ("cover", 2, "none", True)
     # two triangles for each of k
     assert log.release is not None
     assert not isinstance(log.release, SharpenedRelease)

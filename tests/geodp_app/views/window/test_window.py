@@ -188,8 +188,8 @@ def test_the_sample_follows_the_number_that_is_typed(window: MainWindow) -> None
     assert field.value() == 700
     # what takes long is asked for
     type_into(field, "3e5")
-    told = "The sample is still the old one: Sample (F6) draws 300,000 examples"
-    assert window.status_line.text() == told
+    outcome = "The sample is still the old one: Sample (F6) draws 300,000 examples"
+    assert window.status_line.text() == outcome
     assert window.document.work.examples is before.examples
     assert window.document.work.sampling.n == 300_000
 
@@ -278,9 +278,9 @@ def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
     QTest.mouseMove(button)
     QTest.mouseClick(button, LEFT)
     polygons = len(shapely.get_parts(read_geojson(path).on_grid(256)))
-    told = window.status_line.text()
-    assert told.startswith(f"GeoJSON written: three.geojson in {tmp_path}; {polygons} polygon")
-    assert "privacy statement" in told
+    outcome = window.status_line.text()
+    assert outcome.startswith(f"GeoJSON written: three.geojson in {tmp_path}; {polygons} polygon")
+    assert "privacy statement" in outcome
 
 
 def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
@@ -510,18 +510,18 @@ def test_a_damaged_session_and_a_full_disk_are_told_and_lose_nothing(
 ) -> None:
     draw_l(window)
     drawn = window.document.drawing
-    told: list[str] = []
-    monkeypatch.setattr(window, "complain", lambda what, why: told.append(f"{what}: {why}"))
+    outcome: list[str] = []
+    monkeypatch.setattr(window, "complain", lambda what, why: outcome.append(f"{what}: {why}"))
     monkeypatch.setattr(window.files, "may_discard", lambda: True)
     broken = tmp_path / "broken.geodp"
     broken.write_bytes(b"PK\x03\x04 no zip at all")
     assert not window.files.open(broken)
-    assert "broken.geodp" in told[0]
+    assert "broken.geodp" in outcome[0]
     assert window.document.drawing == drawn
 
     choose_file(monkeypatch, Path("/dev/full/no.geodp"))
     action(window, "save")
-    assert len(told) == 2
+    assert len(outcome) == 2
     assert window.document.dirty
     assert window.document.drawing == drawn
 

@@ -195,17 +195,17 @@ def test_the_end_has_every_triangles_number_in_both_planes_and_tells_the_story(
     points = [f"{step}.{edge}" for step in range(1, TRIANGLES + 1) for edge in (1, 2, 3)]
     assert sorted(written(window)) == points
     assert window.dual.pictures.lines is not None
-    told = window.why.what.text()
+    outcome = window.why.what.text()
     assert window.why.heading.text() == "The end"
-    assert told.startswith(f"{TRIANGLES} triangles cover the shape")
+    assert outcome.startswith(f"{TRIANGLES} triangles cover the shape")
     for gain in log.gains:
-        assert (count(gain) if gain else "none") in told
+        assert (count(gain) if gain else "none") in outcome
     end = log.figures(TRIANGLES)
-    assert f"Wrong at the end: {percentage(end.errors[1])} of the examples" in told
-    assert f"{percentage(end.test_error)} of others" in told
-    assert f"May be published: {TRIANGLES} triangles and noisy counts." in told
-    assert told.endswith("ε = 1 is spent.")
-    assert "paper" not in told
+    assert f"Wrong at the end: {percentage(end.errors[1])} of the examples" in outcome
+    assert f"{percentage(end.test_error)} of others" in outcome
+    assert f"May be published: {TRIANGLES} triangles and noisy counts." in outcome
+    assert outcome.endswith("ε = 1 is spent.")
+    assert "paper" not in outcome
 
 
 def buttons(window: MainWindow) -> dict[str, QWidget]:
@@ -227,10 +227,10 @@ def test_the_release_view_of_the_end_has_no_private_words(qtbot: QtBot, ran: Mai
     before = sorted(written(window))
     QTest.mouseClick(buttons(window)[window.commands.by_id["release_view"].iconText()], LEFT)
     settle(qtbot, window)
-    told = window.why.what.text()
-    assert told == published_words(log.release)
+    outcome = window.why.what.text()
+    assert outcome == published_words(log.release)
     assert window.why.what.isVisible()
-    for text in (told, window.timeline.text(), window.dual.readout.text()):
+    for text in (outcome, window.timeline.text(), window.dual.readout.text()):
         assert not [word for word in PRIVATE if word in text.lower()], text
     assert not window.why.mark.isVisible()
     assert shown_numbers(window) == numbers(TRIANGLES)
@@ -312,11 +312,11 @@ def test_sharpen_runs_a_second_time_and_no_empty_zone_is_ever_shown(
     # the end has the triangles' numbers still, and both errors
     assert shown_numbers(window) == numbers(TRIANGLES)
     assert len(written(window)) == 3 * TRIANGLES
-    told = window.why.what.text()
+    outcome = window.why.what.text()
     after = percentage(log.figures(TRIANGLES).errors[1])
     end = percentage(log.figures(len(log.records)).errors[1])
-    assert f"Wrong after the triangles: {after}. Wrong at the end: {end} of the examples" in told
-    assert "their edges drawn again" in told
+    assert f"Wrong after the triangles: {after}. Wrong at the end: {end} of the examples" in outcome
+    assert "their edges drawn again" in outcome
     # through all stops, closed and opened
     for stops in (TRIANGLES + 3, None):
         if stops is None:
@@ -380,9 +380,9 @@ def test_before_a_run_of_too_few_examples_it_says_how_many_would_do(
     ask_for(window, 30_000)
     assert said(window, "warning") == ""
     ask_for(window, 1_000)
-    told = said(window, "warning")
-    assert told.startswith("With so few examples at this ε up to ")
-    assert f"of the {TRIANGLES} triangles may find nothing" in told
-    would_do = int(told.split(": ")[1].split(" would do")[0].replace(",", ""))
+    outcome = said(window, "warning")
+    assert outcome.startswith("With so few examples at this ε up to ")
+    assert f"of the {TRIANGLES} triangles may find nothing" in outcome
+    would_do = int(outcome.split(": ")[1].split(" would do")[0].replace(",", ""))
     ask_for(window, would_do)
     assert said(window, "warning") == ""

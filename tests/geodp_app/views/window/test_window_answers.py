@@ -140,11 +140,11 @@ def parts(value: Any) -> Iterator[Any]:
             yield from parts(one)
 
 
-def spied(name: str, real: Any, told: list[tuple[str, Any]]) -> Any:
+def spied(name: str, real: Any, outcome: list[tuple[str, Any]]) -> Any:
     """The same method, which also notes what it is given."""
 
     def spy(*args: Any, **kwargs: Any) -> None:
-        told.extend((name, one) for one in (*args, *kwargs.values()))
+        outcome.extend((name, one) for one in (*args, *kwargs.values()))
         real(*args, **kwargs)
 
     return spy
@@ -153,14 +153,14 @@ def spied(name: str, real: Any, told: list[tuple[str, Any]]) -> Any:
 @pytest.fixture
 def given(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """What the views are told to show from now on, each with who is told."""
-    told: list[tuple[str, Any]] = []
+    outcome: list[tuple[str, Any]] = []
     views = (window.plane, window.dual, window.conics, window.chart, window.figures, window.why,
              window.timeline, window.dual.strip, window.query_card)  # fmt: skip
     for view in views:
         for name in vars(type(view)):
             if name.startswith(("set_", "show_")):
-                monkeypatch.setattr(view, name, spied(name, getattr(view, name), told))
-    return told
+                monkeypatch.setattr(view, name, spied(name, getattr(view, name), outcome))
+    return outcome
 
 
 def test_the_release_view_is_given_nothing_private(

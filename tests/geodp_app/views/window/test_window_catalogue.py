@@ -40,17 +40,17 @@ def test_the_command_line_takes_the_learners_that_it_is_said_to_take(
         ("learn", ("learn", missing, "--grid", "8", "--learner", entry.id, "-o", out)),
         ("compare", ("compare", missing, "--grid", "8", *k, "--learners", entry.id)),
     ):
-        told = refused(capsys, *argv)
+        outcome = refused(capsys, *argv)
         if f"geodp {verb}" in entry.where:
-            assert "no.csv" in told, told
+            assert "no.csv" in outcome, outcome
         else:
-            assert any(words in told for words in unknown), told
+            assert any(words in outcome for words in unknown), outcome
     if "geodp plan" in entry.where:
         assert main(["plan", "--learner", entry.id, "--grid", "512", "--n", "1000"]) == 0
         assert capsys.readouterr().out
     else:
-        told = refused(capsys, "plan", "--learner", entry.id)
-        assert any(words in told for words in unknown), told
+        outcome = refused(capsys, "plan", "--learner", entry.id)
+        assert any(words in outcome for words in unknown), outcome
 
 
 def test_audits_are_of_whom_they_are_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:

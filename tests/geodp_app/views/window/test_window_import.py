@@ -47,9 +47,9 @@ def window(lasting: Lasting) -> MainWindow:
 
 @pytest.fixture
 def complaints(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    told: list[str] = []
-    monkeypatch.setattr(window, "complain", lambda what, why: told.append(why))
-    return told
+    outcome: list[str] = []
+    monkeypatch.setattr(window, "complain", lambda what, why: outcome.append(why))
+    return outcome
 
 
 def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
@@ -458,19 +458,19 @@ def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(
     work = window.document.work
     window.document.new(replace(work, run=work.run.with_("tiles")))
     path = write(tmp_path / "p.csv", REPORTS + "14,43,yes\n15,44,no\n" * 4000)
-    told: list[str] = []
+    outcome: list[str] = []
 
     def look(dialog: ImportDialog) -> None:
         assert not dialog.expected.isVisible()
         fill(dialog, "12", "42", "20", "47")
         assert dialog.expected.isVisible()
-        told.append(dialog.expected.text())
+        outcome.append(dialog.expected.text())
         QTest.mouseClick(dialog.take, LEFT)
 
     answering(look)
     assert window.files.open(path)
-    assert verdict(window.document.work).practice in told[0]
-    assert "8,002 examples" in told[0]
+    assert verdict(window.document.work).practice in outcome[0]
+    assert "8,002 examples" in outcome[0]
 
 
 @pytest.mark.parametrize("way", [by_open, by_drop, by_import])

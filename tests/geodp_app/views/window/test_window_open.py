@@ -230,7 +230,7 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
         log = window.runs.current
         assert log is not None
         assert log.release is not None
-        wait(qtbot, lambda: window.display.settled)
+        wait(qtbot, lambda: window.display.at_rest)
         target = tmp_path / f"learned{len(rows)}.geojson"
         log.cursor = 0
         window.display.refresh()

@@ -82,7 +82,7 @@ def test_a_million_examples_come_and_are_kept_within_frames(qtbot: QtBot, tmp_pa
         with heartbeat() as beats:
             take_examples(tmp_path / "points.csv", examples, window.document, opening=False)
             kept = tmp_path / "recovery"
-            wait(qtbot, lambda: bool(list(kept.rglob("*.geodp"))) and window.display.settled)
+            wait(qtbot, lambda: bool(list(kept.rglob("*.geodp"))) and window.display.at_rest)
         assert len(beats) > 100
         turns = np.diff(beats)
         assert np.percentile(turns, 98) < FRAME

@@ -170,9 +170,9 @@ def test_a_cancelled_run_counts_in_full_and_the_window_says_so(
     slow(window)
     cancelled(qtbot, window)
     assert note(window) == "1 run, not finished: ε = 1, δ = 10⁻⁶"
-    told = window.status_line.text()
-    assert told.startswith("Cancelled")
-    assert "not covered by its own statement" in told
+    outcome = window.status_line.text()
+    assert outcome.startswith("Cancelled")
+    assert "not covered by its own statement" in outcome
     cancelled(qtbot, window)
     assert note(window) == "2 runs, 2 not finished: together ε = 2, δ = 2·10⁻⁶"
     save(window, monkeypatch, tmp_path / "cancelled.geodp")

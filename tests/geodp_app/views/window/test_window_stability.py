@@ -43,11 +43,11 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
         for f in (panel.fields["n_steps"], panel.fields["tiles"], panel.fields["measure"])
     )
     assert panel.k.value() == 1
-    told: list[Progressed] = []
-    window.runs.progressed.connect(told.append)
+    outcome: list[Progressed] = []
+    window.runs.progressed.connect(outcome.append)
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     log = window.runs.current
     assert log is not None
     votes = log.votes
@@ -73,7 +73,7 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     window.document.set_run(learner="tiles")
     window.display.set_release_view(False)
     window.runs.reset()
-    wait(qtbot, lambda: window.display.settled)
+    wait(qtbot, lambda: window.display.at_rest)
     assert layer._image.boundingRect().isEmpty()
 
 

@@ -28,8 +28,8 @@ def window(lasting: Lasting) -> MainWindow:
     return made
 
 
-def told(qtbot: QtBot, window: MainWindow) -> Answer:
-    wait(qtbot, lambda: window.theorem.settled)
+def outcome(qtbot: QtBot, window: MainWindow) -> Answer:
+    wait(qtbot, lambda: window.theorem.at_rest)
     found = window.theorem.answer
     assert found is not None
     return found
@@ -44,7 +44,7 @@ def shown(window: MainWindow, label: str) -> tuple[str, str]:
 
 
 def test_the_figures_are_the_theorems(qtbot: QtBot, window: MainWindow) -> None:
-    a = told(qtbot, window)
+    a = outcome(qtbot, window)
     assert a == answer(Question(window.document.work.run, 256))
     assert shown(window, "Steps m") == (f"{a.theorem_steps}", f"{a.run_steps}")
     assert shown(window, "Proved here")[0] == f"{a.here:,}"
@@ -54,77 +54,77 @@ def test_the_figures_are_the_theorems(qtbot: QtBot, window: MainWindow) -> None:
 
 
 def test_they_follow_the_settings_and_the_fields(qtbot: QtBot, window: MainWindow) -> None:
-    before = told(qtbot, window)
+    before = outcome(qtbot, window)
     window.settings.epsilon.setValue(2.0)
-    louder = told(qtbot, window)
+    louder = outcome(qtbot, window)
     assert louder.question.run["epsilon"] == 2.0
     assert louder.here < before.here
     window.settings.k.setValue(before.question.run["k"] + 3)
-    more = told(qtbot, window)
+    more = outcome(qtbot, window)
     assert more.theorem_steps > before.theorem_steps
     # as many triangles whether their edges are drawn again or not
     for finish in ("sharpen", "none"):
         window.document.set_run(finish=finish)
-        assert told(qtbot, window).here == more.here
+        assert outcome(qtbot, window).here == more.here
         assert shown(window, "Steps m")[1] == str(2 * more.question.run["k"])
     field = window.theorem.alpha
     field.setFocus()
     field.selectAll()
     QTest.keyClicks(field, "0.02")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    assert told(qtbot, window).question.alpha == 0.02
+    assert outcome(qtbot, window).question.alpha == 0.02
     window.theorem.planned.setValue(100_000_000)
-    a = told(qtbot, window)
+    a = outcome(qtbot, window)
     assert a.reached is not None
     assert shown(window, "Error at planned n")[0].endswith("%")
 
 
 def test_the_private_number_of_examples_is_not_used(qtbot: QtBot, window: MainWindow) -> None:
-    before = told(qtbot, window)
+    before = outcome(qtbot, window)
     window.document.set_sampling(n=2_000)
     action(window, "draw_sample")
-    assert window.theorem.settled  # nothing was asked
+    assert window.theorem.at_rest  # nothing was asked
     window.document.set_sampling(n=70_000)
     action(window, "draw_sample")
-    assert window.theorem.settled
+    assert window.theorem.at_rest
     assert window.theorem.answer is before
 
 
 def test_the_steps_of_the_theorem_can_be_used_and_taken_back(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    a = told(qtbot, window)
+    a = outcome(qtbot, window)
     button = window.theorem.use
     window.theorem.ensureWidgetVisible(button)
     assert a.run_steps != a.theorem_steps
     QTest.mouseClick(button, LEFT)
     assert window.document.work.run["n_steps"] == a.theorem_steps
     assert window.settings.fields["n_steps"].value() == a.theorem_steps
-    assert told(qtbot, window).run_steps == a.theorem_steps
+    assert outcome(qtbot, window).run_steps == a.theorem_steps
     assert not button.isEnabled()
     action(window, "undo")
     assert window.document.work.run["n_steps"] is None
-    assert told(qtbot, window).run_steps == a.run_steps
+    assert outcome(qtbot, window).run_steps == a.run_steps
     assert button.isEnabled()
 
 
 def test_other_learners_have_no_such_theorem(qtbot: QtBot, window: MainWindow) -> None:
     page = window.theorem
-    told(qtbot, window)
+    outcome(qtbot, window)
     window.document.set_run(learner="tiles")
     assert page.note.isVisible()
     assert not page.cards[0].isVisible()
     assert page.answer is None
     window.document.set_run(learner="convex-cover")
-    told(qtbot, window)
+    outcome(qtbot, window)
     assert not page.note.isVisible()
     assert page.cards[0].isVisible()
 
 
 def test_settings_that_cannot_run_are_explained(qtbot: QtBot, window: MainWindow) -> None:
-    told(qtbot, window)
+    outcome(qtbot, window)
     window.document.set_run(epsilon=500.0, delta=1e-40, n_steps=1_000)
-    wait(qtbot, lambda: window.theorem.settled)
+    wait(qtbot, lambda: window.theorem.at_rest)
     assert window.theorem.problem.isVisible()
     assert "cannot run" in window.theorem.problem.text()
     assert shown(window, "Steps m") == ("–", "–")
@@ -134,7 +134,7 @@ def test_settings_that_cannot_run_are_explained(qtbot: QtBot, window: MainWindow
 def test_nothing_of_it_is_private_and_it_stays_in_the_release_view(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    a = told(qtbot, window)
+    a = outcome(qtbot, window)
     action(window, "release_view")
     assert window.theorem.isVisible()
     assert all(card.isVisible() for card in window.theorem.cards)
@@ -143,17 +143,17 @@ def test_nothing_of_it_is_private_and_it_stays_in_the_release_view(
 
 
 def test_what_is_not_in_sight_is_not_worked_out(qtbot: QtBot, window: MainWindow) -> None:
-    before = told(qtbot, window)
+    before = outcome(qtbot, window)
     window.pages.setCurrentWidget(window.settings)
     window.settings.epsilon.setValue(3.0)
-    assert window.theorem.settled
+    assert window.theorem.at_rest
     assert window.theorem.answer is before
     window.pages.setCurrentWidget(window.theorem)
-    assert told(qtbot, window).question.run["epsilon"] == 3.0
+    assert outcome(qtbot, window).question.run["epsilon"] == 3.0
 
 
 def test_every_field_and_number_has_a_name(qtbot: QtBot, window: MainWindow) -> None:
-    told(qtbot, window)
+    outcome(qtbot, window)
     page = window.theorem
     for field in page.findChildren(QAbstractSpinBox):
         assert field.accessibleName()

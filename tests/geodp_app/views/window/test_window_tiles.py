@@ -281,11 +281,11 @@ def test_an_edge_of_a_tile_can_be_asked_about(qtbot: QtBot, window: MainWindow) 
 
 
 def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: MainWindow) -> None:
-    told: list[str] = []
+    outcome: list[str] = []
     window.document.set_sampling(n=300)
     window.document.add_dab((128, 128, 50))
     log = run(qtbot, window)
-    window.runs.told.connect(told.append)
+    window.runs.announced.connect(outcome.append)
     empty = next(
         record
         for record in log.records
@@ -301,7 +301,7 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
     assert window.dual.pictures.shade_scale is None
     action(window, "zoom_to_chosen")
     assert "No chosen point" in window.dual.readout.text()
-    assert told == []
+    assert outcome == []
     full = next(record for record in log.records if record.release.piece)
     window.runs.move_cursor(full.step)
     assert not window.dual.stack.empty.isVisible()

@@ -122,7 +122,7 @@ def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> 
         assert stop.title in tour.card.accessibleName()
         assert stop.words in tour.card.next.accessibleDescription()
         assert tour.card.next.hasFocus()
-        wait(qtbot, lambda: window.display.settled)
+        wait(qtbot, lambda: window.display.at_rest)
         qtbot.wait(120)  # outlines follow a moment later
         card = rect(window, tour.card)
         assert window.rect().contains(card)
@@ -293,7 +293,7 @@ def test_it_is_offered_once_without_a_dialog(qtbot: QtBot, tmp_path: Path, qtlog
             made.abandon()
     assert offers[1] == []
     # where it does not fit into the bar, Qt says so to whoever started the program
-    assert not [told for told in qtlog.records if "StatusBar" in told.message]
+    assert not [outcome for outcome in qtlog.records if "StatusBar" in outcome.message]
 
 
 def test_the_card_covers_as_little_as_can_be() -> None:

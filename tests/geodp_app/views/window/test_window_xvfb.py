@@ -50,8 +50,8 @@ def display() -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     os.close(writing)
-    with os.fdopen(reading) as told:
-        number = told.readline().strip()
+    with os.fdopen(reading) as outcome:
+        number = outcome.readline().strip()
     try:
         yield f":{number}"
     finally:

@@ -22,7 +22,7 @@ _AT_ONCE = 2
 _LISTEN = 0.05
 
 
-def side_by_side(
+def thread_map(
     work: Callable[[_Task, Callable[[], bool]], _Outcome],
     tasks: Iterable[_Task],
     tick: Callable[[], None] | None = None,

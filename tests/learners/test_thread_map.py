@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from learners.core.side_by_side import side_by_side
+from learners.core.thread_map import thread_map
 
 #: Seconds after which a test that hangs fails.
 PATIENCE = 60.0
 
 
 def test_outcomes_come_in_the_order_of_the_tasks() -> None:
-    assert list(side_by_side(lambda task, stopped: task * task, range(100))) == [
+    assert list(thread_map(lambda task, stopped: task * task, range(100))) == [
         number * number for number in range(100)
     ]
-    assert list(side_by_side(lambda task, stopped: task, [])) == []
+    assert list(thread_map(lambda task, stopped: task, [])) == []
 
 
 def test_tasks_after_a_long_one_are_done_meanwhile() -> None:
@@ -30,7 +30,7 @@ def test_tasks_after_a_long_one_are_done_meanwhile() -> None:
             last.set()
         return True
 
-    assert all(side_by_side(work, range(21)))
+    assert all(thread_map(work, range(21)))
 
 
 def test_no_more_than_two_are_under_way() -> None:
@@ -46,7 +46,7 @@ def test_no_more_than_two_are_under_way() -> None:
         with lock:
             under_way -= 1
 
-    assert len(list(side_by_side(work, range(40)))) == 40
+    assert len(list(thread_map(work, range(40)))) == 40
     assert most == 2
 
 
@@ -65,11 +65,11 @@ def test_tasks_are_taken_as_they_are_needed() -> None:
         nonlocal done
         done += 1
 
-    assert len(list(side_by_side(work, tasks()))) == 50
+    assert len(list(thread_map(work, tasks()))) == 50
 
 
 def test_an_error_comes_out_and_the_rest_is_told_to_stop() -> None:
-    begun, told = threading.Event(), threading.Event()
+    begun, text = threading.Event(), threading.Event()
 
     def work(task: int, stopped: Callable[[], bool]) -> None:
         if task == 0:
@@ -78,16 +78,16 @@ def test_an_error_comes_out_and_the_rest_is_told_to_stop() -> None:
         begun.set()
         while not stopped():
             pass
-        told.set()
+        text.set()
 
     with pytest.raises(ValueError, match="no piece"):
-        list(side_by_side(work, range(2)))
-    assert told.is_set()
+        list(thread_map(work, range(2)))
+    assert text.is_set()
 
 
 def test_whoever_drops_it_half_way_waits_for_nobody() -> None:
     """It may be Python, which looks for garbage amid the start of another thread."""
-    begun, held, told = threading.Event(), threading.Event(), threading.Event()
+    begun, held, text = threading.Event(), threading.Event(), threading.Event()
 
     def work(task: int, stopped: Callable[[], bool]) -> None:
         if task == 0:
@@ -96,11 +96,11 @@ def test_whoever_drops_it_half_way_waits_for_nobody() -> None:
         begun.set()
         held.wait(PATIENCE)
         if stopped():
-            told.set()
+            text.set()
 
-    outcomes = side_by_side(work, range(9))
+    outcomes = thread_map(work, range(9))
     next(outcomes)
     outcomes.close()
-    assert not told.is_set()
+    assert not text.is_set()
     held.set()
-    assert told.wait(PATIENCE)
+    assert text.wait(PATIENCE)
