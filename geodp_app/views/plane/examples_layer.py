@@ -232,7 +232,7 @@ class ExamplesLayer:
         self._scatters = {
             kind: added(plot, z + kind / 10, Dots(_SIZES[kind], _SYMBOLS[kind])) for kind in Kind
         }
-        self._examples: ExampleKinds | None = None
+        self.shown: ExampleKinds | None = None
         #: Points and the pixels they are on.
         self._places: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         self._grid = 1
