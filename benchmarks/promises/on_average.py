@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learners.core.confidence import mean_bounds
-from learners.stability.base_learners import GradientDescentClassifier, Order, _visits
+from learners.stability.base_learners import GradientDescentClassifier, Order, visits
 from promises.bounds import most_outliers, outlier_share, prediction_stability, uniform_stability
 from promises.row import Row, Verdict, exact
 from promises.soft_labels import BETA, asked, planned, soft
@@ -146,7 +146,7 @@ def _squares(order: Order) -> Callable[[int], Verdict]:
             ]
             found.append((pair[0] - pair[1]) ** 2)
             # for these coins: 2 L eta for each time that the example is met, a quarter of it
-            met = int((_visits(order, n, steps, run) == run % n).sum())
+            met = int((visits(order, n, steps, run) == run % n).sum())
             worst = max(worst, float(np.abs(pair[0] - pair[1]).max()) - 2 * rate * met / 4)
         low, high = mean_bounds(np.array(found), 1.0, 0.002)
         word = "confirmed" if high.max() <= stated else "not refuted"

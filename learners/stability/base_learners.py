@@ -170,7 +170,7 @@ class GradientDescentClassifier(WithParameters):
             raise ValueError("there is no example to learn from")
         lifted = lift(points, configured.grid) * np.where(labels, 1.0, -1.0)[:, None]
         count = check_count("steps", configured.steps)
-        chosen = _visits(configured.order, len(lifted), count, configured.coins)
+        chosen = visits(configured.order, len(lifted), count, configured.coins)
         weights = np.zeros(lifted.shape[1])
         for example in lifted[chosen]:
             weights += configured.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
@@ -199,7 +199,7 @@ class GradientDescentClassifier(WithParameters):
         return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
 
 
-def _visits(order: Order, n: int, steps: int, coins: int) -> NDArray[np.int64]:
+def visits(order: Order, n: int, steps: int, coins: int) -> NDArray[np.int64]:
     """Which of n examples each step looks at."""
     if order == "replacement":
         return below_array(SeededRandom(coins), n, steps)

@@ -160,7 +160,7 @@ class Chain:
         points = self.points[low : high + 1] - self.points[low]
         begins, ends = points[starts - low], points[starts - low + 1]
         lengths = np.hypot(*(ends - begins).T)
-        middles, aheads = _nearest_lines(begins, ends, lengths / self.squares[starts])
+        middles, aheads = nearest_lines(begins, ends, lengths / self.squares[starts])
         lefts = np.stack([-aheads[:, 1], aheads[:, 0]], axis=1)
         # shape (points, lines)
         places = points @ aheads.T - (middles * aheads).sum(axis=1)
@@ -215,7 +215,7 @@ def _first_half(side: Side) -> list[NDArray[np.float64]]:
     return [side.begin, (side.begin + side.end) / 2]
 
 
-def _nearest_lines(
+def nearest_lines(
     begins: NDArray[np.float64], ends: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For every number of edges the line nearest to the first of them: a point of it, and a unit

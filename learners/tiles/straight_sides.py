@@ -92,7 +92,7 @@ def straightened(
     rim = shapely.buffer(box.exterior, near)
     shapely.prepare(along)
     shapely.prepare(rim)
-    old, parts = _rings(shape), []
+    old, parts = rings_of(shape), []
     for corners in old:
         ahead = np.roll(corners, -1, axis=0)
         stretches = shapely.linestrings(np.stack([corners, ahead], axis=1))
@@ -103,7 +103,7 @@ def straightened(
         drawn &= ~(short & shapely.dwithin(stretches, borders, little))
         parts.append(_parts(corners, drawn, shapely.contains(rim, stretches), around))
     chains = [part for ring in parts for part in ring if isinstance(part, Chain)]
-    price = _price(chains, d, unit)
+    price = price_of_a_side(chains, d, unit)
     rings, unchanged = [], True
     for corners, ring in zip(old, parts, strict=True):
         found = _redrawn(ring, price, MOST_SHARE * d * d)
@@ -121,7 +121,7 @@ def straightened(
     return orient_valid(shapely.simplify(orient_valid(found), _ROUNDING * d))
 
 
-def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
+def rings_of(shape: BaseGeometry) -> list[NDArray[np.float64]]:
     """Corners of the rings, the inside to their left.  Two that meet at a corner are one: where
     borders cross, two tiles that touch there are a strip more often than not."""
     found: list[NDArray[np.float64]] = []
@@ -139,7 +139,7 @@ def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
     return found
 
 
-def _price(chains: Sequence[Chain], d: int, unit: float) -> float:
+def price_of_a_side(chains: Sequence[Chain], d: int, unit: float) -> float:
     """What a side costs, in nats: by how many of the edges begin one, at the price that holds where
     half of them do."""
     even = _PLACES * math.log(max(1.0, d * d / unit**2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -232,6 +233,7 @@ def test_a_privacy_statement_survives_its_dictionary() -> None:
     written = privacy_to_dict(spent)
     assert privacy_from_dict(written) == spent
     assert privacy_from_dict(json.loads(json.dumps(written))) == spent
+    assert (spent.steps, replace(spent, charges=()).steps) == (4, 1)
     one = written["charges"][0]
     wrong: dict[str, Any] = {
         "neighbours": ["x"], "epsilon": "1", "delta": math.nan, "private": 1,

@@ -202,7 +202,7 @@ def test_releases_follow_the_stated_law() -> None:
 @pytest.mark.parametrize("positives", [0, 1, 2])
 def test_interpolated_releases_follow_their_law(positives: int) -> None:
     # one cell: its label is the sign of all parts of the examples with noise
-    runs = 1500
+    runs = 400
     points, labels = np.zeros((positives, 2), dtype=int), np.ones(positives, dtype=int)
     inside = 0
     for seed in range(runs):

@@ -11,9 +11,11 @@ from hypothesis import given, strategies as st
 
 from learners.cover.set_cover import plan_budget
 from learners.privacy.accounting import (
+    ARITHMETIC,
     MOST_RATE,
     Charge,
     PrivacySpent,
+    neglected_delta,
     selection_account,
     spent_after,
 )
@@ -83,6 +85,16 @@ def test_the_charge_of_counts_and_selections_together() -> None:
         assert charge == pytest.approx(run_epsilon(eta_of(privacy), 1e-6, j, 0.2 / 12), rel=1e-8)
         assert run_delta(eta_of(privacy), j, charge, 0.2 / 12) <= 1e-6
         assert run_delta(eta_of(privacy), j, 0.99 * charge, 0.2 / 12) > 1e-6
+
+
+def test_the_arithmetic_of_every_draw_is_charged() -> None:
+    """To the last digits: epsilon for the draws that were made, delta for all of the run."""
+    privacy = spent(1.0, 1e-6, 12)
+    eta = eta_of(privacy)
+    delta = (1e-6 - neglected_delta(eta, 12, "add-remove")) * math.exp(-12 * ARITHMETIC)
+    for j in (1, 5, 11):
+        ideal = run_epsilon(eta, delta, j, 0.2 / 12)
+        assert spent_after(privacy, j)[0] - ideal == pytest.approx(2 * j * ARITHMETIC, rel=1e-3)
 
 
 def test_the_charge_of_each_other_account() -> None:

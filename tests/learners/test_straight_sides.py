@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from learners.tiles.sides import Chain, _nearest_lines
-from learners.tiles.straight_sides import _price, _rings, straightened
+from learners.tiles.sides import Chain, nearest_lines
+from learners.tiles.straight_sides import price_of_a_side, rings_of, straightened
 
 D = 1024
 SIDE = 64
@@ -152,7 +152,7 @@ def test_a_strip_that_passes_where_borders_cross_is_one() -> None:
 
 def test_rings_that_meet_one_after_the_other_are_one() -> None:
     squares = [box(64 * i, 64 * i, 64 * i + 64, 64 * i + 64) for i in (1, 3, 2, 5)]
-    rings = _rings(shapely.union_all(squares))
+    rings = rings_of(shapely.union_all(squares))
     assert sorted(map(len, rings)) == [4, 12]
 
 
@@ -227,15 +227,15 @@ def test_a_side_costs_more_where_few_edges_begin_one(heights: list[float], sides
     assert len(chain.divided(even)[1]) == sides
     odds = (sides + 1) / (len(heights) - sides + 1)
     outcome = even - min(max(-3.0, 2 * math.log(odds)), 3.0)
-    assert _price([chain], d, unit) == pytest.approx(outcome)
+    assert price_of_a_side([chain], d, unit) == pytest.approx(outcome)
     # two outlines have the odds of both together
-    pair = _price([chain, level([0.0] * 12)], d, unit)
+    pair = price_of_a_side([chain, level([0.0] * 12)], d, unit)
     assert outcome <= pair <= even + 3
 
 
 def test_what_cannot_be_divided_has_even_odds() -> None:
-    assert _price([level([0.0])], 1024, 1.0) == pytest.approx(0.7 * math.log(1024**2))
-    assert _price([], 4, 100.0) == 0
+    assert price_of_a_side([level([0.0])], 1024, 1.0) == pytest.approx(0.7 * math.log(1024**2))
+    assert price_of_a_side([], 4, 100.0) == 0
 
 
 def nats_of(chain: Chain, first: int, last: int) -> float:
@@ -294,7 +294,7 @@ def test_the_nearest_line_is_that_of_many_points() -> None:
     begins = np.cumsum(rng.uniform(0, 5, (6, 2)), axis=0)
     ends = begins + rng.uniform(0.5, 4, (6, 2))
     weights: NDArray[np.float64] = rng.uniform(0.5, 3, 6)
-    middles, aheads = _nearest_lines(begins, ends, weights)
+    middles, aheads = nearest_lines(begins, ends, weights)
     shares = (np.arange(2000) + 0.5) / 2000
     for count in range(1, 7):
         spots = np.concatenate(

@@ -66,6 +66,7 @@ def test_count_and_one_tile_spend_no_more_than_epsilon(
     names = ["noisy number of examples"] * counted + ["selections"]
     assert [charge.name for charge in statement.charges] == names
     assert statement.charges[-1].each == budget.eta
+    assert not counted or statement.charges[0].each == 0.02 * inner
     charged = sum(charge.alone for charge in statement.charges) + 2 * ARITHMETIC
     assert 0.999 * inner < charged <= inner * (1 + 1e-15)
 
@@ -97,21 +98,16 @@ def test_delta_pays_for_neglected_events_only() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_the_largest_epsilon_states_what_any_other_does(neighbours: Any) -> None:
+@pytest.mark.parametrize("epsilon", [1000.0, 1e300])
+def test_no_rate_is_above_the_greatest_that_is_used(epsilon: float, neighbours: Any) -> None:
     for counted in (True, False):
-        budget = plan_tiles(1e300, 1e-6, neighbours, True, counted)
-        assert budget.eta == MOST_RATE
-        statement = budget.spent
-        assert (statement.epsilon, statement.delta) == (1e300, LEAST_DELTA)
-
-
-def test_no_rate_is_above_the_greatest_that_is_used() -> None:
-    """And labels by chance no longer keep a draw with a huge epsilon busy for minutes."""
-    for counted in (True, False):
-        budget = plan_tiles(1000.0, 1e-6, "add-remove", private=True, counted=counted)
-        assert budget.eta == MOST_RATE
-        assert budget.spent.charges[-1].each == MOST_RATE
+        budget = plan_tiles(epsilon, 1e-6, neighbours, True, counted)
+        assert budget.eta == budget.spent.charges[-1].each == MOST_RATE
+        assert (budget.spent.epsilon, budget.spent.delta) == (epsilon, LEAST_DELTA)
     assert plan_budget(1e6, 1e-6, 2, 0.1, "add-remove", private=True).eta == MOST_RATE
+
+
+def test_labels_by_chance_keep_no_draw_with_a_huge_epsilon_busy() -> None:
     rng = np.random.default_rng(1)
     points, labels = rng.integers(0, 65, (200, 2)), rng.integers(0, 2, 200)
     model = PolygonUnionLearner(grid=64, epsilon=1000.0, seed=1).fit(points, labels)

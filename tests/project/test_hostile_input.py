@@ -33,11 +33,12 @@ from geodp_app.document.checks import MOST_CROSSINGS
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files import csv_table
+from geodp_app.files import chained_lines, csv_table
 from geodp_app.files.data_frames import open_frame
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.importing import import_target
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.points import PointOptions, read_opened, read_points
 from geodp_app.files.session import load_session, save_session
 from geometry.crossing_count import crossings_up_to
@@ -436,6 +437,27 @@ def test_places_that_are_no_bytes_are_refused(tmp_path: Path) -> None:
         table = pyarrow.table({"geometry": places, "label": [1]})
         parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
         refusal(read_learned, path)
+
+
+def test_a_ledger_that_is_put_back_lets_nothing_begin(tmp_path: Path) -> None:
+    """However late: the head is compared where the run is entered, too."""
+    ledger, source = Ledger.create(tmp_path / "geodp.ledger"), Source("a")
+    old = ledger.path.read_bytes()
+    ledger.begin([NewRun("learn", "", None)], source)
+    head = ledger.state().head
+    ledger.begin([NewRun("learn", "", None)], source, head)
+    ledger.path.write_bytes(old)
+    with pytest.raises(InputError, match=r"was never its head: .*; nothing was drawn"):
+        ledger.begin([NewRun("learn", "", None)], source, head)
+    assert ledger.path.read_bytes() == old
+
+
+def test_a_ledger_whose_hashes_have_no_salt_is_refused(tmp_path: Path) -> None:
+    (first,) = chained_lines.read(Ledger.create(tmp_path / "a").path).lines
+    for i, salt in enumerate(("", "00" * 65)):
+        chained_lines.create(tmp_path / f"{i}", {**first, "salt": salt})
+        with pytest.raises(InputError, match="line 1 has a salt of another length"):
+            Ledger(tmp_path / f"{i}").state()
 
 
 def test_columns_of_one_name_twice_are_no_fault_of_a_data_frame() -> None:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.promises.bounds import prediction_stability, uniform_stability
-from learners.stability.base_learners import GradientDescentClassifier, Order, _visits
+from learners.stability.base_learners import GradientDescentClassifier, Order, visits
 
 #: Three labelled points of a grid of 8.
 POINTS = np.array([[0, 0], [8, 3], [8, 8]])
@@ -28,17 +28,17 @@ def weights(rows: Any, **more: Any) -> NDArray[np.float64]:
 
 
 def test_orders_visit_the_examples_as_they_say() -> None:
-    assert _visits("one-pass", 4, 3, 9).tolist() == [0, 1, 2]
-    assert _visits("one-pass", 4, 30, 9).tolist() == [0, 1, 2, 3]
-    twice = _visits("permutation", 4, 10, 9).tolist()
+    assert visits("one-pass", 4, 3, 9).tolist() == [0, 1, 2]
+    assert visits("one-pass", 4, 30, 9).tolist() == [0, 1, 2, 3]
+    twice = visits("permutation", 4, 10, 9).tolist()
     assert sorted(twice[:4]) == [0, 1, 2, 3]
     assert twice[4:8] == twice[:4]
     assert twice[8:] == twice[:2]
-    assert {tuple(_visits("permutation", 3, 3, coins)) for coins in range(60)} == set(
+    assert {tuple(visits("permutation", 3, 3, coins)) for coins in range(60)} == set(
         itertools.permutations(range(3))
     )
     with pytest.raises(ValueError, match="order must be one of replacement, permutation, one-pass"):
-        _visits("any", 3, 3, 1)  # type: ignore[arg-type]
+        visits("any", 3, 3, 1)  # type: ignore[arg-type]
 
 
 def test_a_pass_has_no_coins_and_says_its_order() -> None:
