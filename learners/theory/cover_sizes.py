@@ -167,7 +167,7 @@ def set_cover_examples(
         raise ValueError(f"there must be at least one hypothesis, got {size}")
     check_sizes(alpha, beta, k=k)
     steps, log_pieces = cover_steps(k, alpha), math.log(size)
-    budget = cover_budget(epsilon, delta, steps, beta / 3, neighbours, True)
+    budget = plan_budget(epsilon, delta, steps, beta / 3, neighbours, private=True)
     loss = utility_loss(log_pieces, budget.eta, beta / 3 / steps)
     if softened:
         # the best piece scores 0, so only those of less than its weight times beta / N fall short

@@ -87,12 +87,6 @@ def on_grid(n: int, **run: object) -> Work:
     return replace(made, drawing=Drawing(1024))
 
 
-def test_replacing_one_is_told_as_half_of_epsilon() -> None:
-    replaced = verdict(on_grid(9_000, learner="tiles", epsilon=2.0, neighbours="replace-one"))
-    plain = verdict(on_grid(9_000, learner="tiles"))
-    assert replaced.practice == plain.practice.replace("ε = 1", "ε = 2")
-
-
 def test_a_hopeless_sample_is_called_so() -> None:
     outcome = verdict(on_grid(30, learner="tiles", epsilon=0.3)).practice
     assert outcome.startswith("Hopeless: with 30 examples at ε = 0.3 the noise is larger")
@@ -147,12 +141,6 @@ def test_what_was_measured_by_another_measure_is_not_told(k: int | str) -> None:
     assert verdict(work(10_000, k=k)).practice.startswith("Measured at ε = 1")
     outcome = verdict(work(10_000, k=k, measure="paper")).practice
     assert outcome == "No estimate is made: only runs with the chord measure were measured."
-
-
-def test_covers_that_were_measured_have_a_range() -> None:
-    assert "for a triangle" in verdict(on_grid(9_000, k=1)).practice
-    convex = verdict(on_grid(9_000, learner="convex-cover", k=5)).practice
-    assert "for convex polygons of 5 edges" in convex
 
 
 def test_what_support_takes_of_epsilon_is_told() -> None:
