@@ -305,7 +305,7 @@ def _plan_unproved(options: argparse.Namespace) -> None:
         words = (
             "Nothing is proved of the error of a cover that finds k by itself.  Privacy holds in "
             "any\ncase.  With a given k (--k K) a worst case is proved.\n\n"
-            f"{measured_words(means_of(options.learner))} For these settings no estimate is made."
+            f"{measured_words(means_of(options.learner))} Of other settings no estimate is made."
         )
     else:
         try:

@@ -151,8 +151,8 @@ def _proved(run: RunSettings, n: int, grid: int) -> str:
         )
     if alpha is None:
         return (
-            f"Proved: nothing below error 50 % for {counted(n, 'example')}. The theorem needs far "
-            "more; privacy holds in any case."
+            f"Proved: nothing below error 50{SPACE}% for {counted(n, 'example')}. The theorem needs "
+            "far more; privacy holds in any case."
         )
     plan = plan_for(asked[0], alpha, run["beta"], asked[1])
     steps = f" with {counted(plan.steps, 'step')}," if isinstance(plan, CoverPlan) else ""
@@ -193,7 +193,7 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
         k = 0 if run["k"] == "auto" else run["k"]
         means = means_of(run.learner, run["finish"], k) if run["measure"] == "chord" else ()
         if means:
-            words = f"{measured_words(means)} For these settings no estimate is made."
+            words = f"{measured_words(means)} Of other settings no estimate is made."
     if tiles and run["tiles"] is not None:
         words += " That is for as many tiles as a run chooses itself."
     return _greek(words + (" The rest of ε is for support." if support else ""))

@@ -32,7 +32,7 @@ def work(n: int, **run: object) -> Work:
 
 def test_few_examples_promise_nothing_and_say_so() -> None:
     outcome = verdict(work(100))
-    assert "nothing below error 50 %" in outcome.promise
+    assert "nothing below error 50\u00a0%" in outcome.promise
     assert "privacy holds" in outcome.promise
     assert "No estimate is made" in outcome.practice  # its grid is small
 
