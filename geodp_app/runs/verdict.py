@@ -151,8 +151,8 @@ def _proved(run: RunSettings, n: int, grid: int) -> str:
         )
     if alpha is None:
         return (
-            f"Proved: nothing below error 50{SPACE}% for {counted(n, 'example')}. The theorem needs "
-            "far more; privacy holds in any case."
+            f"Proved: nothing below error 50{SPACE}% for {counted(n, 'example')}. The theorem "
+            "needs far more; privacy holds in any case."
         )
     plan = plan_for(asked[0], alpha, run["beta"], asked[1])
     steps = f" with {counted(plan.steps, 'step')}," if isinstance(plan, CoverPlan) else ""
