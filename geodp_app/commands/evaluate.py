@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.commands import arguments, points
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import count_mistakes
 from geodp_app.errors import InputError
 from geometry.mask import read_mask
@@ -29,9 +30,9 @@ they are; points on their edge count as inside.
 The figures come straight from the examples: they are not differentially private."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "evaluate", "error on labelled examples", _DESCRIPTION)
+    parser = add_verb(verbs, "evaluate", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="GeoJSON")
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     points.add_points_options(parser, "grid size of the examples (default: what the files say)")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodp_app.commands import arguments, points
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of
@@ -154,9 +155,9 @@ What is protected is one row.  Where a person may have several, name the column 
 row is: with --id COLUMN one row of each person is counted, and the person is protected."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "learn", "learn a shape from examples", _DESCRIPTION)
+    parser = add_verb(verbs, "learn", _DESCRIPTION)
     parser.add_argument("points", type=Path, nargs="?", metavar="POINTS", help="labelled points")
     parser.add_argument(
         "--table",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
 from geodp_app.errors import InputError
 from geodp_app.formatting import counted
@@ -42,9 +43,9 @@ With --theorem NAME another theorem of the sources answers; --theorems lists the
 n must be a public number: do not take it from the private data."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "plan", "how many examples suffice", _DESCRIPTION)
+    parser = add_verb(verbs, "plan", _DESCRIPTION)
     arguments.add_learner(parser, "plan", _PARAMETERS)
     parser.add_argument(
         "--alpha",

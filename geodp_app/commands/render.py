@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
 from geometry.files import NewFile
@@ -18,9 +19,9 @@ LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format. 
 examples is in the picture: it may be published as the shape may."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "render", "draw a learned shape", _DESCRIPTION)
+    parser = add_verb(verbs, "render", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     arguments.add_within(parser, "clip the shape to")
     parser.add_argument("--title", metavar="TEXT", help="above the picture (default: the file)")

@@ -16,7 +16,7 @@ from conftest import square_geojson
 from terminal import fails, geodp
 
 from geodp_app.cli import main
-from geodp_app.commands.arguments import join_negative_values
+from geodp_app.commands.parser import VERBS, join_negative_values
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
@@ -164,7 +164,7 @@ def test_ctrl_c_while_the_command_is_loaded_is_one_line(tmp_path):
         "except BaseException as error:\n    raise ImportError('another word') from error\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "geodp_app", "--version"],
+        [sys.executable, "-m", "geodp_app", "plan"],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -433,9 +433,23 @@ def test_the_command_itself(capsys):
         assert f"usage: geodp {verb}" in capsys.readouterr().out
 
 
+def test_help_loads_no_verb_and_none_of_what_verbs_need():
+    code = (
+        "import sys; from geodp_app.cli import main; main(['--help']); "
+        "unwanted = ['numpy', 'shapely', *(f'geodp_app.commands.{v}' for v in ('learn', 'open'))]; "
+        "print(sorted(set(unwanted) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip().endswith("[]")
+    assert all(f"    {verb} " in done.stdout for verb in VERBS)
+
+
 def test_the_command_starts_without_qt_compiler_and_engines():
     code = (
-        "import sys, geodp_app.cli; geodp_app.cli.build_parser(); "
+        "import sys, geodp_app.cli; "
+        "from geodp_app.commands.parser import build_parser; build_parser(); "
         "unwanted = 'PySide6 pyqtgraph numba scipy ibis duckdb pyarrow'.split(); "
         "print(sorted(set(unwanted) & set(sys.modules)))"
     )
