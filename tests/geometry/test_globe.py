@@ -514,3 +514,17 @@ def test_a_part_that_rounding_makes_cross_itself_is_placed_all_the_same() -> Non
     assert placed.is_valid
     step = (178 / 64) * (29.9 / 64)
     assert placed.area * step == pytest.approx(land.area + thin.area, rel=1e-9)
+
+
+def test_a_narrow_box_round_a_pole_of_another_datum_is_written_whole() -> None:
+    # a step is 6 cm wide, and PROJ knows the pole to a centimetre
+    size = 16_613.334, 171_490.572
+    west, south = 5_491_778.587, -10_087_210.601
+    place = GridMap(1024, Bounds(west, south, west + size[0], south + size[1], crs="EPSG:5669"))
+    shape = box(171, 179, 774, 542)
+    document = feature_collection(shape, place, member={})
+    parts = [shapely.geometry.shape(each["geometry"]) for each in document["features"]]
+    assert all(part.is_valid for part in parts)
+    globe = Geod(ellps="WGS84")
+    area = sum(abs(globe.geometry_area_perimeter(part)[0]) for part in parts)
+    assert area == pytest.approx(shape.area * size[0] * size[1] / 1024**2, rel=1e-3)
