@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.files.stored_run import Question
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, duration, percentage
 from learners.core.records import StepDiagnostics
+from learners.core.releases import Release
 from learners.privacy.accounting import AccountName, Relation
 from learners.registry import RELATIONS
 from learners.stability.sample_and_aggregate import VoteView
@@ -300,3 +302,21 @@ def _even(high: float, most: int) -> list[float]:
         if high / step + 1 <= max(most, 2):
             return [i * step for i in range(math.floor(high / step) + 1)]
     return [0.0]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """All that the release view is given of a run; of one that has not ended, nothing.
+
+    Attributes
+    ----------
+    release : Release or None
+    figures : FiguresView
+        Of the step shown, without what is private.
+    questions : tuple of Question
+        Without how the chunks voted.
+    """
+
+    release: Release | None = None
+    figures: FiguresView = field(default_factory=FiguresView)
+    questions: tuple[Question, ...] = ()

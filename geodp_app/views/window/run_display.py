@@ -18,10 +18,10 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.files.reports import support_caption, support_text
 from geodp_app.runs.course import Course
-from geodp_app.runs.figures import FiguresView, Selecting
+from geodp_app.runs.figures import FiguresView, Published, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.run_log import Published, RunLog
+from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.summary import aim_words, published_words, summary
 from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import Why, why
@@ -74,7 +74,7 @@ class RunDisplay(QObject):
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
         self._within: BaseGeometry | None = None
-        self._told: Release | None = None
+        self._described: Release | None = None
         self._flash = False
         self.soon = QTimer(self, singleShot=True, interval=_FRAME)
         self.soon.timeout.connect(self.refresh)
@@ -153,9 +153,9 @@ class RunDisplay(QObject):
         shown, and what the shapes are clipped to."""
         again, mask = "" if self._release else self._again.words, self._runs.document.work.within
         clipped_to = "" if mask is None else f"clipped to {mask.name}"
-        hatched = "" if self._told is None else support_caption(self._told, short=True)
+        hatched = "" if self._described is None else support_caption(self._described, short=True)
         words = self._past_words or ", ".join(filter(None, (hatched, again, clipped_to)))
-        meaning = None if self._told is None else support_text(self._told)
+        meaning = None if self._described is None else support_text(self._described)
         self._views.plane_pane.note.set_words(words, meaning or "")
 
     def show_again(self) -> None:
@@ -278,7 +278,7 @@ class RunDisplay(QObject):
 
     def _show_support(self, release: Release | None) -> None:
         """Where a run that came to its end had too few reports, whichever step is shown."""
-        self._told = release
+        self._described = release
         self._views.plane.show_support(None if release is None else support_shape(release))
 
     def _show_mask(self) -> None:

@@ -126,9 +126,9 @@ class Shooting:
         self.window = window
         self._runs, self._options = window.runs, options
         self._failures: list[str] = []
-        self._told: list[str] = []
+        self._announced: list[str] = []
         self._runs.controller.failed.connect(self._failures.append)
-        self._runs.announced.connect(self._told.append)
+        self._runs.announced.connect(self._announced.append)
 
     @property
     def outcome(self) -> str:
@@ -167,7 +167,7 @@ class Shooting:
         """Start the run."""
         self._runs.run_or_pause()
         if self._runs.current is None:
-            raise InputError(self._told[-1])
+            raise InputError(self._announced[-1])
 
     @property
     def made(self) -> int:
