@@ -387,18 +387,20 @@ def _help(declared: dict[str, Parameter], unset: str) -> str:
     first = next(iter(declared.values()))
     texts = list(dict.fromkeys(parameter.help for parameter in declared.values()))
     text = texts[0] if len(texts) == 1 else "How many pieces a good shape has."
-    defaults = {_told(parameter) for parameter in declared.values()}
+    defaults = {_default_text(parameter) for parameter in declared.values()}
     shown_text = unset or (
-        _told(first)
+        _default_text(first)
         if len(defaults) == 1
-        else ", ".join(f"{_told(parameter)} for {name}" for name, parameter in declared.items())
+        else ", ".join(
+            f"{_default_text(parameter)} for {name}" for name, parameter in declared.items()
+        )
     )
     everyone = len(declared) > 8
     who = "" if everyone else f" For {', '.join(declared)}."
     return f"{text}{who} (default: {shown_text})".replace("%", "%%")
 
 
-def _told(parameter: Parameter) -> str:
+def _default_text(parameter: Parameter) -> str:
     return parameter.unset if parameter.default is None else str(parameter.default)
 
 
