@@ -63,7 +63,7 @@ class WhyCard(QFrame):
         again.clicked.connect(self.again_asked)
         fill(QHBoxLayout(self.buttons), again, self.sharpen, margins=(0, 0, 0, 0), spacing=4)
         column = (head, (self._room, 1))
-        fill(QVBoxLayout(self), *column, margins=(12, 6, 10, 4), spacing=2)
+        fill(QVBoxLayout(self), *column, margins=(12, 6, 6, 4), spacing=2)
         self.setMinimumSize(200, 92)
         self._at_end = False
         self.show_why("Why this piece", None)
