@@ -146,7 +146,8 @@ def read_places(values: Sequence[Any] | NDArray[Any]) -> Places:
     for form, read in (("wkt", shapely.from_wkt), ("wkb", shapely.from_wkb)):
         some = forms[form]
         given = np.array([raw[i] for i in some] + [None], dtype=object)[:-1]
-        found = read(given, on_invalid="ignore")
+        with np.errstate(all="ignore"):  # a coordinate of 1e400 is found with the others
+            found = read(given, on_invalid="ignore")
         shapes[some] = found
         for i in np.array(some, dtype=np.int64)[shapely.is_missing(found)].tolist():
             if form == "wkb" or raw[i].strip():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -222,3 +223,12 @@ def test_places_of_a_file_that_states_its_grid_stay_there(tmp_path: Path) -> Non
     other = checked_bounds(UTM.as_tuple(), "EPSG:32634")
     with pytest.raises(InputError, match=r"EPSG:32633.*EPSG:32634"):
         read_points(path, PointOptions(grid=1000, bounds=other, crs=other.crs))
+
+
+def test_a_point_of_no_finite_number_is_named_without_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("wkt,label\nPOINT (15.5 45.5),1\nPOINT (1e400 45.5),0\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match="line 3"):
+            read_points(path, PointOptions(bounds=BOX))
