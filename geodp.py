@@ -37,7 +37,6 @@ from learners.version import __version__
 
 if TYPE_CHECKING:
     from geodp_app.document.examples import Examples as Examples, Frame as Frame
-    from geodp_app.document.learned_shape import LearnedShape as LearnedShape
     from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison_table import Comparison as Comparison
     from geometry.geojson import GeoJSONError as GeoJSONError
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
         ThresholdLearner as ThresholdLearner,
     )
     from learners.core.estimator import Estimator
+    from learners.core.learned_shape import LearnedShape as LearnedShape
     from learners.core.sklearn_support import (
         NotFittedError as NotFittedError,
         PrivacyWarning as PrivacyWarning,
@@ -89,7 +89,7 @@ _HOMES = {
     "Frame": "geodp_app.document.examples",
     "GeoJSONError": "geometry.geojson",
     "InputError": "geodp_app.errors",
-    "LearnedShape": "geodp_app.document.learned_shape",
+    "LearnedShape": "learners.core.learned_shape",
     "NotFittedError": "learners.core.sklearn_support",
     "PrivacyWarning": "learners.core.sklearn_support",
 }
@@ -358,9 +358,9 @@ def learn(
     """
     from dataclasses import replace
 
-    from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
+    from learners.core.learned_shape import LearnedShape
     from learners.registry import BY_ID, offered, resolved_parameters, unknown_learner
 
     _checked("ledger", ledger, _PATHS, "a path")
@@ -497,10 +497,10 @@ def save(
         If it has another ending, a library is missing, something is there that is to be kept, or
         it cannot be written; a file that was there is then unchanged.
     """
-    from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.errors import InputError
     from geodp_app.files.learned_file import shape_files
     from geodp_app.files.writing import check_ending, write_files
+    from learners.core.learned_shape import LearnedShape
 
     if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
         raise InputError(
@@ -514,7 +514,7 @@ def save(
 
 @_of_parameters()
 def load(path: str | os.PathLike[str]) -> LearnedShape:
-    """A learned shape from its file: GeoJSON, GeoPackage or GeoParquet.
+    """A learned shape from its file: GeoJSON, GeoPackage or GeoParquet; clipped, if it was.
 
     Raises
     ------
@@ -523,10 +523,17 @@ def load(path: str | os.PathLike[str]) -> LearnedShape:
     GeoJSONError
         If it is no usable GeoJSON.
     """
+    from pathlib import Path
+
     from geodp_app.errors import InputError
-    from geodp_app.files.learned_file import load_shape
+    from geodp_app.files.learned_file import read_learned
 
     path = _path("path", path)
     if not os.path.exists(path):
         raise InputError(f"{path}: there is no such file")
-    return load_shape(path)
+    if (shape := read_learned(Path(path)).shape) is None:
+        raise InputError(
+            f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "
+            "exact hypothesis too"
+        )
+    return shape

@@ -1,6 +1,7 @@
 """Data that ships with geodp, read through importlib.resources.
 
-Example targets and a map of land (GeoJSON), towns (CSV), colour palettes (JSON), icons (SVG).
+Example targets and a map of land (GeoJSON), towns (CSV), colour palettes (JSON), icons (SVG),
+styles for Qt and for QGIS (QSS, QML).
 """
 
 from __future__ import annotations
@@ -93,9 +94,19 @@ def palette_path(name: str) -> Path:
     return _path("palettes", f"{name}.json")
 
 
+def style_sheet_path() -> Path:
+    """Path of the window's style sheet for Qt; its @names are filled in from a palette."""
+    return _path("palettes", "window.qss")
+
+
 def land_path() -> Path:
     """Path of the land of the Earth, in degrees: a GeoJSON file."""
     return _path("maps", "land.geojson")
+
+
+def qgis_style_path() -> Path:
+    """Path of how QGIS draws learned shapes: the shape in green, support dashed, as QML."""
+    return _path("maps", "learned.qml")
 
 
 def towns_path() -> Path:

@@ -35,12 +35,12 @@ from common import DELTA, EPSILON, describe_run, markdown, unit_seconds
 from numpy.typing import NDArray
 
 from learners.boolean.conjunction import ConjunctionLearner
-from learners.boolean.conjunction_bounds import cover_examples
 from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
     GreedyConjunctionLearner,
 )
 from learners.boolean.formulas import BooleanLearner
+from learners.theory.cover_sizes import cover_examples
 
 VARIABLES, ERROR, RATIO = 500, 0.05, 1.1
 LITERALS = (2, 4, 8, 16, 32)

@@ -19,9 +19,9 @@ from fuzz_mutations import Random, mutate_bytes
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.document.mask import Mask
 from geodp_app.drawing.shapes import Drawing, Ring, Shape
 from geometry.geojson import target_of
+from geometry.mask import Mask
 from geometry.outline import Outline, cornered
 from geometry.polygons import contains_points
 

@@ -24,9 +24,10 @@ from fuzz_kinds import Kind, must
 from fuzz_mutations import TOKENS, Random, mutate_json, mutate_text
 from fuzz_tables import TOLD, json_of, path_of, refused, run_points
 
+from geodp import LearnedShape, save
 from geodp_app.errors import InputError
 from geodp_app.files.layers import data_alone
-from geodp_app.files.learned_file import read_learned, write_learned
+from geodp_app.files.learned_file import read_learned
 from geometry.geojson import GeoJSONError
 
 # Layers that GDAL and pyarrow read: a good file, and edits of its bytes
@@ -62,7 +63,7 @@ def good_learned(ending: str) -> dict[str, bytes]:
     work, run = next(iter(fuzz_kinds.stored_runs()))
     assert run.release is not None
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
-        write_learned(Path(folder) / f"a{ending}", run.release, work.frame)
+        save(LearnedShape(run.release, work.frame), Path(folder) / f"a{ending}")
         return {each.suffix: each.read_bytes() for each in Path(folder).iterdir()}
 
 

@@ -78,11 +78,13 @@ def _moved(xy: _Points, source: str, target: str) -> _Points:
     )
 
 
-def _moved_there(xy: _Points, crs: str, at: _Points, back: bool = False) -> _Points:
-    """Of a system in degrees, or back, by the operation that PROJ uses at a place of the system."""
-    if crs == LONLAT:
+def _moved_there(
+    xy: _Points, crs: str, at: _Points, back: bool = False, to: str = LONLAT
+) -> _Points:
+    """Of a system in another, or back, by the operation that PROJ uses at a place of the first."""
+    if crs == to:
         return xy
-    way = _transformer(crs, LONLAT)
+    way = _transformer(crs, to)
     way.transform(*at)
     with contextlib.suppress(ProjError):  # some that are alone are not told
         way = way.get_last_used_operation()
@@ -139,7 +141,10 @@ def random_rings(
         shape = shape.difference(shapely.Point(centre).buffer(size.min() * 0.15, quad_segs=3))
     if whole:
         shape = shapely.transform(shape, np.rint)
-    return shapely.make_valid(shape).buffer(0)
+    try:
+        return shapely.make_valid(shape).buffer(0)
+    except shapely.errors.GEOSException:  # GEOS's own fault, of few stars
+        return shapely.make_valid(shape, method="structure").buffer(0)
 
 
 def judge(truth: Any, got: NDArray[np.bool_], points: _Points, what: str) -> None:
@@ -178,6 +183,15 @@ def _inside_turned(shape: BaseGeometry, lonlat: _Points) -> NDArray[np.bool_]:
     return held
 
 
+@functools.cache
+def _in_turns(crs: str) -> bool:
+    """Whether a system's first coordinate is a longitude in degrees."""
+    from pyproj import CRS
+
+    system = CRS.from_user_input(crs)
+    return bool(system.is_geographic and system.axis_info[0].unit_name == "degree")
+
+
 def _own(place: GridMap, points: _Points) -> _Points:
     box = place.bounds
     return np.array(box.low) + points * (np.array(box.size) / place.d)
@@ -190,6 +204,11 @@ def _degrees(place: GridMap, points: _Points) -> _Points:
 
 def _grid_points(rng: np.random.Generator, d: int) -> _Points:
     return rng.integers(0, d + 1, (_POINTS, 2)).astype(np.float64)
+
+
+def _beside_poles(place: GridMap, points: _Points) -> _Points:
+    """Those that are no pole: that has every longitude, and what meets it there holds it."""
+    return points[~(np.abs(_degrees(place, points)[:, 1]) > 90 - 1e-9)]
 
 
 def _cut(shape: BaseGeometry, rng: np.random.Generator) -> BaseGeometry:
@@ -229,6 +248,7 @@ def read_in_degrees(rng: np.random.Generator, place: GridMap) -> str:
     except GeoJSONError as error:
         raise error.__context__ or error from None
     points = _grid_points(rng, place.d)
+    points = _beside_poles(place, points)
     judge(
         lambda xy: _inside_turned(held, _degrees(place, xy)),
         _inside(drawn, points),
@@ -292,15 +312,18 @@ def from_another_box(rng: np.random.Generator, place: GridMap, number: int) -> s
     own = shapely.transform(shape, lambda xy: _own(there, xy))
     got = on_grid(own, other.crs, place)
     at = _moved(_degrees(place, np.full((1, 2), d / 2)), LONLAT, other.crs)[0]
-    points = _grid_points(rng, d)
+    points = _beside_poles(place, _grid_points(rng, d))
 
     def truth(xy: _Points) -> NDArray[np.bool_]:
         if other.crs == place.bounds.crs:
             here = _own(place, xy)
-            turned = other.crs == LONLAT
+            turned = _in_turns(other.crs)
             return _inside_turned(own, here) if turned else _inside(own, here)
-        here = _moved_there(_degrees(place, xy), other.crs, at, back=True)
-        if other.crs == LONLAT:
+        if LONLAT in (other.crs, place.bounds.crs):
+            here = _moved_there(_degrees(place, xy), other.crs, at, back=True)
+        else:  # as points go that are brought from the one to the other
+            here = _moved_there(_own(place, xy), other.crs, at, True, place.bounds.crs)
+        if _in_turns(other.crs):
             return _inside_turned(own, here)
         finite = np.isfinite(here).all(axis=1)
         # another turn of a cylinder is beyond the box, or the box is of that turn

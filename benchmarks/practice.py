@@ -11,7 +11,8 @@ and "all outside" gets wrong (`chance`).  A seed draws the sample and 200,000 fr
 same distribution, and seeds the learner.  delta = 1e-6, d = 1024, neighbours add or remove one
 example, all labels right.
 
-`table` writes the ranges into learners/theory/practice_table.py: for every kind of runs, n and
+`table` writes learners/theory/practice_table.py: of runs without a range what was measured of them
+otherwise, from benchmarks/means.csv, with its source; and the ranges: for every kind of runs, n and
 epsilon, the errors that eight runs of ten lie between, over all its seeds, targets and
 distributions, widened by :data:`MARGIN` for shapes that were not tried, and so that neither more
 examples nor a larger epsilon is worse.  A number of examples is hopeless where two runs of three
@@ -58,12 +59,13 @@ from geodp_app.runs.comparison import make_contender
 from geometry.files import atomic_write
 from geometry.geojson import read_geojson
 from learners.theory.practice_table import RANGES
-from learners.theory.rule_of_thumb import Settings, expected_error
+from learners.theory.rule_of_thumb import expected_error
 
 #: Of the held-out cases: none is a seed of the data.
 SEED = 2_000
 
 DATA = Path(__file__).with_suffix(".csv")
+MEANS = DATA.with_name("means.csv")
 TABLE = Path(learners.theory.__file__).with_name("practice_table.py")
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -99,11 +101,17 @@ class Kind:
         Names, and the k that the learner is told.
     seeds : tuple of (int, int)
         Numbers of examples, and how many seeds.
+    shapes : str
+        What the targets are, in words; {k} is the learner's.
+    ks : tuple of (int, int)
+        Least and largest k, 0 of runs without.
     """
 
     learner: str
     targets: tuple[tuple[str, int | None], ...]
     seeds: tuple[tuple[int, int], ...]
+    shapes: str = ""
+    ks: tuple[int, int] = (0, 0)
 
 
 def _seeds(few: int, some: int, most: int) -> tuple[tuple[int, int], ...]:
@@ -122,19 +130,25 @@ _CONVEX = (("tri", 3), ("octagon", 8), ("octagon-1", 8), ("octagon-2", 8))
 
 KINDS: dict[str, Kind] = {
     "few-edges": Kind(
-        "tiles", tuple((name, None) for name in (*TARGETS, *_POLYGONS)), _seeds(3, 2, 1_000_000)
+        "tiles", tuple((name, None) for name in (*TARGETS, *_POLYGONS)), _seeds(3, 2, 1_000_000),
+        "shapes of few edges",
     ),
-    "outlines": Kind("tiles", tuple((name, None) for name in OUTLINES), _seeds(2, 1, 1_000_000)),
+    "outlines": Kind(
+        "tiles", tuple((name, None) for name in OUTLINES), _seeds(2, 1, 1_000_000),
+        "outlines with many bends, such as coasts",
+    ),
     "convex": Kind(
-        "convex",
-        tuple((name, None) for name, _ in _CONVEX[:3]),
-        ((100, 1), (1_000, 1), (10_000, 1), (100_000, 1)),
+        "convex", tuple((name, None) for name, _ in _CONVEX[:3]),
+        ((100, 1), (1_000, 1), (10_000, 1), (100_000, 1)), "convex shapes of few edges",
     ),
     "one-triangle": Kind(
-        "cover", (("tri", 1), *((name, 1) for name in _TRIANGLES)), _seeds(3, 3, 100_000)
+        "cover", (("tri", 1), *((name, 1) for name in _TRIANGLES)), _seeds(3, 3, 100_000),
+        "a triangle", (1, 1),
     ),
-    "halfplanes": Kind("convex-cover", _CONVEX, _seeds(1, 1, 100_000)),
-}
+    "halfplanes": Kind(
+        "convex-cover", _CONVEX, _seeds(1, 1, 100_000), "convex polygons of {k} edges", (3, 8),
+    ),
+}  # fmt: skip
 
 
 # --- measuring ---------------------------------------------------------------------------------
@@ -308,21 +322,41 @@ def _learns_nothing(runs: list[Run]) -> bool:
 def table(lines: list[Line]) -> str:
     """The module that the planner reads."""
     kinds = {name: fit(lines, name) for name in KINDS}
-    parts = [_HEAD.format(epsilons=", ".join(f"{e:g}" for e in EPSILONS))]
+    parts = [_HEAD, f"# fmt: off\nMEANS = (\n{_means()})\n\n"]
+    parts.append(f"EPSILONS = {_row(EPSILONS, '{:g}')}\n\nRANGES = {{\n")
     for name, found in kinds.items():
-        parts.append(f'    "{name}": Ranges(\n        sizes={_row(found.sizes, "{:_}")},\n')
+        of = KINDS[name]
+        parts.append(f'    "{name}": Ranges(\n        "{of.learner}", "{of.shapes}", {of.ks},\n')
+        parts.append(f"        sizes={_row(found.sizes, '{:_}')},\n")
         for end in ("least", "largest"):
-            rows = "".join(f"            {_row(row, '{:g}')},\n" for row in getattr(found, end))
-            parts.append(f"        {end}=(\n{rows}        ),\n")
+            rows = (_row(row, "{:g}") for row in getattr(found, end))
+            apart = ",\n" + " " * len(f"        {end}=(")
+            parts.append(f"        {end}=({apart.join(rows)}),\n")
         parts.append(f"        hopeless={_row(found.hopeless, '{:_}')},\n    ),\n")
-    return "".join([*parts, "}\n"])
+    return "".join([*parts, "}\n# fmt: on\n"])
+
+
+def _means() -> str:
+    """What was measured of other runs, a line for those of the same shapes."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    with MEANS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            of = tuple(value for name, value in row.items() if name not in ("n", "errors"))
+            found[of].append(f'({int(row["n"]):_}, "{row["errors"]}")')
+    lines = []
+    for (learner, finish, low, high, runs, source), errors in found.items():
+        lines += [
+            f'    Means("{learner}", "{finish}", ({int(low)}, {int(high):_}), "{source}",',
+            f'        "{runs}",\n        ({", ".join(errors)},)),',
+        ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _row(numbers: Iterable[float], form: str) -> str:
     return f"({', '.join(form.format(number) for number in numbers)})"
 
 
-_HEAD = '''"""What runs reached: made from benchmarks/practice.csv, not written by hand.
+_HEAD = '''"""What runs reached: made from practice.csv and means.csv, not written by hand.
 
     python benchmarks/practice.py table
 
@@ -335,31 +369,60 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Means:
+    """What was measured of runs that have no range, at epsilon = 1.
+
+    Attributes
+    ----------
+    learner, finish : str
+        Of the runs; "any" finish.
+    ks : tuple of int
+        Least and largest k of the runs; 0 of those that are not told k.
+    source : str
+    runs : str
+        What k and which shapes.
+    errors : tuple of (int, str)
+        Numbers of examples, and mean errors on new points in %, or the ends of all.
+    """
+
+    learner: str
+    finish: str
+    ks: tuple[int, int]
+    source: str
+    runs: str
+    errors: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ranges:
     """Errors of one kind of runs.
 
     Attributes
     ----------
+    learner, shapes : str
+        Of the runs; {k} among the shapes is the learner's.
+    ks : tuple of int
+        Least and largest k of the runs; 0 of those without.
     sizes : tuple of int
         Numbers of examples.
     least, largest : tuple of tuple of float
-        Errors on new points, in %%, that about nine of ten other runs lie between: a row
+        Errors on new points, in %, that about nine of ten other runs lie between: a row
         for each of :data:`EPSILONS`, a column for each size.
     hopeless : tuple of int
         For each epsilon, the most examples with which two runs of three learned nothing; 0 if
         there are none.
     """
 
+    learner: str
+    shapes: str
+    ks: tuple[int, int]
     sizes: tuple[int, ...]
     least: tuple[tuple[float, ...], ...]
     largest: tuple[tuple[float, ...], ...]
     hopeless: tuple[int, ...]
 
 
-EPSILONS = ({epsilons})
-
-RANGES = {{
-'''.replace("%%", "%")
+'''
 
 
 # --- held-out cases ----------------------------------------------------------------------------
@@ -393,8 +456,7 @@ def _judge(
     shape, frame, k = _other_shape(kind, rng, grid, files)
     cell = Cell(kind, "other", k, distribution, n, epsilon)
     error, chance = run(shape, frame, cell, seed)
-    settings = Settings(KINDS[kind].learner, epsilon, grid=frame.d, k=k)
-    expected = expected_error(kind, settings, n)
+    expected = expected_error(kind, epsilon, n)
     tell = f"{kind} k = {k} {distribution} n = {n} epsilon = {epsilon:.3g}: {error:.3g} {expected}"
     print(tell, file=sys.stderr, flush=True)
     if expected is None:

@@ -82,7 +82,9 @@ def main() -> int:
     except ImportError as error:
         return _say(str(error))
     try:
-        from geodp_app.cli import main as command
+        from geodp_app.cli import load, main as command
+
+        load(sys.argv[1:])
     except ImportError as error:
         from geodp_app.own_packages import overwritten
 

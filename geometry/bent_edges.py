@@ -53,7 +53,8 @@ def bent(
         p, p1, q, q1 = xy[at], xy[at + 1], there[at], there[at + 1]
         reached = np.isfinite(q + q1).all(axis=1)
         far = np.maximum(off(p, p1, q, q1, 0.5), off(p, p1, q, q1, 0.25))
-        split = ~(far <= tolerance) & reached  # NaN is not
+        # NaN is not; a vertex that is there twice, at a pole, is no edge
+        split = ~(far <= tolerance) & reached & (p != p1).any(axis=1)
         true = not split.any()
         at = at[split]
         if true or len(xy) + len(at) > _MOST:

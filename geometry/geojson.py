@@ -328,9 +328,7 @@ def _read_document(
     """Check the top level, collect the polygons of all features."""
     member = own_member(document)
     frame = _frame(member, coordinates)
-    grid = member.get("grid")
-    if grid is not None or member.get("frame") == "grid":
-        grid = checked_grid_size(grid)
+    grid, bounds = stated_place(member)
     if frame == "lonlat":
         _check_crs(document.get("crs"))
     reader = ShapeReader(frame, float(grid or MAX_D), max_vertices)
@@ -351,7 +349,7 @@ def _read_document(
         parts=tuple(shapes),
         frame=frame,
         grid=grid,
-        bounds=_bounds(member),
+        bounds=bounds,
         name=next(n for n in names if isinstance(n, str)),
         properties=properties,
         member=member,
@@ -370,12 +368,19 @@ def _frame(member: dict[str, Any], coordinates: Literal["lonlat", "grid", "auto"
     return coordinates
 
 
-def _bounds(member: dict[str, Any]) -> Bounds | None:
-    box = member.get("bounds")
-    if box is None:
-        return None
+def stated_place(member: Mapping[str, Any]) -> tuple[int | None, Bounds | None]:
+    """The grid size and the bounds that a member ``geodp`` states.
+
+    Raises
+    ------
+    GeoJSONError
+        If they are none, or coordinates are in grid units of no stated size.
+    """
+    grid, box = member.get("grid"), member.get("bounds")
+    if grid is not None or member.get("frame") == "grid":
+        grid = checked_grid_size(grid)
     try:
-        return Bounds.of_json(box)
+        return grid, None if box is None else Bounds.of_json(box)
     except BoundsError as error:
         raise GeoJSONError(f"geodp.bounds: {error}") from None
 

@@ -23,7 +23,7 @@ from geometry.crs import LONLAT, CrsError
 from geometry.files import atomic_write
 from geometry.geojson_rings import GeoJSONError, check_lonlat, checked_grid_size
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
-from geometry.grid import Bounds, GridMap
+from geometry.grid import Bounds, Frame, GridMap
 from geometry.polygons import orient_valid, polygon_parts
 
 
@@ -78,7 +78,7 @@ def feature_collection(
         If the grid size is unknown, ``member`` contradicts the frame, or the shape leaves the
         square.
     """
-    frame = _frame_member(grid_map, member, raw_grid, d)
+    frame = _checked_frame(grid_map, member, raw_grid, d)
     size = frame["grid"]
     place = None if raw_grid else grid_map or unit_box_map(size)
     collection: dict[str, Any] = {"type": "FeatureCollection", "geodp": {**frame, **member}}
@@ -105,18 +105,24 @@ def _bbox(shape: BaseGeometry, place: GridMap | None) -> list[float]:
     return [float(v) + 0.0 for v in box]  # -0.0 becomes 0.0
 
 
-def _frame_member(
+def frame_member(frame: Frame, *, raw_grid: bool = False) -> dict[str, Any]:
+    """The part of ``geodp`` that says how grid and degrees belong together."""
+    said: dict[str, Any] = {
+        "frame": "grid" if raw_grid else "lonlat",
+        "grid": frame.d,
+        "georeferenced": frame.bounds is not None,
+    }
+    if frame.bounds is not None or not raw_grid:
+        said["bounds"] = (frame.place or unit_box_map(frame.d)).bounds.to_json()
+    return said
+
+
+def _checked_frame(
     grid_map: GridMap | None, member: Mapping[str, Any], raw_grid: bool, d: int | None
 ) -> dict[str, Any]:
-    """The part of ``geodp`` that says how grid and degrees belong together."""
     size = grid_map.d if grid_map else d if d is not None else member.get("grid")
-    frame: dict[str, Any] = {
-        "frame": "grid" if raw_grid else "lonlat",
-        "grid": checked_grid_size(size),
-        "georeferenced": grid_map is not None,
-    }
-    if grid_map or not raw_grid:
-        frame["bounds"] = (grid_map or unit_box_map(frame["grid"])).bounds.to_json()
+    place = Frame(checked_grid_size(size), None if grid_map is None else grid_map.bounds)
+    frame = frame_member(place, raw_grid=raw_grid)
     for key, value in frame.items():
         if key in member and member[key] != value:
             raise GeoJSONError(

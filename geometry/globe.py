@@ -51,8 +51,11 @@ def around(shape: BaseGeometry, low: float, high: float, turn: float) -> BaseGeo
 
 
 def shifted(shape: BaseGeometry, by: float) -> BaseGeometry:
-    """The same farther east."""
-    return shapely.transform(shape, lambda xy: xy + (by, 0.0)) if by else shape
+    """The same farther east; where rounding lets rings cross themselves, made valid."""
+    if not by:
+        return shape
+    moved = shapely.transform(shape, lambda xy: xy + (by, 0.0))
+    return moved if shapely.is_valid(moved) else orient_valid(moved)
 
 
 class Window:

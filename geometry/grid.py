@@ -309,6 +309,27 @@ class GridMap:
         return out
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The public frame of examples: a grid {0..d}^2 and where it lies, if anywhere.
+
+    Attributes
+    ----------
+    d : int
+        Grid size.
+    bounds : Bounds or None
+        Public bounds; None for a grid that is nowhere on the globe.
+    """
+
+    d: int
+    bounds: Bounds | None = None
+
+    @property
+    def place(self) -> GridMap | None:
+        """From the grid to where it lies, if anywhere."""
+        return None if self.bounds is None else GridMap(self.d, self.bounds)
+
+
 #: Bounds, or their four numbers west, south, east, north.
 Box = Bounds | Sequence[float]
 

@@ -309,25 +309,12 @@ TOOLS: tuple[Entry, ...] = (
         "the largest N whose growth bound reaches 2^N",
     ),
     Entry(
-        "Sample sizes of polygons",
-        "learners.theory.planner.examples_needed",
-        (12,),
-        "n for (alpha, beta) and back, every constant kept; by naive composition beside it",
-        ("python", "geodp plan", "window: Theorem"),
-    ),
-    Entry(
-        "Sample sizes of private queries",
-        "learners.stability.query_sizes.query_sizes",
-        (12, 26, 27, 28),
-        "n, T and K for (alpha, beta): queries, labels, soft labels, every constant kept",
-        ("python", "geodp plan"),
-    ),
-    Entry(
         "Sample sizes of every theorem",
         "learners.theory.theorems.examples_for",
         (12, 15, 19, 26, 27, 28),
-        "n for (alpha, beta) and back; O(.) where the sources have no constant",
-        ("python", "geodp plan"),
+        "n for (alpha, beta) and back, of private queries T and K too; O(.) where the sources have "
+        "no constant",
+        ("python", "geodp plan", "window: Theorem"),
     ),
     Entry(
         "Errors on a distribution",

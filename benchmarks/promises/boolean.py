@@ -24,13 +24,6 @@ from learners.boolean.conjunction import (
     StrawmanDisjunctionLearner,
     cover_budget,
 )
-from learners.boolean.conjunction_bounds import (
-    consistency_examples,
-    consistent_examples,
-    cover_examples,
-    greedy_examples,
-    strawman_examples,
-)
 from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
@@ -38,6 +31,9 @@ from learners.boolean.consistent_conjunction import (
     GreedyDisjunctionLearner,
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
+    consistency_examples,
+    consistent_examples,
+    greedy_examples,
     literals_of,
     mistakes_of_all,
 )
@@ -48,6 +44,7 @@ from learners.cover.set_cover import theorem_steps
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
 from learners.privacy.exponential_mechanism import utility_loss
 from learners.privacy.randomness import SeededRandom
+from learners.theory.cover_sizes import cover_examples, strawman_examples
 from learners.theory.pac import LabelledDistribution, check_promise
 from promises.row import Row, Verdict, exact, simulated
 
@@ -378,7 +375,7 @@ _RANDOM = f"random targets and distributions over {D} variables"
 _KMMS = "KMMS"
 _NOTES = "Notes, Private and PAC"
 _LECTURE = "Nissim, Private Learning 1"
-_CONSTANTS = "Every constant kept, in learners/boolean/conjunction_bounds.py."
+_CONSTANTS = "Every constant kept, in learners/theory/cover_sizes.py."
 
 
 def _formulas(
@@ -470,7 +467,7 @@ ROWS: tuple[Row, ...] = (
     ),
     *_formulas(
         (20,), "one private monotone draw", _NOTES, "the private consistent monotone {}",
-        "epsilon = 1, ", (2_000, 150), "(2) and (3) of learners/boolean/conjunction_bounds.py in "
+        "epsilon = 1, ", (2_000, 150), "(2) of learners/boolean/consistent_conjunction.py in "
         "place of the notes' bound, which needs more examples.",
     ),
     Row(

@@ -16,12 +16,12 @@ from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicKind, ConicLattice, lift
 from geometry.polynomials import BallLattice, PolynomialLattice
-from learners.boolean.conjunction_bounds import CoverPlan, set_cover_examples
 from learners.core.scores import mistakes_score
 from learners.curved.conic_union import DiscUnionLearner, EllipseUnionLearner
 from learners.curved.listed_selection import SimplexSelection3, simplex_count
 from learners.curved.polynomial_union import PolynomialUnionLearner
 from learners.curved.space import BallUnionLearner, ConvexPolytopeLearner, SimplexUnionLearner
+from learners.theory.cover_sizes import CoverPlan, set_cover_examples
 from promises.plane import covered
 from promises.row import Row, Verdict, always, exact
 
@@ -34,7 +34,7 @@ def _cube(d: int, dimensions: int = 3) -> NDArray[np.int64]:
 
 
 def _plan(members: int, k: int, *, softened: bool = False) -> CoverPlan:
-    return set_cover_examples(math.log(members), k, _ALPHA, _BETA, softened=softened)
+    return set_cover_examples(members, k, _ALPHA, _BETA, softened=softened)
 
 
 def _promised(

@@ -29,20 +29,14 @@ from learners.cover.polygon_union import PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.cover_account import run_delta
 from learners.privacy.randomness import SeededRandom
-from learners.theory.pac import check_promise
-from learners.theory.planner import (
-    LearnerName,
-    Plan,
-    Setting,
-    drawn_alone,
-    examples_needed,
+from learners.theory.cover_sizes import (
+    CoverPlan,
     printed_finite_loss,
     printed_halfplanes_loss,
-    printed_sample_examples,
     printed_selection_epsilon,
-    printed_selection_failure,
 )
-from learners.theory.theorems import examples_for, find_theorem
+from learners.theory.pac import check_promise
+from learners.theory.theorems import examples_for, find_theorem, plan_for, theorem_of
 from promises.row import Row, Verdict, always, exact, simulated
 
 DELTA = 1e-6
@@ -307,45 +301,48 @@ def _cover(
 _ALPHA, _K = 0.25, 2
 
 
+def _asked(k: int, d: int) -> dict[str, Any]:
+    """What the theorems of covers are asked with."""
+    return {"k": k, "d": d, "epsilon": 1.0, "delta": DELTA, "neighbours": "add-remove"}
+
+
 @cache
-def _plan(learner: LearnerName, k: int, account: Any = "optimal") -> Plan:
-    lattice = HalfplaneLattice(_D)
-    setting = Setting(k, _BETA, 1.0, DELTA, lattice, learner, account=account)
-    return examples_needed(setting, _ALPHA)
+def _plan(learner: str, k: int) -> CoverPlan:
+    plan = plan_for(find_theorem(learner), _ALPHA, _BETA, _asked(k, _D))
+    assert isinstance(plan, CoverPlan)
+    return plan
 
 
-def _planned(learner: LearnerName, k: int, account: Any = "optimal") -> int:
-    n = _plan(learner, k, account).examples
+def _planned(learner: str, k: int) -> int:
+    n = _plan(learner, k).examples
     assert n is not None
     return n
 
 
-def _told(learner: LearnerName, k: int) -> dict[str, Any]:
+def _told(learner: str, k: int) -> dict[str, Any]:
     plan = _plan(learner, k)
-    return {"k": k, "n_steps": plan.steps, "beta": plan.learner_beta, "grid": _D}
+    return {"k": k, "n_steps": plan.steps, "beta": plan.beta, "grid": _D}
 
 
-def _printed_n(learner: LearnerName, k: int) -> int:
+def _printed_n(learner: str, k: int) -> int:
     """By KMMS's printed constants, for errors on the sample."""
-    epsilon = printed_selection_epsilon(1.0, DELTA)
-    failure = printed_selection_failure(k, _ALPHA, _BETA)
-    loss = printed_halfplanes_loss(3 if learner == "cover" else 1, _D, epsilon, failure)
-    return printed_sample_examples(k, _ALPHA, _BETA, 1.0, loss)
+    n = examples_for(find_theorem(f"{learner}-constants"), _ALPHA, _BETA, _asked(k, _D))
+    assert n is not None
+    return n
 
 
-_ALONE_SETTING = Setting(1, _BETA, 1.0, DELTA, HalfplaneLattice(_D))
 _ALONE_ALPHA = 0.05
-_ALONE = examples_for(
-    find_theorem("private-finite"), _ALONE_ALPHA, _BETA, drawn_alone(_ALONE_SETTING)
-)
+_ALONE_ASKED = theorem_of("cover", {**_asked(1, _D), "measure": "chord"}, _D, alone=True)
+assert _ALONE_ASKED is not None
+_ALONE = examples_for(_ALONE_ASKED[0], _ALONE_ALPHA, _BETA, _ALONE_ASKED[1])
 
 
-def _growth(learner: LearnerName) -> Callable[[int], Verdict]:
+def _growth(learner: str) -> Callable[[int], Verdict]:
     """How the planned n grows as k doubles, and as d is raised to its square."""
 
-    def needed(k: int, d: int, account: Any) -> int:
-        setting = Setting(k, 0.1, 1.0, DELTA, HalfplaneLattice(d), learner, account=account)
-        n = examples_needed(setting, 0.1).examples
+    def needed(k: int, d: int, account: str) -> int:
+        theorem = find_theorem(learner if account == "optimal" else f"{learner}-naive")
+        n = examples_for(theorem, 0.1, 0.1, _asked(k, d))
         assert n is not None
         return n
 
@@ -389,7 +386,7 @@ def _greedy_union(k: int, steps: int) -> GreedyUnionLearner:
 
 
 _SETTING = f"random {{}} on a grid of {_D}, random weights, epsilon = 1, delta = 1e-6, "
-_EVERY = "Every constant kept, in learners/theory/planner.py."
+_EVERY = "Every constant kept, in learners/theory/cover_sizes.py."
 _OWN = "The chord lattice in place of the source's box, and the optimal account."
 _TIME = (
     "The source's time is polynomial in n, and so is that of selection='arrangement'; the default "

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
 from geometry.files import STDOUT, NewFile
@@ -32,21 +32,6 @@ from learners.registry import (
     resolved_parameters,
     unknown_learner,
 )
-
-#: Help text that keeps its line breaks.
-RawHelp = argparse.RawDescriptionHelpFormatter
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage and exiting."""
-        raise InputError(f"{message} (see {self.prog} --help)")
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        if message:  # as argparse does it, but for failures, of which it says nothing
-            (file or sys.stderr).write(message)
 
 
 def number(text: str) -> float:
@@ -128,15 +113,6 @@ def stated_bounds(options: argparse.Namespace) -> Bounds | None:
         hint = "" if options.crs else "; bounds in another system need --crs, such as EPSG:32633"
         outside = "within -180..180" in str(error)
         raise InputError(f"argument --bounds: {error}{hint if outside else ''}") from None
-
-
-def add_verb(
-    verbs: argparse._SubParsersAction[Parser], name: str, summary: str, description: str
-) -> Parser:
-    """A parser for one verb."""
-    return verbs.add_parser(
-        name, help=summary, description=description, formatter_class=RawHelp, allow_abbrev=False
-    )
 
 
 def add_bounds(parser: Parser) -> None:
@@ -245,17 +221,6 @@ def add_privacy(parser: Parser) -> None:
             default=each.default,
             help=f"{each.help} (default %(default)s)",
         )
-
-
-def join_negative_values(argv: Sequence[str]) -> list[str]:
-    """Let `--bounds -10,40,5,50` be typed: argparse takes -10,... for an option."""
-    joined: list[str] = []
-    for argument in argv:
-        if joined and joined[-1] == "--bounds" and argument.startswith("-"):
-            joined[-1] = f"--bounds={argument}"
-        else:
-            joined.append(argument)
-    return joined
 
 
 def check_outputs(
@@ -422,18 +387,20 @@ def _help(declared: dict[str, Parameter], unset: str) -> str:
     first = next(iter(declared.values()))
     texts = list(dict.fromkeys(parameter.help for parameter in declared.values()))
     text = texts[0] if len(texts) == 1 else "How many pieces a good shape has."
-    defaults = {_told(parameter) for parameter in declared.values()}
+    defaults = {_default_text(parameter) for parameter in declared.values()}
     shown_text = unset or (
-        _told(first)
+        _default_text(first)
         if len(defaults) == 1
-        else ", ".join(f"{_told(parameter)} for {name}" for name, parameter in declared.items())
+        else ", ".join(
+            f"{_default_text(parameter)} for {name}" for name, parameter in declared.items()
+        )
     )
     everyone = len(declared) > 8
     who = "" if everyone else f" For {', '.join(declared)}."
     return f"{text}{who} (default: {shown_text})".replace("%", "%%")
 
 
-def _told(parameter: Parameter) -> str:
+def _default_text(parameter: Parameter) -> str:
     return parameter.unset if parameter.default is None else str(parameter.default)
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 
 _DESCRIPTION = """Run a learner many times on neighbouring samples and bound epsilon from below.
@@ -25,11 +26,9 @@ Exit code 3 if a bound exceeds the claim.  --learner list names the learners, --
 takes those that claim privacy, one after the other."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(
-        verbs, "audit", "measure what privacy a learner loses", _DESCRIPTION
-    )
+    parser = add_verb(verbs, "audit", _DESCRIPTION)
     parser.add_argument("--learner", required=True, metavar="NAME", help="which; list, or all")
     arguments.add_privacy(parser)
     parser.add_argument(

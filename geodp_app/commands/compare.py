@@ -12,6 +12,7 @@ from typing import Any
 
 from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.recording import recording_of
@@ -49,9 +50,9 @@ Learners:
 {learner_lines("compare")}"""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "compare", "learners side by side", _DESCRIPTION)
+    parser = add_verb(verbs, "compare", _DESCRIPTION)
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument("--test", type=Path, metavar="FILE", help="points to test on")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.commands import arguments, points
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import count_mistakes
-from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
-from geometry.geojson_rings import short
+from geometry.mask import read_mask
 
 if TYPE_CHECKING:
     from learners.core.releases import Release
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
 _DESCRIPTION = f"""Compare a learned shape with labelled examples.
 
 A file written by `geodp learn` holds the shape's exact form, and by that points are labelled,
-without rounding.  If it was clipped, give --within as for `geodp learn`.  Any other GeoJSON
-polygons are compared as they are; points on their edge count as inside.
+without rounding, within the map that it was clipped to.  Any other GeoJSON polygons are compared as
+they are; points on their edge count as inside.
 
 {points.FORMS}
 
 The figures come straight from the examples: they are not differentially private."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "evaluate", "error on labelled examples", _DESCRIPTION)
+    parser = add_verb(verbs, "evaluate", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="GeoJSON")
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     points.add_points_options(parser, "grid size of the examples (default: what the files say)")
@@ -55,12 +54,6 @@ def run(options: argparse.Namespace) -> None:
     predicted = learned.predict(examples)
     if mask is not None:
         predicted = mask.keep(predicted, examples.points, examples.frame)
-    elif learned.clipped_to is not None:
-        sys.stderr.write(
-            f"geodp: warning: {options.learned}: its polygons are clipped to "
-            f"{short(learned.clipped_to)}, and these figures are of the whole shape: give "
-            "--within FILE\n"
-        )
     figures = compare(predicted, examples.labels)
     if options.json:
         decided = _decided_by(learned.release)

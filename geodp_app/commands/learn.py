@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geodp_app.commands import arguments, points
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of
 from geodp_app.progress import tell_curator
@@ -28,11 +28,12 @@ from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
 from geometry.grid import BoundsError, GridMap
+from geometry.mask import read_mask
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
-    from geodp_app.document.learned_shape import LearnedShape
+    from learners.core.learned_shape import LearnedShape
     from learners.core.releases import Release
     from learners.privacy.accounting import PrivacySpent
     from learners.stability.stability_learner import StabilityLearner
@@ -154,9 +155,9 @@ What is protected is one row.  Where a person may have several, name the column 
 row is: with --id COLUMN one row of each person is counted, and the person is protected."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "learn", "learn a shape from examples", _DESCRIPTION)
+    parser = add_verb(verbs, "learn", _DESCRIPTION)
     parser.add_argument("points", type=Path, nargs="?", metavar="POINTS", help="labelled points")
     parser.add_argument(
         "--table",
@@ -236,9 +237,9 @@ def run(options: argparse.Namespace) -> None:
         inputs,
         overwrite=options.overwrite,
     )
-    mask = read_mask(options.within) if options.within else None
+    masks = (read_mask(options.within),) if options.within else ()
     sample = _read(options, learner)
-    if mask is not None:
+    for mask in masks:
         mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
     _warn_of_budget(learner, parameters, quiet=options.quiet)
 
@@ -247,7 +248,6 @@ def run(options: argparse.Namespace) -> None:
     tell_long_run(parameters, quiet=options.quiet)
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
-    from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.files.learned_file import place_note, rescued, shape_files, whole_square
     from geodp_app.files.reports import (
         parts_text,
@@ -257,10 +257,11 @@ def run(options: argparse.Namespace) -> None:
         wrong_labels_text,
     )
     from geodp_app.files.writing import try_files, write_files
+    from learners.core.learned_shape import LearnedShape
     from learners.privacy.accounting import privacy_statement
 
     how = {"raw_grid": options.raw_grid, "overwrite": options.overwrite}
-    try_files(shape_files(options.output, whole_square(sample.frame, mask), **how))
+    try_files(shape_files(options.output, whole_square(sample.frame, *masks), **how))
 
     def enter(plan: PrivacySpent | None) -> None:
         recording.enter("learn", [(learner.id, plan)])
@@ -278,7 +279,7 @@ def run(options: argparse.Namespace) -> None:
         _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
         if options.id is not None:
             release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
-        shape = LearnedShape(release, sample.frame, mask)
+        shape = LearnedShape(release, sample.frame, masks)
         with rescued(shape, recording.released):
             files = shape_files(options.output, shape, **how)
             if options.report:
@@ -294,7 +295,7 @@ def run(options: argparse.Namespace) -> None:
             write_files(files, before=recording.released)
     if words := recording.words:
         tell_curator(f"geodp: {words}", quiet=options.quiet)
-    parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
+    parts = parts_text(release) + (f", clipped to {shape.clipped_to}" if masks else "")
     summary_lines = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
     for words_on in (wrong_labels_text, support_text):
         if (more := words_on(release)) is not None:
@@ -418,31 +419,24 @@ def _draw(
 ) -> tuple[str, list[NewFile]]:
     """What to say about the picture, and its file, if there can be one."""
     from geodp_app.commands.evaluate import compare
-    from geodp_app.commands.running import picture_bytes
+    from geodp_app.files.pictures import picture_svg
     from geodp_app.files.reports import release_figures, support_caption
-    from geodp_app.runs.figures import Picture
-    from learners.core.releases import support_shape
+    from geodp_app.views.pictures import drawn_png
 
-    release, mask = learned.release, learned.mask
-    error, shape = "–", learned.layers()["learned"]  # of no examples
+    release, error = learned.release, "–"  # of no examples
     if len(examples.labels):
-        predicted = release.predict(examples.points)
-        if mask is not None:
-            predicted = mask.keep(predicted, examples.points, examples.frame)
-        error = f"{compare(predicted, examples.labels)['error']:.2%}"
+        error = f"{compare(learned.labels(examples.points), examples.labels)['error']:.2%}"
     figures = (*release_figures(release), ("training error", error))
-    title = f"Learned from {options.points.name}"
-    picture = Picture(
+    picture = picture_svg(
         examples.frame,
-        title,
+        learned.layers(),
+        f"Learned from {options.points.name}",
         figures,
-        shape,
         examples=examples,
-        supported=support_shape(release),
         caption=support_caption(release),
     )
     try:
-        drawn = picture_bytes(options.picture, picture)
+        drawn = drawn_png(picture)
     except PictureError as problem:
         return f"No picture: {problem}", []
     file = NewFile(options.picture, drawn, private=True)

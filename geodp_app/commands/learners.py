@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 
-from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 
 _DESCRIPTION = """List every learner and tool: what it promises and where it can be used.
 
 Systems are numbered as in docs/learners.md, which is made by --markdown."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "learners", "list learners and tools", _DESCRIPTION)
+    parser = add_verb(verbs, "learners", _DESCRIPTION)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--markdown", action="store_true", help="print a Markdown page")

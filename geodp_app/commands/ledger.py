@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import Entry, State, budget_words
@@ -47,9 +48,9 @@ _NEIGHBOURS = {
 _DELTA = 1e-6
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "ledger", "what was spent on a data set", _DESCRIPTION)
+    parser = add_verb(verbs, "ledger", _DESCRIPTION)
     parser.add_argument("file", type=Path, metavar="FILE", help="the ledger")
     parser.add_argument("--new", action="store_true", help="begin it")
     parser.add_argument(

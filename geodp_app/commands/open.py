@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 
 _DESCRIPTION = """Open the window.
@@ -15,9 +15,9 @@ FILE is a session (.geodp), a target (.geojson) or examples (.csv).  Without FIL
 opens with what was there last, or with an example: the first Run needs no setup."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "open", "open the window", _DESCRIPTION)
+    parser = add_verb(verbs, "open", _DESCRIPTION)
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="what to open")
     parser.set_defaults(run=run)
 

@@ -29,6 +29,7 @@ from typing import Any
 
 from assets import icon_path
 from geodp_app.commands import arguments, compare, evaluate, learn, predict
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
@@ -54,9 +55,9 @@ _VERBS = (learn, evaluate, predict, compare)
 _THEN = (1980, 1, 1, 0, 0, 0)
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "plugin", "write the plugin for QGIS", _DESCRIPTION)
+    parser = add_verb(verbs, "plugin", _DESCRIPTION)
     arguments.add_output(parser, "zip to write")
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
@@ -114,8 +115,8 @@ def _licence() -> str:
 
 def declared() -> dict[str, Any]:
     """What the plugin knows of geodp, ready for JSON: see the head of this module."""
-    parser = arguments.Parser()
-    verbs = parser.add_subparsers(parser_class=arguments.Parser)
+    parser = Parser()
+    verbs = parser.add_subparsers(parser_class=Parser)
     for verb in _VERBS:
         verb.add_parser(verbs)
     found = {learner.id: learner for learner in (*offered("learn"), *offered("compare"))}

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.points import OUT_OF_BOUNDS, PointOptions, read_points
@@ -23,7 +24,7 @@ whatever else GDAL reads.  Columns are recognised by their names; say others wit
 is standard input."""
 
 
-def add_points_options(parser: arguments.Parser, grid: str) -> None:
+def add_points_options(parser: Parser, grid: str) -> None:
     """Grid, bounds, system, columns, layer; `grid` says what the grid's size is by default."""
     parser.add_argument(
         "--grid", type=arguments.grid_size, metavar="D", help=f"{grid}; {LARGE_GRIDS}"

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from geodp_app.commands import arguments, points
-from geodp_app.document.mask import read_mask
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
+from geometry.mask import read_mask
 from geometry.polygons import contains_points
 
 _DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
@@ -32,9 +33,9 @@ released shape may be used in any way, so its predictions cost no epsilon; the p
 as private as they were."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "predict", "label points by a learned shape", _DESCRIPTION)
+    parser = add_verb(verbs, "predict", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
     points.add_points_options(parser, "grid size of the points (default: the learned shape's)")

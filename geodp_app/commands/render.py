@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.document.mask import read_mask
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
 from geometry.files import NewFile
+from geometry.mask import read_mask
 
 _DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
 
@@ -18,9 +19,9 @@ LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format. 
 examples is in the picture: it may be published as the shape may."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "render", "draw a learned shape", _DESCRIPTION)
+    parser = add_verb(verbs, "render", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     arguments.add_within(parser, "clip the shape to")
     parser.add_argument("--title", metavar="TEXT", help="above the picture (default: the file)")
@@ -33,20 +34,18 @@ def run(options: argparse.Namespace) -> None:
     """Read a learned shape and write its picture."""
     inputs = [options.learned, *([options.within] if options.within else [])]
     arguments.check_outputs([(options.output, "PNG or SVG")], inputs, overwrite=options.overwrite)
-    from geodp_app.commands.running import picture_bytes
     from geodp_app.document.examples import DEFAULT_GRID, Frame
     from geodp_app.files.learned_file import read_learned
+    from geodp_app.files.pictures import picture_svg
     from geodp_app.files.reports import release_figures, support_caption
-    from geodp_app.runs.figures import Picture
+    from geodp_app.views.pictures import drawn_png
     from geometry.crs import LONLAT
     from geometry.globe import lonlat_box
     from geometry.grid import Bounds
-    from learners.core.releases import support_shape
-    from learners.privacy.accounting import privacy_statement
 
     learned = read_learned(options.learned)
-    release, frame = learned.release, learned.frame
-    if frame is None or (release is None and frame.bounds is None):
+    shape, frame = learned.shape, learned.frame
+    if frame is None or (shape is None and frame.bounds is None):
         # polygons alone: on the square around them
         target = learned.target
         if target.frame == "grid":
@@ -55,21 +54,23 @@ def run(options: argparse.Namespace) -> None:
             box = target.outlines.bounds
             box = lonlat_box(target.outlines) if target.crs == LONLAT else box
             frame = Frame(DEFAULT_GRID, Bounds(*box, crs=target.crs))
-    shape = release.shape() if release else learned.target.on_grid(frame.d, frame.bounds)
+    figures: tuple[tuple[str, str], ...] = ()
+    caption = ""
+    if shape is None:
+        layers = {"learned": learned.target.on_grid(frame.d, frame.bounds)}
+    else:
+        layers = shape.layers()
+        figures, caption = release_figures(shape.release), support_caption(shape.release)
     if options.within:
-        shape = read_mask(options.within).clip(shape, frame)
-    lines = [f"Learned shape: {options.learned.name}" if options.title is None else options.title]
-    picture = Picture(
-        frame,
-        lines[0],
-        () if release is None else release_figures(release),
-        shape,
-        supported=None if release is None else support_shape(release),
-        caption="" if release is None else support_caption(release),
-    )
-    if shape.is_empty and release is None:
+        layers["learned"] = read_mask(options.within).clip(layers["learned"], frame)
+    if shape is None and layers["learned"].is_empty:
         raise InputError(f"{options.learned}: no polygons in it")
-    write_files([NewFile(options.output, picture_bytes(options.output, picture))])
+    title = f"Learned shape: {options.learned.name}" if options.title is None else options.title
+    svg = picture_svg(frame, layers, title, figures, caption=caption)
+    drawn = svg if options.output.suffix.lower() == ".svg" else drawn_png(svg)
+    write_files([NewFile(options.output, drawn)])
     if not options.quiet:
-        said = "" if release is None else f": {privacy_statement(release.privacy)}"
+        from learners.privacy.accounting import privacy_statement
+
+        said = "" if shape is None else f": {privacy_statement(shape.privacy)}"
         sys.stderr.write(f"{options.output}{said}\n")

@@ -1,10 +1,7 @@
-"""Running a learner at the keyboard: its stream of step records, a progress bar, its release, and
-a picture of it.
-"""
+"""Running a learner at the keyboard: its stream of step records, a progress bar, its release."""
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,7 +10,6 @@ from typing import Any
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.progress import ProgressBar, telling_of_compiling
-from geodp_app.runs.figures import Picture
 from geodp_app.tables.counts import TableCounts
 from learners.core.records import StepRecord
 from learners.core.selection import SelectionProgress
@@ -85,22 +81,3 @@ def fit_learner(
             if record.step < record.steps:
                 show()
     return model, records
-
-
-def picture_bytes(path: str | os.PathLike[str], picture: Picture) -> bytes:
-    """A picture as PNG or, by the name's ending, SVG.
-
-    Raises
-    ------
-    PictureError
-        If Qt cannot start; the message says what to install.
-    """
-    from geodp_app.views.offscreen import start_qt
-
-    application = start_qt()
-    from geodp_app.views.plane.picture import render_png, render_svg
-
-    render = render_svg if os.fspath(path).lower().endswith(".svg") else render_png
-    drawn: bytes = render(picture)
-    del application  # it had to live until here
-    return drawn

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.document.sampling import DISTRIBUTIONS, draw_examples, open_generator, place_target
 from geodp_app.errors import InputError
@@ -24,9 +25,9 @@ tenth; the CSV's first line keeps them, so that `geodp learn` needs no --bounds.
 This is a simulation for demonstrations: treat its output as private data."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "sample", "simulate examples of a target", _DESCRIPTION)
+    parser = add_verb(verbs, "sample", _DESCRIPTION)
     parser.add_argument("--target", type=Path, required=True, metavar="FILE", help="GeoJSON shape")
     parser.add_argument("--n", type=arguments.sample_size, required=True, help="how many examples")
     parser.add_argument(

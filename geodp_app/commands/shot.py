@@ -10,6 +10,7 @@ from typing import Any
 
 from assets import examples
 from geodp_app.commands import arguments
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.work import RunSettings
 from learners.registry import BY_ID
 
@@ -21,9 +22,9 @@ Simulated examples may be shown to anyone; a picture of real ones is private."""
 _PARAMETERS = ("k", "epsilon", "support")
 
 
-def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "shot", "save a picture of the window", _DESCRIPTION)
+    parser = add_verb(verbs, "shot", _DESCRIPTION)
     arguments.add_output(parser, "PNG to write")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(

@@ -10,14 +10,14 @@ import numpy as np
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import DISTRIBUTIONS
 from geodp_app.document.work import LEARNERS, PARAMETERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geometry.crossing_count import crossings_up_to
-from geometry.geojson_rings import short
+from geometry.geojson_rings import GeoJSONError, short
 from geometry.halfplane import MAX_D
+from geometry.mask import Mask
 from learners.privacy.accounting import check_budget
 
 #: Most simulated examples: what fits in memory, as on the command line.
@@ -162,7 +162,7 @@ def _check_mask(mask: Mask, frame: Frame, *, stays: bool) -> None:
     check_name(mask.name)
     try:
         mask.region(frame)
-    except InputError as error:
+    except GeoJSONError as error:
         hint = "; the result is clipped to it: remove the outline first" if stays else ""
         raise InputError(f"{error}{hint}") from None
 

@@ -19,7 +19,6 @@ from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
-from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import Dab
 from geodp_app.document.simulating import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
@@ -29,6 +28,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.formatting import count
 from geometry.grid import Bounds
+from geometry.mask import Mask
 from learners.cover.set_cover import Pieces
 
 #: A sample of no more examples is drawn within a tenth of a second: it follows its settings.

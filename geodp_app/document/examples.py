@@ -7,29 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.grid import Bounds
+from geometry.grid import Frame as Frame
 from geometry.halfplane import FINE_D
 
 DEFAULT_GRID = 1024
 
 #: What to know where d is chosen (docs: geometry/halfplane.py).
 LARGE_GRIDS = f"above {FINE_D:,} edges fit less exactly than the grid could tell"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The public frame of examples: a grid {0..d}^2 and where it lies, if anywhere.
-
-    Attributes
-    ----------
-    d : int
-        Grid size.
-    bounds : Bounds or None
-        Public bounds in degrees; None for a grid that is nowhere on the globe.
-    """
-
-    d: int
-    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import Distribution
 from geodp_app.drawing.shapes import Drawing
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
+from geometry.mask import Mask
 from learners.cover.set_cover import default_steps
 from learners.declaration import Learner, Parameter
 from learners.privacy.accounting import Neighbours
@@ -182,6 +182,11 @@ class RunSettings:
     def whole_neighbours(self) -> Neighbours:
         """What a learner protects that can protect whole examples only."""
         return "add-remove" if self["neighbours"] == "replace-label" else self["neighbours"]
+
+    def of_whole_examples(self) -> dict[str, Any]:
+        """Every parameter by name, as theorems ask for them, of neighbours that have whole examples
+        apart."""
+        return {**dict(self.values), "neighbours": self.whole_neighbours}
 
     def parameters(self) -> dict[str, Any]:
         """Parameters of the learner that are set here, without the grid."""

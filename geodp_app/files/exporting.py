@@ -13,19 +13,17 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.learned_shape import LearnedShape
-from geodp_app.document.mask import Mask
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
-from geodp_app.files.learned_file import write_learned
-from geodp_app.files.learned_layers import SHAPE_FORMATS
+from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.reports import records_text
-from geodp_app.files.writing import check_ending, named_failures, write_whole
+from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
 from geodp_app.version import __version__
 from geometry.geojson import feature_collection, write_geojson
-from geometry.grid import GridMap
+from geometry.mask import Mask
+from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Release
 
@@ -57,9 +55,10 @@ def export_release(
         exports.
     """
     check_ending(path, "a shape")
+    shape = LearnedShape(release, frame, () if within is None else (within,))
     with named_failures(path):
-        write_learned(path, release, frame, within=within, overwrite=True)
-    return _written(Path(path), LearnedShape(release, frame, within))
+        write_files(shape_files(path, shape, overwrite=True))
+    return _written(Path(path), shape)
 
 
 def _written(path: Path, shape: LearnedShape) -> str:
@@ -74,7 +73,7 @@ def _written(path: Path, shape: LearnedShape) -> str:
         f"{whose} privacy statement" if private else "the statement that the run is not private"
     )
     held = f"{', '.join(holds[:-1])} and {holds[-1]}"
-    clipped = f", clipped to {shape.mask.name}" if shape.mask is not None else ""
+    clipped = f", clipped to {shape.clipped_to}" if shape.masks else ""
     nowhere = "" if shape.frame.bounds is not None else "; at 0..1 degrees: no bounds are known"
     kind = SHAPE_FORMATS.get(path.suffix.lower(), "GeoJSON")
     return f"{kind} written: {path.name} in {path.parent}; {held}{clipped}{nowhere}"
@@ -95,11 +94,10 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
     region = work.drawing.region()
     if region.is_empty:
         raise InputError("nothing is drawn: draw a shape first")
-    place = None if work.bounds is None else GridMap(work.drawing.grid, work.bounds)
 
     def written(shape: BaseGeometry) -> dict[str, Any]:
         about: dict[str, Any] = {"member": {"version": __version__}, "d": work.drawing.grid}
-        return feature_collection(shape, place, properties={"name": work.name}, **about)
+        return feature_collection(shape, work.frame.place, properties={"name": work.name}, **about)
 
     collection = written(region)
     corners = shapely.get_coordinates(region)

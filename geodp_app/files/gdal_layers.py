@@ -28,7 +28,7 @@ import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
-from geodp_app.files.layers import library, plain_path, reading
+from geodp_app.files.layers import OWN, library, plain_path, reading
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.files import interrupts_wait
 from geometry.geojson_points import RECORD, SEQUENCES
@@ -51,9 +51,6 @@ _MARK = re.compile(r"[^\w\s]")
 
 #: What to do about a file that is kept.
 OR_ELSE = "choose another name, or give --overwrite (in Python overwrite=True)"
-
-#: Metadata of a layer that geodp wrote, as GDAL has it.
-OWN = "geodp"
 
 
 def layer_files(

@@ -248,7 +248,7 @@ class _Reader:
         self._labels: dict[str, int] = {}
         self._shown: list[str] = []
         self._faults: dict[int, tuple[str, str]] = {}
-        self._told = Counter[int]()
+        self._named = Counter[int]()
         self._before = 0
 
     def add(self, batch: Batch) -> None:
@@ -360,8 +360,8 @@ class _Reader:
         As many of each place, which come row by row: so none is missing of the first rows that do
         not fit, although a batch is read column by column.
         """
-        if self._told[place] < MOST_TOLD:
-            self._told[place] += 1
+        if self._named[place] < MOST_TOLD:
+            self._named[place] += 1
             column = self._names[place] if place >= 0 else ""
             self._faults.setdefault(self._before + i, (column, reason))
 

@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples
-from geodp_app.document.mask import read_mask
 from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
@@ -31,6 +30,7 @@ from geodp_app.files.stored_run import StoredRun
 from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_points import SEQUENCES
+from geometry.mask import read_mask
 
 Kind = Literal["session", "target", "examples"]
 

@@ -1,4 +1,5 @@
-"""Rows of GIS files: layers that GDAL reads, through pyogrio, and Parquet files, through pyarrow.
+"""GIS files, read: layers of points and of polygons by GDAL, through pyogrio, and Parquet files,
+through pyarrow.
 
 Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a file is opened.
 """
@@ -20,11 +21,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import shapely
+from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, geometry_column
-from geometry.crs import LONLAT
-from geometry.geojson_rings import short
+from geometry.crs import LONLAT, CrsError, canonical_crs
+from geometry.geojson import TargetFile, stated_place
+from geometry.geojson_rings import GeoJSONError, invalidity, short
+from geometry.globe import within_180
+from geometry.polygons import polygon_parts
+
+#: Metadata of a layer that geodp wrote, as GDAL has it.
+OWN = "geodp"
 
 #: Names of the columns that stand for a feature's place.
 AXES = ("longitude", "latitude")
@@ -351,3 +361,103 @@ def library(module: str, name: str) -> Any:
             f"{name}: to read {Path(name).suffix or 'this'} files {module.partition('.')[0]} is "
             f"needed, which is not installed ({error.name or error}): pip install 'geodp[geo]'"
         ) from None
+
+
+def read_polygons(path: Path) -> TargetFile:
+    """The polygons of a GIS file and its member ``geodp``.
+
+    Features of another layer than "learned" are left out where the file tells layers apart; so are
+    points, lines and what is empty.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or the outline of a feature crosses itself.
+    """
+    name = os.fspath(path)
+    read = _of_parquet if path.suffix.lower() == ".parquet" else _of_gdal
+    wkb, layers, crs, text = read(name)
+    with reading(name):
+        # one by one, and so never as an array of whatever stands in a row
+        shapes = [None if each is None else _shape_of(each) for each in wkb]
+        member = json.loads(text or "{}")
+        if not isinstance(member, dict):
+            raise TypeError(f"its metadata {OWN!r} is no JSON object")
+    kept: list[BaseGeometry] = []
+    skipped = 0
+    for i, (shape, layer) in enumerate(zip(shapes, layers, strict=True)):
+        if layer not in (None, "learned"):
+            continue
+        whole = isinstance(shape, Polygon | MultiPolygon) and not shape.is_empty
+        found = [shape] if whole else [] if shape is None else polygon_parts(shape)
+        skipped += not found
+        for each in found:
+            if not shapely.is_valid(each):
+                raise InputError(f"{name}: feature {i + 1}: {invalidity(each)}")
+        kept += found
+    try:
+        system = LONLAT if crs is None else canonical_crs(crs)
+        grid, bounds = stated_place(member)
+    except (CrsError, GeoJSONError) as error:
+        raise InputError(f"{name}: {error}") from None
+    if system == LONLAT:
+        kept = [within_180(shape) for shape in kept]
+    about: dict[str, Any] = {"properties": {}, "member": member, "skipped": skipped}
+    return TargetFile(tuple(kept), "lonlat", grid, bounds, path.stem, **about, crs=system)
+
+
+def _shape_of(wkb: bytes) -> BaseGeometry | None:
+    if not isinstance(wkb, bytes):
+        raise TypeError(f"{type(wkb).__name__} is no geometry")
+    shape: BaseGeometry | None = shapely.from_wkb(wkb, on_invalid="ignore")
+    return shape
+
+
+#: Geometries as WKB, the layer that each says it is of, their system, and the member's text.
+_Read = tuple[list[bytes | None], list[str | None], str | None, str | bytes | None]
+
+
+def _of_gdal(name: str) -> _Read:
+    pyogrio = library("pyogrio", name)
+    with reading(name), plain_path(name) as path:
+        placed = [layer for layer, kind in pyogrio.list_layers(path) if kind is not None]
+        info = _only(name, [pyogrio.read_info(path, layer=layer) for layer in placed])
+        meta, _, wkb, fields = pyogrio.raw.read(path, layer=info["layer_name"], force_2d=True)
+    names = list(meta["fields"])
+    layers = fields[names.index("layer")].tolist() if "layer" in names else [None] * len(wkb)
+    return list(wkb), layers, meta["crs"], (info.get("layer_metadata") or {}).get(OWN)
+
+
+def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
+    """The layer that is meant: the only one, of geodp, of polygons, or called as the file.
+
+    Raises
+    ------
+    InputError
+        If several may be.
+    """
+    for chosen in (
+        infos,
+        [info for info in infos if OWN in (info.get("layer_metadata") or {})],
+        [info for info in infos if str(info["geometry_type"]).endswith("Polygon")],
+        [info for info in infos if info["layer_name"] == Path(name).stem],
+    ):
+        if len(chosen) == 1:
+            return chosen[0]
+    layers = ", ".join(str(info["layer_name"]) for info in infos) or "none"
+    raise InputError(
+        f"{name}: has several layers ({layers}): copy the one that is meant, by "
+        f"ogr2ogr one.gpkg {Path(name).name} LAYER"
+    )
+
+
+def _of_parquet(name: str) -> _Read:
+    with reading(name), _parquet(name, None) as file:
+        table = file.read()
+        column, crs, _ = geo_member(name, table.schema)
+        if column is None:
+            raise InputError(f"{name}: has no places; GeoParquet says which column holds them")
+        named = "layer" in table.column_names
+        layers = table["layer"].to_pylist() if named else [None] * len(table)
+        places = table[column].to_pylist()
+    return places, layers, crs, (table.schema.metadata or {}).get(OWN.encode())

@@ -1,73 +1,95 @@
-"""The learned shape as a file: GeoJSON that carries its exact hypothesis.
+"""Learned shapes as files: GeoJSON, or a layer for GIS programs, and what is read back of them.
 
-The foreign member ``geodp`` holds the frame, the program's version and the release
-(:mod:`learners.core.codec`): what may be published and nothing else.  Polygons that were clipped to
-a public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.  Support,
-if it is released, is a second feature, of the layer "support", which is not clipped.
+The member ``geodp`` of GeoJSON holds the frame, the program's version, the release
+(:mod:`learners.core.codec`) and the public maps that the shape is clipped to: what may be published
+and nothing else.  Support, if it is released, is a second feature, of the layer "support", which is
+not clipped.
+
+A layer lies in the coordinate reference system of the bounds, so that edges are straight, and a
+style for QGIS is written beside it.  GeoPackage and GeoParquet carry the member ``geodp`` in their
+metadata; FlatGeobuf and shapefiles hold polygons alone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
+from assets import qgis_style_path
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.learned_shape import LearnedShape
-from geodp_app.document.mask import Mask
 from geodp_app.errors import InputError
-from geodp_app.files.learned_layers import is_layer, layer_of_shapes, read_layers
+from geodp_app.files.gdal_layers import layer_files
+from geodp_app.files.layers import library, read_polygons
 from geodp_app.files.strict import one_line
-from geodp_app.files.writing import check_kept, lost_and_kept, write_files
+from geodp_app.files.writing import check_kept, lost_and_kept
 from geometry.files import NewFile
-from geometry.geojson import TargetFile, read_geojson
-from geometry.geojson_rings import GeoJSONError, checked_grid_size, short
-from geometry.geojson_write import geojson_text, unit_box_map
-from geometry.grid import Bounds, BoundsError, GridMap
+from geometry.geojson import MAX_BYTES, TargetFile, read_geojson
+from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map
+from geometry.grid import BoundsError
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.mask import Mask
 from geometry.polygons import contains_points
 from learners.core.codec import release_from_dict
+from learners.core.learned_shape import LearnedShape
 from learners.core.releases import CoverRelease, Release
 from learners.privacy.accounting import privacy_statement
+
+#: Endings of names of layers.
+SHAPE_FORMATS = {
+    ".gpkg": "GeoPackage",
+    ".fgb": "FlatGeobuf",
+    ".shp": "Shapefile",
+    ".parquet": "GeoParquet",
+}
+
+#: A shapefile's texts are at most so long.
+_LONGEST = 254
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedFile:
-    """A shape to be evaluated.
+    """A shape that was read: of geodp, or polygons of any program.
 
     Attributes
     ----------
     path : path
     target : TargetFile
-        Its polygons, and its member ``geodp``.
-    release : Release or None
-        The exact hypothesis; None for a file that geodp did not write.
+        The polygons in the file, and its member ``geodp``.
+    shape : LearnedShape or None
+        None for a file that geodp did not write.
     """
 
     path: Path
     target: TargetFile
-    release: Release | None
+    shape: LearnedShape | None
+
+    @property
+    def release(self) -> Release | None:
+        """The exact hypothesis, if the file holds it."""
+        return None if self.shape is None else self.shape.release
 
     @property
     def frame(self) -> Frame | None:
         """The file's own frame, if it names a grid."""
         target = self.target
-        d = self.release.d if self.release else target.grid
+        if self.shape is not None:
+            return self.shape.frame
         placed = target.member.get("georeferenced") is not False
-        return None if d is None else Frame(d, target.bounds if placed else None)
+        return Frame(target.grid, target.bounds if placed else None) if target.grid else None
 
     @property
     def clipped_to(self) -> str | None:
-        """The mask that its polygons were clipped to, by name; the release is not."""
-        name = self.target.member.get("clipped_to")
-        return None if self.release is None or not isinstance(name, str) else name
+        """The maps that it is clipped to, by name."""
+        return None if self.shape is None else self.shape.clipped_to
 
     def predict(self, examples: Examples) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons.
@@ -77,8 +99,8 @@ class LearnedFile:
         InputError
             If the examples cannot be brought into the file's frame.
         """
-        if self.release is not None:
-            return self.release.predict(self.in_own_frame(examples))
+        if self.shape is not None:
+            return self.shape.labels(self.in_own_frame(examples))
         target, frame = self.target, examples.frame
         if target.frame == "lonlat" and (frame.bounds or target.bounds) is None:
             raise InputError(
@@ -99,63 +121,25 @@ class LearnedFile:
         assert own is not None  # a release names its grid
         if own == theirs or (own.d == theirs.d and None in (own.bounds, theirs.bounds)):
             return examples.points
-        if own.bounds is None or theirs.bounds is None:
+        if own.place is None or theirs.place is None:
             raise InputError(
                 f"{self.path}: was learned on a grid of size {own.d}, the examples have "
                 f"{theirs.d}, and bounds that could match them are not known"
             )
-        there = GridMap(theirs.d, theirs.bounds).to_own(examples.points.astype(np.float64))
+        there = theirs.place.bounds.rolled(theirs.place.to_own(examples.points.astype(np.float64)))
         try:
-            moved = own.bounds.of_system(theirs.bounds.rolled(there), theirs.bounds.crs)
-            return GridMap(own.d, own.bounds).own_to_grid(moved)
+            moved = own.place.bounds.of_system(there, theirs.place.bounds.crs)
+            return own.place.own_to_grid(moved)
         except BoundsError as error:
             raise InputError(f"{self.path}: does not cover the examples: {error}") from None
 
 
-def learned_text(
-    release: Release, frame: Frame, *, raw_grid: bool = False, within: Mask | None = None
-) -> str:
-    """A release as the text of its GeoJSON file.
+def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> str:
+    """A release as the text of its GeoJSON file; without bounds it goes to 0..1 degrees.
 
-    Parameters
-    ----------
-    release : Release
-    frame : Frame
-        Where the grid lies; without bounds the shape goes to 0..1 degrees.
-    raw_grid : bool
-        Keep grid units: readers that follow RFC 7946 take them for degrees.
-    within : Mask, optional
-        Clips the polygons, and is named in the member ``geodp``; the release stays whole.
-
-    Raises
-    ------
-    InputError
-        If the mask cannot be placed on the grid, or nothing of it lies there.
+    `raw_grid` keeps grid units: readers that follow RFC 7946 take them for degrees.
     """
-    collection = LearnedShape(release, frame, within).to_geojson(raw_grid=raw_grid)
-    return geojson_text(collection)
-
-
-def write_learned(
-    path: str | os.PathLike[str],
-    release: Release,
-    frame: Frame,
-    *,
-    raw_grid: bool = False,
-    within: Mask | None = None,
-    overwrite: bool = False,
-) -> None:
-    """Write a release, whole or not at all, as :func:`shape_files`.
-
-    Raises
-    ------
-    InputError
-        As there.
-    OSError
-        If it cannot be written; a file that was there is then unchanged.
-    """
-    shape = LearnedShape(release, frame, within)
-    write_files(shape_files(path, shape, raw_grid=raw_grid, overwrite=overwrite))
+    return geojson_text(LearnedShape(release, frame).to_geojson(raw_grid=raw_grid))
 
 
 def shape_files(
@@ -165,8 +149,9 @@ def shape_files(
     raw_grid: bool = False,
     overwrite: bool = False,
 ) -> list[NewFile]:
-    """A learned shape by the name's ending: GeoJSON, or a layer for GIS programs
-    (:mod:`geodp_app.files.learned_layers`), with a style for QGIS beside it.
+    """A learned shape by the name's ending: GeoJSON, or a layer for GIS programs.
+
+    A style for QGIS is beside a layer where none is there: one that somebody made stays.
 
     Parameters
     ----------
@@ -180,35 +165,63 @@ def shape_files(
     Raises
     ------
     InputError
-        If grid units are asked for in another format than GeoJSON, a library is missing, the
-        mask cannot be placed on the grid, or something is there that is to be kept.
+        If grid units are asked for in another format than GeoJSON, a library is missing, the file
+        cannot be written in this format, or something is there that is to be kept.
+    GeoJSONError
+        If a mask cannot be placed on the grid.
     """
     check_kept(path, overwrite=overwrite)
-    release, frame = shape.release, shape.frame
-    if not is_layer(path):
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in SHAPE_FORMATS:
         return [NewFile(path, geojson_text(shape.to_geojson(raw_grid=raw_grid)))]
     if raw_grid:
-        raise InputError(f"{os.fspath(path)}: grid units are for GeoJSON: leave --raw-grid out")
-    place = unit_box_map(frame.d) if frame.bounds is None else GridMap(frame.d, frame.bounds)
-    stated = {
-        "frame": "lonlat",
-        "grid": frame.d,
-        "georeferenced": frame.bounds is not None,
-        "bounds": place.bounds.to_json(),
+        raise InputError(f"{path}: grid units are for GeoJSON: leave --raw-grid out")
+    pyarrow = library("pyarrow", path.name)
+    place = shape.frame.place or unit_box_map(shape.frame.d)
+    layers = {
+        name: placed_shape(layer, place.d, place, degrees=False)
+        for name, layer in shape.layers().items()
     }
-    privacy = release.privacy
-    about: dict[str, str | float] = {"statement": privacy_statement(privacy)}
-    if privacy is not None:
-        about |= {"epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
-        about |= {"neighbours": privacy.neighbours}
-    if Path(path).suffix.lower() == ".shp":  # its texts have room for 80 letters
+    layers = {name: layer for name, layer in layers.items() if not layer.is_empty}
+    fields = {"layer": list(layers)} | {
+        name: [value] * len(layers) for name, value in _about(shape, ending).items()
+    }
+    wkb = [
+        shapely.to_wkb(shapely.MultiPolygon([layer]) if layer.geom_type == "Polygon" else layer)
+        for layer in layers.values()
+    ]
+    geometry = "geometry" if ending == ".parquet" else "geom"  # as is usual there
+    numbers = ("epsilon", "delta")
+    table = pyarrow.table({
+        **{name: pyarrow.array(values, pyarrow.float64() if name in numbers else pyarrow.string())
+           for name, values in fields.items()},
+        geometry: pyarrow.array(wkb, pyarrow.binary()),
+    })  # fmt: skip
+    member = {**frame_member(shape.frame), **shape.member()}
+    files = layer_files(
+        path, table, geometry, "MultiPolygon", place.bounds.crs,
+        member=json.dumps(member), overwrite=overwrite,
+    )  # fmt: skip
+    look = path.with_suffix(".qml")
+    styled = [] if os.path.lexists(look) else [NewFile(look, qgis_style_path().read_bytes())]
+    return [*styled, *(NewFile(each, data) for each, data in files.items())]
+
+
+def _about(shape: LearnedShape, ending: str) -> dict[str, str | float]:
+    """Fields that every feature of a layer has."""
+    privacy = shape.privacy
+    statement = privacy_statement(privacy)[:_LONGEST]
+    if ending == ".shp":  # its texts have room for 80 letters
         private = privacy is not None and privacy.private
-        about["statement"] = "differentially private" if private else "not private"
-    member = {**stated, **shape.member()}
-    return layer_of_shapes(path, shape.layers(), place, member, about, overwrite=overwrite)
+        statement = "differentially private" if private else "not private"
+    if privacy is None:
+        return {"statement": statement}
+    budget = {"epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
+    return {"statement": statement, **budget, "neighbours": privacy.neighbours}
 
 
-def whole_square(frame: Frame, within: Mask | None = None) -> LearnedShape:
+def whole_square(frame: Frame, *masks: Mask) -> LearnedShape:
     """A shape that holds every point and was learned from nothing: to try what a run would write.
 
     What cannot be placed, clipped or written of the square of a frame is so found before a draw.
@@ -217,7 +230,7 @@ def whole_square(frame: Frame, within: Mask | None = None) -> LearnedShape:
     edge = frame.d << lattice.bits
     piece = (Halfplane(lattice, Sheet.STEEP_LEFT, edge, edge),)
     release = CoverRelease("none", lattice, (), None, "conjunction", (piece,), (0,))
-    return LearnedShape(release, frame, within)
+    return LearnedShape(release, frame, masks)
 
 
 @contextlib.contextmanager
@@ -255,18 +268,6 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
     return [f"{text}: to place it, give --bounds W,S,E,N" if hint else text]
 
 
-def _read_layer(path: Path) -> TargetFile:
-    parts, crs, member, skipped = read_layers(path)
-    try:
-        box = member.get("bounds")
-        bounds = None if box is None else Bounds.of_json(box)
-        grid = None if member.get("grid") is None else checked_grid_size(member["grid"])
-    except (BoundsError, GeoJSONError) as error:
-        raise InputError(f"{path}: geodp: {error}") from None
-    about: dict[str, Any] = {"properties": {}, "member": member, "skipped": skipped}
-    return TargetFile(parts, "lonlat", grid, bounds, path.stem, **about, crs=crs)
-
-
 def read_learned(path: Path) -> LearnedFile:
     """Read a learned file, or any other polygons, by the name's ending.
 
@@ -275,9 +276,12 @@ def read_learned(path: Path) -> LearnedFile:
     GeoJSONError
         If it is not usable GeoJSON.
     InputError
-        If its release is damaged.
+        If its release or its maps are damaged.
     """
-    target = _read_layer(path) if is_layer(path) else read_geojson(path, allow_empty=True)
+    if path.suffix.lower() in SHAPE_FORMATS:
+        target = read_polygons(path)
+    else:  # maps that it is clipped to may be as large as files of their own
+        target = read_geojson(path, allow_empty=True, max_bytes=2 * MAX_BYTES)
     data = target.member.get("release")
     if data is None:
         if not target.parts:
@@ -291,32 +295,22 @@ def read_learned(path: Path) -> LearnedFile:
         raise InputError(f"{path}: geodp.release: a {release.kind}, which is no shape of the plane")
     if target.grid is not None and target.grid != release.d:
         raise InputError(f"{path}: geodp.grid is {target.grid}, its release says {release.d}")
-    return LearnedFile(path, target, release)
+    placed = target.member.get("georeferenced") is not False
+    frame = Frame(release.d, target.bounds if placed else None)
+    return LearnedFile(path, target, LearnedShape(release, frame, _masks(path, target.member)))
 
 
-def load_shape(path: str | os.PathLike[str]) -> LearnedShape:
-    """A learned shape from its file: GeoJSON, GeoPackage or GeoParquet.
-
-    A shape that was clipped comes back whole, with a warning: the release is, and the mask is not
-    in the file.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, or holds no hypothesis.
-    GeoJSONError
-        If it is no usable GeoJSON.
-    """
-    learned = read_learned(Path(path))
-    if learned.release is None or learned.frame is None:
+def _masks(path: Path, member: Any) -> tuple[Mask, ...]:
+    """The maps that a shape is clipped to."""
+    within = member.get("within", [])
+    if "clipped_to" in member and not within:
         raise InputError(
-            f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "
-            "exact hypothesis too"
+            f"{path}: is clipped to a map that is not in it, as an earlier geodp wrote it: without "
+            "its member geodp.clipped_to it is read as the whole shape"
         )
-    if learned.clipped_to is not None:
-        warnings.warn(
-            f"{path}: its polygons are clipped to {short(learned.clipped_to)}, and this is the "
-            "whole shape: clip it again",
-            stacklevel=2,
-        )
-    return LearnedShape(learned.release, learned.frame)
+    try:
+        if not isinstance(within, list):
+            raise ValueError("within: must be a list of maps")
+        return tuple(map(Mask.from_dict, within))
+    except ValueError as error:
+        raise InputError(f"{path}: geodp.{one_line(error)}") from None

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.examples import Examples
-from geodp_app.document.mask import Mask
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
@@ -52,6 +51,7 @@ from geodp_app.files.writing import write_whole
 from geodp_app.version import __version__
 from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
+from geometry.mask import Mask
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 
 _ROWS, _LABELS = "points.npy", "labels.npy"

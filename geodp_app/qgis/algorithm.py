@@ -27,6 +27,7 @@ from qgis.core import (
     QgsProcessingParameterField,
     QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
+    QgsProcessingParameterVectorLayer,
     QgsProviderRegistry,
 )
 from qgis.PyQt.QtGui import QIcon
@@ -45,6 +46,10 @@ _LEDGER = "geodp.ledger"
 
 #: What the writing of the points is of a run, in hundredths.
 _POINTS_SHARE = 20
+
+
+#: Formats that the program reads; a layer of another one is written as the first.
+_READ = ["gpkg", "geojson", "fgb", "parquet", "shp"]
 
 
 class GeodpAlgorithm(QgsProcessingAlgorithm):
@@ -310,6 +315,31 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def given(self, values: dict[str, Any]) -> list[str]:
         """Options of the verb for values by their names."""
         return option_arguments(declared()["verbs"][self.verb], values)
+
+
+class WithShape(GeodpAlgorithm):
+    """An algorithm that reads a learned shape."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shape = ""
+
+    def add_shape(self) -> None:
+        """Add the layer."""
+        self.add(
+            QgsProcessingParameterVectorLayer(
+                "LEARNED", "Learned shape", [QgsProcessing.TypeVectorPolygon]
+            ),
+            "A GeoPackage, GeoJSON or GeoParquet that geodp wrote holds the exact shape; of any "
+            "other layer its polygons are taken as they are.",
+        )
+
+    def prepareAlgorithm(self, parameters: dict[str, Any], context: Any, feedback: Any) -> bool:
+        """Find the layer's file, while layers may be looked at."""
+        self.shape = self.parameterAsCompatibleSourceLayerPath(
+            parameters, "LEARNED", context, _READ, _READ[0], feedback
+        )
+        return bool(self.shape)
 
 
 def _ledgers(path: Path) -> list[str]:

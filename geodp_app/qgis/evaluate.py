@@ -9,8 +9,7 @@ from typing import Any
 
 from qgis.core import QgsProcessingOutputNumber
 
-from .algorithm import file_name, write_points
-from .shape import WithShape
+from .algorithm import WithShape, file_name, write_points
 
 #: Outputs by the figures that the program prints.
 _FIGURES = {

@@ -24,9 +24,8 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QVariant
 
-from .algorithm import file_name, write_points
+from .algorithm import WithShape, file_name, write_points
 from .declared import declared
-from .shape import WithShape
 
 #: What the program says of a point, and what that means.
 _ADDED = ("predicted", "supported")

@@ -32,7 +32,7 @@ class Comparison(tuple[Row, ...]):
         """What a notebook shows."""
         head = "".join(f"<th>{name}</th>" for name in _HEADINGS)
         body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row_cells(row))}</tr>"
             for row in self
         )
         text = "".join(f"<div>{escape(line)}</div>" for line in remarks(self)[:-1])
@@ -42,7 +42,7 @@ class Comparison(tuple[Row, ...]):
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Rows under headings, in columns."""
-    lines = [_HEADINGS, *(_cells(row) for row in rows)]
+    lines = [_HEADINGS, *(row_cells(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = []
     for first, second, *others in lines:
@@ -52,7 +52,8 @@ def table(rows: Sequence[Row]) -> list[str]:
     return shown
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def row_cells(row: Row) -> tuple[str, ...]:
+    """What is under the headings."""
     spent = row.privacy
     return (
         row.name,

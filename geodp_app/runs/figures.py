@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.files.stored_run import Question
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, duration, percentage
 from learners.core.records import StepDiagnostics
+from learners.core.releases import Release
 from learners.privacy.accounting import AccountName, Relation
 from learners.registry import RELATIONS
 from learners.stability.sample_and_aggregate import VoteView
@@ -230,36 +230,6 @@ def _covered(view: FiguresView) -> str:
     return percentage(view.positives_covered / view.positives)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """What a picture of the plane shows; all shapes in grid units of the frame.
-
-    Attributes
-    ----------
-    frame : Frame
-    title : str
-    figures : tuple of (str, str)
-        Names and values for the column at the side.
-    learned : shapely geometry
-    target : shapely geometry, optional
-    examples : Examples, optional
-        Thinned to some thousand dots; makes the picture private.
-    supported : shapely geometry, optional
-        Where there were enough examples; the rest is hatched.
-    caption : str
-        Below the plane, what is hatched.
-    """
-
-    frame: Frame
-    title: str
-    figures: tuple[tuple[str, str], ...]
-    learned: BaseGeometry
-    target: BaseGeometry | None = None
-    examples: Examples | None = None
-    supported: BaseGeometry | None = None
-    caption: str = ""
-
-
 #: No run has so many examples that a smaller error than this could be told from none.
 _LEAST = 1e-9
 
@@ -332,3 +302,21 @@ def _even(high: float, most: int) -> list[float]:
         if high / step + 1 <= max(most, 2):
             return [i * step for i in range(math.floor(high / step) + 1)]
     return [0.0]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """All that the release view is given of a run; of one that has not ended, nothing.
+
+    Attributes
+    ----------
+    release : Release or None
+    figures : FiguresView
+        Of the step shown, without what is private.
+    questions : tuple of Question
+        Without how the chunks voted.
+    """
+
+    release: Release | None = None
+    figures: FiguresView = field(default_factory=FiguresView)
+    questions: tuple[Question, ...] = ()

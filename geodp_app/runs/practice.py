@@ -12,14 +12,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.formatting import SPACE
+from geodp_app.formatting import SPACE, counted
 from learners.cover.set_cover import step_count
-from learners.theory.practice_table import RANGES
+from learners.theory.practice_table import RANGES, Means
 from learners.theory.rule_of_thumb import (
     ErrorRange,
     ExamplesRange,
-    Kind,
-    Settings,
     examples_for,
     expected_error,
     kinds_of,
@@ -93,14 +91,9 @@ def tell_long_run(parameters: Mapping[str, Any], *, quiet: bool) -> None:
 
 
 def warn_of_budget(
-    epsilon: float,
-    delta: float,
-    *,
-    used: bool = True,
-    n: int | None = None,
-    release: Release | None = None,
-    quiet: bool = False,
-) -> None:
+    epsilon: float, delta: float, *, used: bool = True, n: int | None = None,
+    release: Release | None = None, quiet: bool = False,
+) -> None:  # fmt: skip
     """Write the warning, if there is one, to stderr.
 
     With a release only what its noisy counts tell beyond epsilon and delta is written: the rest
@@ -108,121 +101,96 @@ def warn_of_budget(
     """
     text = budget_warning(epsilon, delta, used=used, n=n)
     if release is not None:
-        text = "" if text else budget_warning(epsilon, delta, used=used, n=_count(release))
+        # about the number of examples of one label, never many more than n
+        counts: tuple[int, ...] = getattr(release, "thresholds", ()) or ()
+        text = "" if text or not counts else budget_warning(epsilon, delta, used=used, n=counts[0])
     if text and not quiet:
         sys.stderr.write(f"geodp: warning: {text}\n")
 
 
-def _count(release: Release) -> int | None:
-    """About the number of examples of one label, if a release tells: never many more than n."""
-    thresholds: tuple[int, ...] = getattr(release, "thresholds", ())
-    return thresholds[0] if thresholds else None
+def in_practice(
+    learner: str, parameters: Mapping[str, Any], grid: int, *, examples: int | None = None,
+    error: float = 0.1,
+) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
+    """The errors that so many examples are likely to lead to; without them, the examples for an
+    error.  Runs are named as in :func:`learners.theory.rule_of_thumb.kinds_of`.
 
-
-#: The shapes that a kind of runs is about.
-SHAPES: dict[Kind, str] = {
-    "few-edges": "shapes of few edges",
-    "outlines": "outlines with many bends, such as coasts",
-    "convex": "convex shapes of few edges",
-    "one-triangle": "a triangle",
-    "halfplanes": "convex polygons of {k} edges",
-}
-
-
-def error_sentence(settings: Settings, examples: int) -> str:
-    """The errors on new points that so many examples are likely to lead to.
+    Returns
+    -------
+    str
+        A sentence.
+    list of dict
+        The same as JSON-ready figures, an entry a kind of shapes.  Errors are shares, 0..1, that
+        nine runs of ten lie between, None where it is hopeless; numbers of examples are those for
+        `error`, None for more than were measured.
 
     Raises
     ------
     learners.theory.rule_of_thumb.NotMeasuredError
         If no such runs were measured.
-    """
-    found = {kind: expected_error(kind, settings, examples) for kind in kinds_of(settings)}
-    ranges = {kind: reached for kind, reached in found.items() if reached is not None}
-    budget = f"{examples:,} example{'s' if examples > 1 else ''} at epsilon = {settings.epsilon:g}"
-    if not ranges:
-        return (
-            f"Hopeless: with {budget} the noise is larger than what the sample tells. "
-            "Expect to learn nothing."
-        )
-    sentences = [
-        f"{_errors(reached)} for {_shapes(kind, settings)}" for kind, reached in ranges.items()
-    ]
-    sentences += [f"hopeless for {_shapes(kind, settings)}" for kind in found if kind not in ranges]
-    return (
-        f"In practice, with {budget} and right labels, expect an error of {', '.join(sentences)}."
-    )
-
-
-def examples_sentence(settings: Settings, error: float) -> str:
-    """The examples that are likely to lead to an error on new points.
-
-    Raises
-    ------
-    learners.theory.rule_of_thumb.NotMeasuredError
-        If no such runs were measured.
-    """
-    sentences = [
-        f"{_examples(kind, examples_for(kind, settings, error))} for {_shapes(kind, settings)}"
-        for kind in kinds_of(settings)
-    ]
-    return (
-        f"In practice, at epsilon = {settings.epsilon:g} and with right labels, an error of "
-        f"{100 * error:g}{SPACE}% takes {', '.join(sentences)}."
-    )
-
-
-def practice_document(
-    settings: Settings, *, examples: int | None, error: float
-) -> list[dict[str, Any]]:
-    """The same as JSON-ready figures, one entry a kind of shapes.
-
-    Errors are shares, 0..1, that nine runs of ten lie between, None where it is hopeless; without
-    `examples` it is their numbers for `error`, None for more than were measured.
     """
     entries: list[dict[str, Any]] = []
-    for kind in kinds_of(settings):
-        entry: dict[str, Any] = {"shapes": _shapes(kind, settings)}
+    reached, hopeless = [], []
+    epsilon, neighbours = parameters["epsilon"], parameters["neighbours"]
+    for kind in kinds_of(learner, parameters, grid):
+        shapes = RANGES[kind].shapes.format(k=parameters["k"])
         if examples is None:
-            needed = examples_for(kind, settings, error)
-            entry["examples"] = [needed.least, needed.most]
+            needed = examples_for(kind, epsilon, error, neighbours)
+            entries.append({"shapes": shapes, "examples": list(needed)})
+            reached.append(f"{_examples(kind, needed)} for {shapes}")
+            continue
+        found = expected_error(kind, epsilon, examples, neighbours)
+        entries.append({"shapes": shapes, "error": found and list(found), "hopeless": not found})
+        if found:
+            reached.append(f"{_errors(found)} for {shapes}")
         else:
-            reached = expected_error(kind, settings, examples)
-            entry["error"] = None if reached is None else [reached.least, reached.largest]
-            entry["hopeless"] = reached is None
-        entries.append(entry)
-    return entries
+            hopeless.append(f"hopeless for {shapes}")
+    told = f"at epsilon = {epsilon:g}"
+    if examples is None:
+        start = f"In practice, {told} and with right labels, an error of {100 * error:g}{SPACE}% "
+        return f"{start}takes {', '.join(reached)}.", entries
+    budget = f"{counted(examples, 'example')} {told}"
+    words = f"Hopeless: with {budget} the noise is larger than what the sample tells. Expect to "
+    words += "learn nothing."
+    if reached:
+        errors = ", ".join((*reached, *hopeless))
+        words = f"In practice, with {budget} and right labels, expect an error of {errors}."
+    return words, entries
 
 
-def _shapes(kind: Kind, settings: Settings) -> str:
-    return SHAPES[kind].format(k=settings.k)
+def measured_words(means: Sequence[Means]) -> str:
+    """What was measured of runs that have no range, in a sentence."""
+    parts = []
+    for one in means:
+        (least, error), *others = one.errors
+        first = f"{'' if '–' in error else 'mean '}errors of {error} % with {least:,} examples"
+        listed = ", ".join((first, *(f"{error} % with {n:,}" for n, error in others)))
+        parts.append(f"{one.runs}: {listed}")
+    return f"Measured at epsilon = 1, {'; '.join(parts)}."
 
 
 def _errors(reached: ErrorRange) -> str:
     """'0.62–1.5 %', rounded outwards."""
-    ends = _outwards((100 * reached.least, 100 * reached.largest))
-    return f"{'–'.join(f'{end:g}' for end in ends)}{SPACE}%"
+    low, high = outwards(100 * reached.least), outwards(100 * reached.largest, up=True)
+    return f"{low:g}–{high:g}{SPACE}%"
 
 
-def _examples(kind: Kind, needed: ExamplesRange) -> str:
+def _examples(kind: str, needed: ExamplesRange) -> str:
     """'about 9,000 to 15,000 examples', rounded outwards."""
     most = f"{RANGES[kind].sizes[-1]:,}"
     if needed.least is None:
         return f"more than the {most} examples that were measured"
     if needed.most is None:
-        return f"about {_outwards((needed.least,))[0]:,.0f} to more than {most} examples"
-    low, high = _outwards((needed.least, needed.most))
+        return f"about {outwards(needed.least):,.0f} to more than {most} examples"
+    low, high = outwards(needed.least), outwards(needed.most, up=True)
     if low == high:
         return f"about {low:,.0f} examples"
     return f"about {low:,.0f} to {high:,.0f} examples"
 
 
-def _outwards(ends: Sequence[float]) -> list[float]:
-    """Two significant digits; the first end down, the last up."""
-    rounded = []
-    for end, towards in zip(ends, (math.floor, math.ceil), strict=False):
-        unit = 10.0 ** (math.floor(math.log10(end)) - 1)
-        # a hair, so that 0.62 / 0.01 = 62.00000000000001 stays 62
-        hair = 1e-9 if towards is math.floor else -1e-9
-        rounded.append(float(f"{towards(end / unit + hair) * unit:.2g}"))
-    return rounded
+def outwards(value: float, digits: int = 2, *, up: bool = False) -> float:
+    """So many significant digits, rounded down or up."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    # a hair, so that 0.62 / 0.01 = 62.00000000000001 stays 62
+    whole = math.ceil(value / unit - 1e-9) if up else math.floor(value / unit + 1e-9)
+    return float(f"{whole * unit:.{digits}g}")

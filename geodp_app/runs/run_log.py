@@ -6,7 +6,7 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
-from geodp_app.runs.figures import FiguresView
+from geodp_app.runs.figures import FiguresView, Published
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
@@ -34,24 +34,6 @@ from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import PrivacySpent, spent_after
 from learners.stability.sample_and_aggregate import VoteView
 from learners.tiles.tile_choice import piece_rate
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """All that the release view is given of a run; of one that has not ended, nothing.
-
-    Attributes
-    ----------
-    release : Release or None
-    figures : FiguresView
-        Of the step shown, without what is private.
-    questions : tuple of Question
-        Without how the chunks voted.
-    """
-
-    release: Release | None = None
-    figures: FiguresView = field(default_factory=FiguresView)
-    questions: tuple[Question, ...] = ()
 
 
 class RunLog:

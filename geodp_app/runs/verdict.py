@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import lru_cache
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import SPACE, amount, counted
-from geodp_app.runs.practice import budget_warning, error_sentence, long_run
+from geodp_app.runs.practice import budget_warning, in_practice, long_run, measured_words, outwards
 from geodp_app.runs.theorem_view import cover_part
-from geometry.halfplane import HalfplaneLattice
 from learners.cover.set_cover import plan_budget, rate_before_sharpening
 from learners.privacy.accounting import inner_budget
-from learners.theory.planner import LearnerName, Setting, drawn_alone, error_guaranteed
-from learners.theory.rule_of_thumb import NotMeasuredError, Settings
+from learners.stability.stable_queries import DEFAULT_AGREEMENT, DEFAULT_BETA
+from learners.theory.cover_sizes import CoverPlan
+from learners.theory.rule_of_thumb import MEASURED, NotMeasuredError, means_of
+from learners.theory.theorems import alpha_for, plan_for, theorem_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _too_few(run: RunSettings, n: int, inside: float) -> str:
             return ""
         enough = (m * 10**e for e in range(3, 8) for m in (1, 3))
         found = next((m for m in enough if 4 * _noise_steps(run, m * inside) <= run.cover_steps), 0)
-    except ValueError:  # these settings cannot run
+    except (ValueError, ArithmeticError):  # these settings cannot run
         return ""
     would_do = f": {found:,} would do" if found else ""
     return (
@@ -111,204 +111,92 @@ def _noise_steps(run: RunSettings, positives: float) -> int:
 
 def _verdict(work: Work, n: int) -> Verdict:
     """Without its warning; ValueError if the settings cannot run."""
-    run = work.run
+    run, grid = work.run, work.drawing.grid
     if not run.declared.private:
         return Verdict(
             "No privacy is promised: this learner is for comparison only.",
             "It looks for the best piece in every step and adds no noise.",
         )
     if n == 0:
-        return Verdict(
-            "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
-            "There are no examples: what is learned is left to chance.",
-        )
-    if run.learner in ("tiles", "convex"):
-        return _by_tiles(run, n, work.drawing.grid)
-    if run.learner == "stability":
-        return Verdict(
-            "Proved: a public point on which 85 % of the chunks agree gets their label with "
-            "probability 0.9; nothing about the error." + _seeded(run),
-            "Measured at ε = 1 with one halt: one triangle, errors of 2.0–6.4 % with 100,000 "
-            "examples and of 0.5–1.3 % with 1,000,000. Each halt more takes as many chunks again. "
-            "More triangles are far worse, and with 10,000 examples mostly nothing is learned.",
-        )
-    if run.learner == "threshold":
-        return _threshold(run, n, work.drawing.grid)
-    if run.curved:
-        return _curved(run, n, work.drawing.grid)
-    if run.learner not in ("cover", "convex-cover"):
-        return Verdict(
-            "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
-            "No estimate is made: docs/accuracy.md has what such runs reached.",
-        )
-    if run["k"] == "auto":
-        return Verdict(
-            "Proved: nothing about the error of a run that finds k by itself; privacy holds in any "
-            "case." + _seeded(run),
-            BY_ITSELF if run["measure"] == "chord" else _BY_PAPER,
-        )
-    setting = Setting(
-        k=run["k"],
-        beta=run["beta"],
-        epsilon=run["epsilon"],
-        delta=run["delta"],
-        lattice=HalfplaneLattice(work.drawing.grid, run["measure"]),
-        learner=cast(LearnerName, run.learner),
-        neighbours=run.whole_neighbours,
-    )
-    if run.alone:
-        fits = "if a triangle fits the shape exactly"
-        promise = _proved_of_one_draw(run, n, drawn_alone(setting), fits)
-        return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
-    plan = error_guaranteed(setting, n)
-    sure = 1 - run["beta"]
-    if run.sharpened:
-        promise = (
-            "Proved: nothing about the error of sharpened edges; privacy holds in any case. The "
-            "theorem is about runs that stop at the triangles."
-        )
-    elif plan.alpha is None:
-        promise = (
-            f"Proved: nothing below error 50 % for {counted(n, 'example')}. The theorem needs far "
-            "more; "
-            "privacy holds in any case."
-        )
+        promise = f"{_NOTHING}; privacy holds in any case."
+        practice = "There are no examples: what is learned is left to chance."
     else:
-        fit = "one piece fits" if run["k"] == 1 else f"{run['k']} pieces fit"
-        promise = (
-            f"Proved: error at most {plan.alpha:.2%} with probability {sure:g}, "
-            f"with {counted(plan.steps, 'step')}, if {fit} the shape exactly."
+        promise, practice = _proved(run, n, grid), _practice(run, n, grid)
+    seeded = "" if run["seed"] is None else " A seeded run is not private."
+    return Verdict(promise + seeded, practice)
+
+
+_NOTHING = "Proved: nothing about the error"
+
+
+# dragged corners ask again, with the same settings
+@lru_cache
+def _proved(run: RunSettings, n: int, grid: int) -> str:
+    """What the theorem about such runs guarantees of n examples."""
+    if run.learner == "stability":
+        return (
+            f"Proved: a public point on which {100 * DEFAULT_AGREEMENT:g} % of the chunks agree "
+            f"gets their label with probability {1 - DEFAULT_BETA:g}; nothing about the error."
         )
-    return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
-
-
-#: docs/accuracy.md, means of cases of up to so many triangles.
-_MEASURED_K = 5
-_SEVERAL_TRIANGLES = (
-    "Measured at ε = 1, with k from the drawing, on three shapes of four to six triangles: mean "
-    "errors of 3.4 % with 10,000 examples, 2.5 % with 20,000, 2.1 % with 30,000. For these "
-    "settings no estimate is made."
-)
-_BY_PAPER = "No estimate is made: only runs with the chord measure were measured."
-#: Of covers that are not told k (docs/decisions/0016-k-not-told.md).
-BY_ITSELF = (
-    "Measured at ε = 1, on shapes of one to five triangles: mean errors of 5.7 % with 1,000 "
-    "examples, 0.97 % with 10,000, 0.13 % with 100,000; on outlines of many corners 2–5 % with "
-    "10,000. For these settings no estimate is made."
-)
-_SHARPENED = (
-    "Measured at ε = 1, with the right k given, on shapes of two to five triangles: mean errors "
-    "of 6.1 % with 1,000 examples, 1 % with 10,000, 0.13 % with 100,000. For these settings no "
-    "estimate is made."
-)
-_MANY_SHARPENED = (
-    "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
-    "k = 12: errors of 3–8 %, where tiles had 2–3 %."
-)
-_MANY_TRIANGLES = (
-    "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
-    "k = 12, in 36 steps: errors of 15–19 %, where tiles had 2–3 %."
-)
-
-
-def _by_tiles(run: RunSettings, n: int, grid: int) -> Verdict:
-    """What runs by tiles reached: nothing is proved of their error."""
-    practice = _practice(run, n, grid)
-    if run["tiles"] is not None:
-        practice += " That is for as many tiles as a run chooses itself."
-    if run["support"] is not None and run.has("support"):
-        practice += " The rest of ε is for support."
-    return Verdict(
-        "Proved: nothing about the error, whatever the shape; privacy holds in any case."
-        + _seeded(run),
-        practice,
+    asked = theorem_of(run.learner, run.of_whole_examples(), grid, alone=run.alone)
+    if asked is None:
+        by_itself = run.has("k") and run["k"] == "auto"
+        about = " of a run that finds k by itself" if by_itself else ", whatever the shape"
+        return f"{_NOTHING}{about}; privacy holds in any case."
+    alpha = alpha_for(asked[0], n, run["beta"], asked[1])
+    if run.sharpened:
+        return (
+            f"{_NOTHING} of sharpened edges; privacy holds in any case. The theorem is about runs "
+            "that stop at the triangles."
+        )
+    if alpha is None:
+        return (
+            f"Proved: nothing below error 50{SPACE}% for {counted(n, 'example')}. The theorem "
+            "needs far more; privacy holds in any case."
+        )
+    plan = plan_for(asked[0], alpha, run["beta"], asked[1])
+    steps = f" with {counted(plan.steps, 'step')}," if isinstance(plan, CoverPlan) else ""
+    return (
+        f"Proved: error at most {_percent(alpha, 3)} with probability {1 - run['beta']:g},{steps} "
+        f"{_fits(run)} the shape exactly."
     )
+
+
+def _fits(run: RunSettings) -> str:
+    if run.learner == "threshold":
+        return "if a halfplane along an axis fits"
+    piece = run.declared.piece
+    return f"if one {piece} fits" if run["k"] == 1 else f"if {run['k']} {piece}s fit"
 
 
 def _practice(run: RunSettings, n: int, grid: int) -> str:
     """What such runs reached when they were measured."""
-    settings = Settings(
-        learner=cast(Any, run.learner),
-        epsilon=run["epsilon"] * (1 - (run.parameters().get("support") or 0)),
-        delta=run["delta"],
-        neighbours=run.whole_neighbours,
-        measure=run["measure"],
-        grid=grid,
-        k=run["k"] if run.has("k") and run["k"] != "auto" else None,
-        n_steps=run["n_steps"],
-        beta=run["beta"],
-    )
-    try:
-        return _greek(error_sentence(settings, n))
-    except NotMeasuredError as error:
-        measured = run.learner == "cover" and run["measure"] == "chord"
-        if measured and run["k"] != "auto" and run["k"] > 1:
-            few = run["k"] <= _MEASURED_K
-            if run.sharpened:
-                return _SHARPENED if few else _MANY_SHARPENED
-            return _SEVERAL_TRIANGLES if few else _MANY_TRIANGLES
-        return _greek(f"No estimate is made: {error}.")
-
-
-def _proved_of_one_draw(run: RunSettings, n: int, parameters: dict[str, Any], fits: str) -> str:
-    """The error of one draw by the exponential mechanism, by its theorem's parameters."""
-    # they bring compiled loops along
-    from learners.theory.theorems import alpha_for, find_theorem
-
-    alpha = alpha_for(find_theorem("private-finite"), n, run["beta"], parameters)
-    if alpha is None:
-        many = counted(n, "example")
-        return f"Proved: nothing below error 50 % for {many}; privacy holds in any case."
-    return f"Proved: error at most {_percent(alpha)} with probability {1 - run['beta']:g}, {fits}."
-
-
-def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
-    """What is proved of a private threshold, and the mean of its law."""
-    # it brings compiled loops along
-    from learners.cover.threshold_learner import threshold_class_size
-
-    fits = "if a halfplane along an axis fits the shape exactly"
-    inner = inner_budget(run["epsilon"], run["delta"], run.whole_neighbours)[0]
-    drawn = {
-        "size": threshold_class_size(grid, run["direction"]),
-        "epsilon": inner,
-        "neighbours": "add-remove",
-    }
-    promise = _proved_of_one_draw(run, n, drawn, fits)
-    # mistakes on the sample that its law makes on average, and half of the gap between examples
-    expected = min(0.5, (1 / inner + 0.5) / n)
-    practice = f"In practice expect an error of about {_percent(expected)} {fits}."
-    return Verdict(promise + _seeded(run), practice)
-
-
-def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
-    """Discs and ellipses: the theorem of any set cover; no rule of thumb."""
-    # they bring compiled loops along
-    from geometry.lift import MAX_CONIC_D, ConicLattice
-    from learners.theory.theorems import alpha_for, find_theorem
-
-    if grid > MAX_CONIC_D:
-        raise ValueError(f"{run.learner} need a grid d of at most {MAX_CONIC_D}")
-    members = ConicLattice(grid, "disc" if run.learner == "discs" else "ellipse").members
-    parameters = {
-        "k": run["k"], "size": members, "epsilon": run["epsilon"], "delta": run["delta"],
-        "neighbours": run.whole_neighbours,
-    }  # fmt: skip
-    alpha = alpha_for(find_theorem("conic-cover"), n, run["beta"], parameters)
-    fits = f"if {run['k']} {run.learner} fit the shape"
-    promise = "Proved: nothing below error 50 % for so few examples; privacy holds in any case."
-    if alpha is not None:
-        sure = 1 - run["beta"]
-        promise = (
-            f"Proved: error at most {_percent(alpha)} with probability {sure:g}, with the steps "
-            f"that the theorem needs, {fits} exactly."
+    if run.learner == "stability":
+        return _greek(
+            f"{measured_words(means_of('stability'))} Each halt more takes as many chunks again. "
+            "More triangles are far worse, and with 10,000 examples mostly nothing is learned."
         )
-    practice = f"No estimate is made: what {run.learner} reach was not measured."
-    return Verdict(promise + _seeded(run), practice)
-
-
-def _seeded(run: RunSettings) -> str:
-    return "" if run["seed"] is None else " A seeded run is not private."
+    if run.learner == "threshold":
+        inner = inner_budget(run["epsilon"], run["delta"], run.whole_neighbours)[0]
+        # mistakes on the sample that its law makes on average, and half of the gap between examples
+        error = _percent(min(0.5, (1 / inner + 0.5) / n))
+        return f"In practice expect an error of about {error} {_fits(run)} the shape exactly."
+    if run.learner not in MEASURED:
+        return "No estimate is made: docs/accuracy.md has what such runs reached."
+    tiles = run.learner in ("tiles", "convex")
+    support = (run.parameters().get("support") or 0) if tiles else 0
+    parameters = run.of_whole_examples() | {"epsilon": run["epsilon"] * (1 - support)}
+    try:
+        words = in_practice(run.learner, parameters, grid, examples=n)[0]
+    except NotMeasuredError as error:
+        words = f"No estimate is made: {error}."
+        k = 0 if run["k"] == "auto" else run["k"]
+        means = means_of(run.learner, run["finish"], k) if run["measure"] == "chord" else ()
+        if means:
+            words = f"{measured_words(means)} Of other settings no estimate is made."
+    if tiles and run["tiles"] is not None:
+        words += " That is for as many tiles as a run chooses itself."
+    return _greek(words + (" The rest of ε is for support." if support else ""))
 
 
 def _greek(text: str) -> str:
@@ -316,8 +204,6 @@ def _greek(text: str) -> str:
     return text.replace("epsilon", "ε").replace("delta", "δ").replace("beta", "β")
 
 
-def _percent(share: float) -> str:
-    """Two digits, rounded up: what is promised must hold."""
-    percent = 100 * share
-    unit = 10.0 ** (math.floor(math.log10(percent)) - 1)
-    return f"{amount(math.ceil(percent / unit) * unit, 2)}{SPACE}%"
+def _percent(share: float, digits: int = 2) -> str:
+    """So many digits, rounded up: what is promised must hold."""
+    return f"{amount(outwards(100 * share, digits, up=True), digits)}{SPACE}%"

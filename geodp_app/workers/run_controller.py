@@ -108,7 +108,7 @@ class RunController(QObject):
         self._prepared = False
         self._closed = False
         self._phase: State = "ready"
-        self._told: State | None = None
+        self._announced: State | None = None
         # the current run, its job until the process has it, and what is wanted of it
         self._run = 0
         self._job: Job | None = None
@@ -311,8 +311,8 @@ class RunController(QObject):
         self._patience.start()
 
     def _tell_state(self) -> None:
-        if self.state != self._told and not self._closed:
-            self._told = self.state
+        if self.state != self._announced and not self._closed:
+            self._announced = self.state
             self.state_changed.emit(self.state)
 
     # the process

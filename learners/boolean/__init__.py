@@ -4,8 +4,8 @@ literals                examples, dense or sparse, and literals that decide them
 formulas                what is released, and what the learners of formulas share
 conjunction             private learners of at most k literals (KMMS theorem 3.5), and the
                         strawman: a list of good literals and a cover from it
-consistent_conjunction  elimination, greedy cover, and the exponential mechanism over all
-conjunction_bounds      how many examples are needed
+consistent_conjunction  elimination, greedy cover, and the exponential mechanism over all; how many
+                        examples they need
 parity                  parity functions: a consistent learner, and a private one
 gf2                     linear equations over GF(2), bit-packed
 """

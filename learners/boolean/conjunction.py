@@ -17,7 +17,7 @@ examples + m d), whatever n, dense or sparse; memory that of the examples, spars
 Departs from the source: the constant is one more candidate, so that a step with nothing left to
 gain has a choice without loss; epsilon is divided between counts and selections, where KMMS
 spend it twice; the rate comes from the optimal account.  What is guaranteed of the error:
-:func:`learners.boolean.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md,
+:func:`learners.theory.cover_sizes.cover_examples`.  Privacy: docs/privacy.md,
 lemma C1.
 
 Other accounts are there to be compared, with the same noise: :mod:`learners.cover.other_accounts`.
@@ -45,7 +45,7 @@ is here so that this can be seen.
 The first part looks at the examples to lose alone and the second at the others, and an example is
 one or the other: each has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest
 form of the idea, and it still needs n in proportion to d:
-:func:`learners.boolean.conjunction_bounds.strawman_examples`.
+:func:`learners.theory.cover_sizes.strawman_examples`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -158,14 +157,9 @@ NOISE_SHARE = 0.4
 
 
 def cover_budget(
-    epsilon: float,
-    delta: float,
-    steps: int,
-    beta: float,
-    neighbours: Neighbours,
-    private: bool,
+    epsilon: float, delta: float, steps: int, beta: float, neighbours: Neighbours, private: bool,
     account: AccountChoice = "optimal",
-) -> Budget:
+) -> Budget:  # fmt: skip
     """Noise of the counts and rate of the selections by this account, (epsilon, delta)-DP.
 
     Raises
@@ -292,37 +286,12 @@ class DisjunctionLearner(ConjunctionLearner):
     role: ClassVar[Role] = "disjunction"
 
 
-@dataclass(frozen=True, slots=True)
-class StrawmanBudget:
-    """What a run may spend, by public numbers alone.
-
-    Attributes
-    ----------
-    scale : Fraction
-        Of the integer Laplace noise of each literal's count.
-    margin : int
-        Delta: a literal is listed if its noisy count is at most that.
-    eta : float
-        Nats per example in each draw.
-    spent : PrivacySpent
-    """
-
-    scale: Fraction
-    margin: int
-    eta: float
-    spent: PrivacySpent
-
-
 def strawman_budget(
-    epsilon: float,
-    delta: float,
-    d: int,
-    steps: int,
-    beta: float,
-    neighbours: Neighbours = "add-remove",
-    private: bool = True,
-) -> StrawmanBudget:
-    """Noise of the list and rate of the draws over d variables.
+    epsilon: float, delta: float, d: int, steps: int, beta: float,
+    neighbours: Neighbours = "add-remove", private: bool = True,
+) -> Budget:  # fmt: skip
+    """Noise of the list and rate of the draws over d variables: a literal is listed if its noisy
+    count is at most the margin.
 
     Raises
     ------
@@ -336,7 +305,7 @@ def strawman_budget(
     eta = run_rate(*inner, steps)
     charges = (Charge("noisy literals", float(1 / scale), d), Charge("selections", eta, steps))
     spent = PrivacySpent(epsilon, delta, neighbours, "optimal", charges, private)
-    return StrawmanBudget(scale, margin, eta, spent)
+    return Budget(steps, scale, margin, eta, spent)
 
 
 @keyword_parameters()
@@ -378,20 +347,15 @@ class StrawmanConjunctionLearner(BooleanLearner):
         check_open_unit(beta=learner.beta)
         source = open_source(learner.seed)
         columns, labels = self._examples(X, y)
-        budget = strawman_budget(
-            learner.epsilon,
-            learner.delta,
-            columns.d,
-            steps,
-            learner.beta,
-            learner.neighbours,
-            source.private,
-        )
+        terms = columns.d, steps, learner.beta, learner.neighbours, source.private
+        budget = strawman_budget(learner.epsilon, learner.delta, *terms)
+        assert budget.scale is not None  # there is always a list
+        scale = budget.scale
 
         def records() -> Iterator[LiteralStep]:
             cover = LiteralCover(columns, labels, learner.role)
             lost = cover.lost()[:-1]
-            noisy = lost + discrete_laplace_array(source, budget.scale, len(lost))
+            noisy = lost + discrete_laplace_array(source, scale, len(lost))
             # the constant, the last candidate, loses nothing
             listed = np.append(np.flatnonzero(noisy <= budget.margin), 2 * columns.d)
             for step in range(1, steps + 1):

@@ -29,28 +29,46 @@ and the draw is exact (:mod:`learners.privacy.exponential_mechanism`).
 `monotone` learners know variables alone, none negated: the class of the notes, the 2^d ANDs of
 subsets of the variables (there is no constant 0 then; the AND of none is constant 1).
 
-How many examples each needs: :mod:`learners.boolean.conjunction_bounds`.  Disjunctions are
-conjunctions of the negated literals for the opposite labels.
+Disjunctions are conjunctions of the negated literals for the opposite labels.
+
+How many independent examples make the error at most alpha, except with probability beta, if some
+formula errs on none.  H is the finite set of functions that the learner may return.
+
+*Consistent* (Occam's razor; Blumer et al. 1987).  A function of error above alpha agrees with n
+examples with probability below (1 - alpha)^n <= exp(-alpha n); a union bound over H gives
+
+    n >= (ln|H| + ln(1/beta)) / alpha.                                                        (1)
+
+Elimination returns one of 3^d + 1 functions (every variable occurs, occurs negated, or is free;
+and the constant 0), monotone one of 2^d.  Greedy cover returns at most ceil(k ln n) literals.
+
+*Private.*  But with probability beta/2 the draw makes at most A / eta mistakes, A = ln|H| +
+ln(2/beta).  By Chernoff, with another beta/2, the error is at most e + t + sqrt(t^2 + 2 t e) with
+e = A / (eta n) and t = A / n, so
+
+    n >= (A / alpha) (1 + 1/eta + sqrt(1 + 2/eta)).                                           (2)
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.conjunction import LiteralCover
-from learners.boolean.conjunction_bounds import consistency_rate
 from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
 from learners.boolean.literals import Columns, Literal, candidate_literal
-from learners.core.checks import check_count
+from learners.core.checks import check_count, check_open_unit
 from learners.core.scores import Role
 from learners.core.sklearn_support import keyword_parameters
-from learners.privacy.accounting import Charge, Neighbours, pure_spent
-from learners.privacy.exponential_mechanism import exponential_index
+from learners.finite.sample_sizes import least_count
+from learners.privacy.accounting import Charge, Neighbours, inner_budget, pure_spent
+from learners.privacy.exponential_mechanism import exponential_index, private_rate
 from learners.privacy.randomness import open_source
 
 
@@ -299,3 +317,76 @@ class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
     """epsilon-private disjunction over few variables; parameters as of the conjunction."""
 
     role: ClassVar[Role] = "disjunction"
+
+
+# -- examples that suffice ---------------------------------------------------------------------
+
+
+def log_conjunctions(d: int, *, monotone: bool = False) -> float:
+    """ln(3^d + 1), all functions that conjunctions over d variables can be; or ln(2^d), of those
+    without negations."""
+    if monotone:
+        return d * math.log(2)
+    return d * math.log(3) + math.log1p(math.exp(-d * math.log(3)))
+
+
+def log_formulas(d: int, most: int) -> float:
+    """Bound on ln of the number of functions of at most `most` literals over d variables.
+
+    The sets of so many of 2d literals, or all conjunctions if these are fewer.
+    """
+    terms = [
+        math.lgamma(2 * d + 1) - math.lgamma(i + 1) - math.lgamma(2 * d - i + 1)
+        for i in range(min(most, 2 * d) + 1)
+    ]
+    top = max(terms)
+    return min(top + math.log(sum(math.exp(a - top) for a in terms)), log_conjunctions(d))
+
+
+def consistent_examples(d: int, alpha: float, beta: float, *, monotone: bool = False) -> int:
+    """Examples that elimination over d variables needs, by (1)."""
+    check_sizes(alpha, beta, d=d)
+    log_size = log_conjunctions(d, monotone=monotone)
+    return math.ceil((log_size + math.log(1 / beta)) / alpha)
+
+
+def greedy_examples(d: int, k: int, alpha: float, beta: float) -> int:
+    """Examples that the greedy cover needs if some conjunction of k literals is right, by (1)."""
+    check_sizes(alpha, beta, d=d, k=k)
+
+    def enough(n: int) -> bool:
+        most = max(1, math.ceil(k * math.log(n)))
+        return alpha * n >= log_formulas(d, most) + math.log(1 / beta)
+
+    return least_count(enough)
+
+
+def consistency_rate(epsilon: float, neighbours: Neighbours) -> Fraction:
+    """Nats per mistake in the private consistency learner: all of epsilon under add/remove.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is not positive, or there are no such neighbours.
+    """
+    rate = private_rate(epsilon, one_way=True)
+    # with delta = 0 a replacement halves epsilon, and exactly
+    return rate * Fraction(inner_budget(1.0, 0.0, neighbours)[0])
+
+
+def consistency_examples(
+    d: int, alpha: float, beta: float, epsilon: float, neighbours: Neighbours = "add-remove", *,
+    monotone: bool = False,
+) -> int:  # fmt: skip
+    """Examples that the private consistency learner needs, by (2)."""
+    check_sizes(alpha, beta, d=d)
+    eta = float(consistency_rate(epsilon, neighbours))
+    log_part = log_conjunctions(d, monotone=monotone) + math.log(2 / beta)
+    return math.ceil(log_part / alpha * (1 + 1 / eta + math.sqrt(1 + 2 / eta)))
+
+
+def check_sizes(alpha: float, beta: float, **counts: int) -> None:
+    """Refuse, with its name, what is no probability, or no number of at least 1 (ValueError)."""
+    check_open_unit(alpha=alpha, beta=beta)
+    for name, count in counts.items():
+        check_count(name, count)

@@ -6,7 +6,8 @@ labels            what a label says
 sklearn_support   parameters, and what scikit-learn asks of an estimator
 records           what a step publishes, and what only the curator may see
 releases          what a run publishes
-released_shape    a release that draws and writes itself
+learned_shape     a release that predicts, draws and writes itself
+scene             what pictures of it show
 codec             releases as JSON
 scores            the score of a piece
 selection         what samplers of pieces have in common

@@ -200,7 +200,9 @@ def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_
     labels = unmasked(y)
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
-        raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
+        raise ValueError(
+            f"y must have shape (n,), one label for each example; {_described(labels, n)}"
+        )
     given, labels = labels, as_numbers(labels, positive)
     wrong = np.asarray(~((labels == 0) | (labels == 1)))
     if wrong.any():
@@ -212,7 +214,7 @@ def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_
     return labels.astype(np.bool_)
 
 
-def _told(labels: NDArray[Any], n: int) -> str:
+def _described(labels: NDArray[Any], n: int) -> str:
     """What is wrong with the shape of y, without a number of examples: that is private."""
     if labels.ndim != 1:
         return f"it has {labels.ndim} dimensions"

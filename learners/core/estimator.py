@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.grid import Bounds, Box, checked_bounds
+from geometry.grid import Bounds, Box, Frame, checked_bounds
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Measure
 from learners.core.checks import check_examples, check_points, predict_as_came, share_right
+from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
-from learners.core.released_shape import PlacedRelease
 from learners.core.releases import Lattice, Release, release_of
 from learners.core.scores import Role
 from learners.core.selection import PieceKind, Watch
@@ -314,30 +314,31 @@ class Estimator(WithParameters, ABC):
         return self.release_
 
     def to_geojson(self, *, raw_grid: bool = False) -> dict[str, Any]:
-        """As :meth:`learners.core.released_shape.ReleasedShape.to_geojson`."""
+        """As :meth:`learners.core.learned_shape.LearnedShape.to_geojson`."""
         return self.placed().to_geojson(raw_grid=raw_grid)
 
     def to_geodataframe(self) -> Any:
-        """As :meth:`learners.core.released_shape.ReleasedShape.to_geodataframe`."""
+        """As :meth:`learners.core.learned_shape.LearnedShape.to_geodataframe`."""
         return self.placed().to_geodataframe()
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
-        """As :meth:`learners.core.released_shape.ReleasedShape.plot`."""
+        """As :meth:`learners.core.learned_shape.LearnedShape.plot`."""
         return self.placed().plot(ax, **style)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows of a fitted learner; before, it shows the parameters."""
         return self.placed()._repr_html_() if self.__sklearn_is_fitted__() else None
 
-    def placed(self) -> PlacedRelease:
-        """The release and where its grid lies, which draw and write themselves.
+    def placed(self) -> LearnedShape:
+        """What was learned and where its grid lies, which draws and writes itself.
 
         Raises
         ------
         NotFittedError
             If no run is complete.
         """
-        return PlacedRelease(self._fitted(), self.bounds_)
+        release = self._fitted()
+        return LearnedShape(release, Frame(release.d, self.bounds_))
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of a learner's kind and input."""

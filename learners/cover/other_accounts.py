@@ -47,22 +47,32 @@ def by_account(budget: Budget, account: AccountChoice) -> Budget:
         raise ValueError(f"unknown account {account!r}: use one of {get_args(AccountChoice)}")
     if account == "optimal":
         return budget
-    spent, steps = budget.spent, budget.steps
-    assert spent.neighbours != "replace-label"  # of a set cover
-    inner = inner_budget(spent.epsilon, spent.delta, spent.neighbours)
-    counts = spent.charge("noisy counts")
-    assert counts is not None
-    left = after_arithmetic(inner[0] - counts.alone, inner[1], steps)
-    granted = selection_account(*left, steps)
-    rates: dict[AccountName, float] = dict(granted.alternatives)
+    rates, kept = rates_by_account(budget)
     name: AccountName
     if account == "naive":
-        rates["advanced"] = advanced_rate(*left, steps)
         name = max(("basic", "advanced"), key=lambda one: rates[one])
         rate = rates[name] / 2
     else:
         name, rate = account, rates[account]
-    # the part that the account gives up for the rounding of its own lines
-    eta = rate * (granted.eta / rates[granted.name])
-    charges = (counts, Charge("selections", eta, steps))
-    return replace(budget, eta=eta, spent=replace(spent, account=name, charges=charges))
+    eta, counts = rate * kept, budget.spent.charge("noisy counts")
+    assert counts is not None
+    charges = (counts, Charge("selections", eta, budget.steps))
+    return replace(budget, eta=eta, spent=replace(budget.spent, account=name, charges=charges))
+
+
+def rates_by_account(budget: Budget) -> tuple[dict[AccountName, float], float]:
+    """Nats for each selection by every other account, with the same noisy counts, and the part of
+    them that an account keeps for the rounding of its own lines.
+
+    By "basic" and "advanced" composition a selection has half of these nats per example: KMMS weigh
+    by exp(epsilon^ q / 2).
+    """
+    spent, steps = budget.spent, budget.steps
+    assert spent.neighbours != "replace-label"  # of a set cover
+    inner = inner_budget(spent.epsilon, spent.delta, spent.neighbours)
+    counts = spent.charge("noisy counts")
+    left = after_arithmetic(inner[0] - (counts.alone if counts else 0.0), inner[1], steps)
+    granted = selection_account(*left, steps)
+    rates: dict[AccountName, float] = dict(granted.alternatives)
+    kept = granted.eta / rates[granted.name]
+    return rates | {"advanced": advanced_rate(*left, steps)}, kept

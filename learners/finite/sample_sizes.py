@@ -54,9 +54,9 @@ def least_count(enough: Callable[[int], bool], above: int = 0) -> int:
     return high
 
 
-def consistent_examples(hypotheses: int, alpha: float, beta: float) -> int:
+def consistent_examples(size: int, alpha: float, beta: float) -> int:
     """n for a consistent learner (Occam): |C| (1 - alpha)^n <= beta."""
-    log_size = _check(hypotheses, alpha, beta)
+    log_size = _check(size, alpha, beta)
     return math.ceil(log_size / -math.log1p(-alpha))
 
 
@@ -65,26 +65,27 @@ def one_sided_examples(alpha: float, beta: float) -> int:
     return consistent_examples(1, alpha, beta)
 
 
-def agnostic_examples(hypotheses: int, alpha: float, beta: float) -> int:
+def agnostic_examples(size: int, alpha: float, beta: float) -> int:
     """n for empirical risk minimization to come within alpha of the best hypothesis."""
-    log_size = _check(hypotheses, alpha, beta)
+    log_size = _check(size, alpha, beta)
     return math.ceil(log_size / _agnostic(alpha, math.atanh(alpha)))
 
 
-def uniform_convergence_examples(hypotheses: int, alpha: float, beta: float) -> int:
+def uniform_convergence_examples(size: int, alpha: float, beta: float) -> int:
     """n for every hypothesis' average on the sample to be within alpha of its expectation."""
-    log_size = _check(hypotheses, alpha, beta)
+    log_size = _check(size, alpha, beta)
     return math.ceil((log_size + math.log(2)) / (2 * alpha**2))
 
 
 def private_examples(
-    hypotheses: int, alpha: float, beta: float, rate: float, *, agnostic: bool = False
+    size: int, alpha: float, beta: float, rate: float, *, agnostic: bool = False
 ) -> int:
     """n for the exponential mechanism with weights exp(-rate * mistakes).
 
     Parameters
     ----------
-    hypotheses : int
+    size : int
+        Number of hypotheses.
     alpha, beta : float
         In (0, 1).
     rate : float
@@ -99,7 +100,7 @@ def private_examples(
     ValueError
         If a parameter is out of range.
     """
-    log_size = _check(hypotheses, alpha, beta)
+    log_size = _check(size, alpha, beta)
     if not rate > 0:
         raise ValueError(f"rate must be positive, got {rate}")
     if agnostic:
@@ -108,11 +109,11 @@ def private_examples(
 
 
 def laplace_examples(
-    hypotheses: int, alpha: float, beta: float, epsilon: float, *, agnostic: bool = False
+    size: int, alpha: float, beta: float, epsilon: float, *, agnostic: bool = False
 ) -> int:
     """n for the baseline with noise on every hypothesis; epsilon for add/remove neighbours."""
-    log_size = _check(hypotheses, alpha, beta) + math.log(2)
-    reach = 2 * math.ceil(float(noise_scale(epsilon, hypotheses)) * log_size)
+    log_size = _check(size, alpha, beta) + math.log(2)
+    reach = 2 * math.ceil(float(noise_scale(epsilon, size)) * log_size)
     moment = _agnostic if agnostic else _realizable
     top = math.atanh(alpha) if agnostic else 20.0
     rates = [top * 2 ** (-i / 8) for i in range(200)]
@@ -132,9 +133,9 @@ def _agnostic(alpha: float, rate: float) -> float:
     return -math.log1p(2 * math.sinh(rate / 2) ** 2 - alpha * math.sinh(rate))
 
 
-def _check(hypotheses: int, alpha: float, beta: float) -> float:
-    """ln(hypotheses / beta)."""
-    if hypotheses < 1:
-        raise ValueError(f"there must be at least one hypothesis, got {hypotheses}")
+def _check(size: int, alpha: float, beta: float) -> float:
+    """ln(size / beta)."""
+    if size < 1:
+        raise ValueError(f"there must be at least one hypothesis, got {size}")
     check_open_unit(alpha=alpha, beta=beta)
-    return math.log(hypotheses) - math.log(beta)
+    return math.log(size) - math.log(beta)

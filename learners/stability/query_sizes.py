@@ -23,10 +23,9 @@ entropy of two coins.
 Labels.  A learner minimizes mistakes on m public points with these answers.  At most T of them are
 not the true labels, so it errs on at most 2 T / m more of the points than the best concept does.
 Realizable: if e = 2 T / m, on new points it errs by at most e + 2 sqrt(e A) + 4 A, A = (ln S(2m) +
-ln(4/b)) / m (relative deviations, :mod:`learners.theory.planner`).  Else by at most gamma + 2 T / m
-+ 2 a, a the deviation of m examples (:func:`learners.finite.vc.deviation`).  The largest T that
-keeps this at alpha is taken.  T >= 3 gamma m, so alpha must be more than 7 gamma: the source's
-O(gamma).
+ln(4/b)) / m (:mod:`learners.theory.cover_sizes`).  Else by at most gamma + 2 T / m + 2 a, a the
+deviation of m examples (:func:`learners.finite.vc.deviation`).  The largest T that keeps this at
+alpha is taken.  T >= 3 gamma m, so alpha must be more than 7 gamma: the source's O(gamma).
 
 Soft labels.  nu is the largest 1 over a whole number up to 4/3 alpha (:func:`soft_width`).  A
 learner that takes n0 of its chunk's examples is c/n0-stable on average, so q = 8 c^2 / (n0 nu^2)
@@ -128,10 +127,7 @@ def query_sizes(
     """
     check_open_unit(alpha=alpha, beta=beta)
     halts = min(math.floor(alpha * check_count("queries", queries)), MOST_MECHANISMS)
-    excess = _excess(queries, halts, beta / 4, gamma, agnostic)
-    if excess is None:
-        return None
-    return _planned(vc, queries, halts, excess, beta / 4, agnostic, epsilon, delta, others)
+    return _planned(vc, queries, halts, beta / 4, gamma, agnostic, epsilon, delta, others)
 
 
 def label_sizes(
@@ -157,10 +153,7 @@ def label_sizes(
         room, root = alpha - 3 * growth / m, math.sqrt(growth / m)
         wrong = (math.sqrt(room) - root) ** 2 / 2 if room > root**2 else 0.0
     halts = min(math.floor(wrong * m), MOST_MECHANISMS)
-    excess = _excess(m, halts, part, gamma, agnostic)
-    if excess is None:
-        return None
-    return _planned(vc, m, halts, excess, part, agnostic, epsilon, delta, others)
+    return _planned(vc, m, halts, part, gamma, agnostic, epsilon, delta, others)
 
 
 def soft_width(alpha: float) -> float:
@@ -224,32 +217,23 @@ def soft_sizes(
     return QuerySizes(queries, halts, *best, examples)
 
 
-def _excess(queries: int, halts: int, beta: float, gamma: float, agnostic: bool) -> float | None:
-    """e of a model, above gamma, that so many halts allow; None if none."""
+def _planned(
+    vc: int, queries: int, halts: int, part: float, gamma: float, agnostic: bool, epsilon: float,
+    delta: float, others: dict[str, Any],
+) -> QuerySizes | None:  # fmt: skip
+    """Chunks, and examples of each, of models that err by gamma and as much more as so many halts
+    allow; None if they allow none."""
     if not 0 <= gamma < 1:
         raise ValueError(f"gamma must lie in [0, 1), got {gamma}")
     if gamma and not agnostic:
         raise ValueError(f"some concept errs nowhere unless agnostic: gamma is 0, got {gamma}")
-    spread = math.sqrt(queries * math.log(1 / beta) / 2)
+    spread = math.sqrt(queries * math.log(1 / part) / 2)
     excess = (halts / 3 - spread) / queries - gamma
-    # beyond, not even a coin is ruled out
-    return min(excess, 0.5) if excess > 1e-9 else None
-
-
-def _planned(
-    vc: int,
-    queries: int,
-    halts: int,
-    excess: float,
-    part: float,
-    agnostic: bool,
-    epsilon: float,
-    delta: float,
-    others: dict[str, Any],
-) -> QuerySizes:
-    """Chunks, and examples of each, with this excess error."""
+    if excess <= 1e-9:
+        return None
     budget = plan_sparse_vector(epsilon, delta, queries=queries, halts=halts, **others)
     chunks = chunks_needed(budget, part)
     needed = dimension.agnostic_size if agnostic else dimension.consistent_size
-    each = needed(vc, excess, part / chunks)
+    # beyond 1/2 not even a coin is ruled out
+    each = needed(vc, min(excess, 0.5), part / chunks)
     return QuerySizes(queries, halts, chunks, each, examples_of_chunks(chunks, each, part))

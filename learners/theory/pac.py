@@ -7,16 +7,8 @@ promise, an upper end of at most beta confirms it, at the stated confidence.
 
 Everything here looks at true errors: it is for simulated data, and its results are the curator's.
 
-Generalization of differential privacy (Nissim's lecture; Dwork, Feldman,
-Hardt, Pitassi, Reingold, Roth 2015).  Let A be epsilon-DP for samples of n examples that differ
-in one, and its output a concept.  For n independent examples (docs/privacy.md, lemma F4):
-
-mean       E[error on new examples] <= exp(epsilon) E[error on the sample], and conversely;
-tail       |error on new examples - error on the sample| <= tau with probability 1 - beta,
-           tau = sqrt((k + ln(4/beta)) / (2 n)),  k = v + sqrt(v^2 + 2 v ln(2/beta)),
-           v = n epsilon^2/4.
-           From n >= ln(4/beta)/epsilon^2 on, tau <= epsilon: a learner of error alpha on its
-           sample has error at most alpha + epsilon.
+Generalization of differential privacy (Nissim's lecture; Dwork, Feldman, Hardt, Pitassi, Reingold,
+Roth 2015): :func:`generalization_gap`, proved as lemma F4 of docs/privacy.md.
 """
 
 from __future__ import annotations
@@ -30,9 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.core.checks import check_count, check_labels, check_open_unit
-
-# exported again: it was here first
-from learners.core.confidence import clopper_pearson as clopper_pearson
+from learners.core.confidence import clopper_pearson
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import RandomSource
 
@@ -137,13 +127,9 @@ class PromiseCheck:
 
 
 def check_promise(
-    run: Callable[[int], float | Fraction],
-    *,
-    alpha: float,
-    beta: float,
-    runs: int,
+    run: Callable[[int], float | Fraction], *, alpha: float, beta: float, runs: int,
     confidence: float = 0.999,
-) -> PromiseCheck:
+) -> PromiseCheck:  # fmt: skip
     """Run a learner many times and count errors above alpha.
 
     Parameters
@@ -176,7 +162,8 @@ def generalization_gap(n: int, epsilon: float, beta: float) -> float:
     Returns
     -------
     float
-        tau: with probability 1 - beta the two errors differ by at most tau.
+        tau = sqrt((k + ln(4/beta)) / (2 n)), k = v + sqrt(v^2 + 2 v ln(2/beta)), v = n
+        epsilon^2/4; at most epsilon from n = ln(4/beta) / epsilon^2 on.
 
     Raises
     ------

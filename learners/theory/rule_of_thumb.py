@@ -1,43 +1,35 @@
 """What a run is likely to reach in practice: what was measured, not a bound.
 
-The planner's guarantee holds for every shape and sample and is far from what runs do; by tiles
-nothing is proved of the error at all.  So runs were measured (benchmarks/practice.py), and here is
-what they reached: for a kind of runs, n and epsilon, the range in which nine of ten errors lay.
-Between what was measured its ends are interpolated, log error over log n and log epsilon; beyond,
-nothing is said.
+The theorems hold for every shape and sample and are far from what runs do; by tiles nothing is
+proved of the error at all.  So runs were measured (benchmarks/practice.py): for a kind of runs, n
+and epsilon, the range in which nine of ten errors lay.  Between what was measured its ends are
+interpolated, log error over log n and log epsilon; beyond, nothing is said but what was measured
+otherwise (:func:`means_of`).
 
 Measured with all labels right, on a grid of d = 1024, delta = 1e-6 and the learners' defaults,
 neighbours add or remove one example.  Replacing one runs at epsilon / 2, and is read there.
 
 Too few examples are hopeless: two of three runs that were measured with so many, or with more and
 a larger epsilon, were about as wrong as one label for all points.
-
-tests/learners/theory/test_rule_of_thumb.py holds the ranges against runs of other seeds and shapes.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from geometry.halfplane import Measure
 from learners.core.checks import within_floats
 from learners.privacy.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
-from learners.theory.practice_table import EPSILONS, RANGES
+from learners.theory.practice_table import EPSILONS, MEANS, RANGES, Means
 
-#: Kinds of runs: by tiles on shapes of few edges, and on outlines with many bends; convex polygons
-#: by tiles; a cover by one triangle; a convex polygon as a cover by k halfplanes.  Covers by more
-#: triangles are not here: some of their runs do not end within an hour (docs/accuracy.md).
-Kind = Literal["few-edges", "outlines", "convex", "one-triangle", "halfplanes"]
+#: Learners of runs that have a range.  Covers by more triangles have none: some do not end within
+#: an hour (docs/accuracy.md).
+MEASURED = frozenset(one.learner for one in RANGES.values())
 
 #: Grids that were tried; on coarser ones runs can be much better.
 LEAST_GRID, MOST_GRID = 256, 16_384
-
-#: Edges of covers by halfplanes that were measured.
-_HALFPLANES = range(3, 9)
 
 #: Of covers; runs by tiles know neither.
 _DELTA, _BETA = 1e-6, 0.1
@@ -47,48 +39,31 @@ class NotMeasuredError(ValueError):
     """No runs with such settings were measured; says which were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Public settings of a run that is to be estimated, named as the learners name them.
-
-    Attributes
-    ----------
-    learner : {"tiles", "convex", "cover", "convex-cover"}
-    epsilon, delta, neighbours, measure, grid :
-        As the learner's.
-    k, n_steps, beta :
-        Of a cover.
-    """
-
-    learner: Literal["tiles", "convex", "cover", "convex-cover"]
-    epsilon: float
-    delta: float = _DELTA
-    neighbours: Neighbours = "add-remove"
-    measure: Measure = "chord"
-    grid: int = 1024
-    k: int | None = None
-    n_steps: int | None = None
-    beta: float = _BETA
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRange:
+class ErrorRange(NamedTuple):
     """Errors on new points, 0..1, that nine runs of ten lie between."""
 
     least: float
     largest: float
 
 
-@dataclass(frozen=True, slots=True)
-class ExamplesRange:
+class ExamplesRange(NamedTuple):
     """Examples for an error, by the ends of its range; None for more than were measured."""
 
     least: int | None
     most: int | None
 
 
-def kinds_of(settings: Settings) -> tuple[Kind, ...]:
-    """The kinds of runs that were measured with such settings, never none.
+def kinds_of(learner: str, parameters: Mapping[str, Any], grid: int) -> tuple[str, ...]:
+    """The kinds of runs, rows of the table, that were measured with such settings, never none.
+
+    Parameters
+    ----------
+    learner : str
+        One of :data:`MEASURED`.
+    parameters : mapping
+        Of the learner, by name.
+    grid : int
+        d.
 
     Raises
     ------
@@ -97,32 +72,43 @@ def kinds_of(settings: Settings) -> tuple[Kind, ...]:
     ValueError
         If epsilon and delta state no guarantee.
     """
-    check_budget(settings.epsilon, settings.delta)
-    if settings.measure != "chord":
+    check_budget(parameters["epsilon"], parameters["delta"])
+    if parameters["measure"] != "chord":
         raise NotMeasuredError("only runs with the chord measure were measured")
-    if not LEAST_GRID <= settings.grid <= MOST_GRID:
+    if not LEAST_GRID <= grid <= MOST_GRID:
         raise NotMeasuredError(f"only grids from d = {LEAST_GRID:,} to {MOST_GRID:,} were tried")
-    k = settings.k
-    if settings.learner == "tiles":
-        return ("few-edges", "outlines")
-    if settings.learner == "convex":
-        return ("convex",)
-    if (settings.delta, settings.beta, settings.n_steps) != (_DELTA, _BETA, None):
-        raise NotMeasuredError(
-            f"covers were measured with delta = {_DELTA:g}, beta = {_BETA:g} and the default steps"
-        )
-    if settings.learner == "cover" and k == 1:
-        return ("one-triangle",)
-    if settings.learner == "convex-cover" and k in _HALFPLANES:
-        return ("halfplanes",)
-    named = "k = 1 triangle"
-    if settings.learner == "convex-cover":
-        named = f"k = {_HALFPLANES[0]} to {_HALFPLANES[-1]} edges"
-    raise NotMeasuredError(f"covers were measured with {named}")
+    kinds = {name: one for name, one in RANGES.items() if one.learner == learner}
+    for one in kinds.values():
+        least_k, most_k = one.ks
+        if not most_k:
+            continue
+        given = parameters["delta"], parameters["beta"], parameters.get("n_steps")
+        if given != (_DELTA, _BETA, None):
+            raise NotMeasuredError(
+                f"covers were measured with delta = {_DELTA:g}, beta = {_BETA:g} and the default "
+                "steps"
+            )
+        k = parameters["k"]
+        if k == "auto" or not least_k <= k <= most_k:
+            most = f" to {most_k} edges" if most_k > least_k else " triangle"
+            raise NotMeasuredError(f"covers were measured with k = {least_k}{most}")
+    return tuple(kinds)
+
+
+def means_of(learner: str, finish: str | None = None, k: int = 0) -> tuple[Means, ...]:
+    """What was measured of runs that have no range; k is 0 where a run is not told it."""
+    return tuple(
+        one
+        for one in MEANS
+        if one.learner == learner and one.finish in ("any", finish)
+        and one.ks[0] <= k <= one.ks[1]
+    )  # fmt: skip
 
 
 @within_floats
-def expected_error(kind: Kind, settings: Settings, examples: int) -> ErrorRange | None:
+def expected_error(
+    kind: str, epsilon: float, examples: int, neighbours: Neighbours = "add-remove"
+) -> ErrorRange | None:
     """Errors that runs of a kind reach with so many examples; None where it is hopeless.
 
     Raises
@@ -132,20 +118,21 @@ def expected_error(kind: Kind, settings: Settings, examples: int) -> ErrorRange 
     ValueError
         If epsilon states no guarantee.
     """
-    epsilon = _inner(settings)
-    if examples <= _hopeless(kind, epsilon):
+    inner, hopeless = _measured(kind, epsilon, neighbours, examples)
+    if examples <= hopeless:
         return None
     sizes = RANGES[kind].sizes
-    _check_epsilon(settings)
     if not sizes[0] <= examples <= sizes[-1]:
         raise NotMeasuredError(
             f"n was measured from {sizes[0]:,} to {sizes[-1]:,}, not at {examples:,}"
         )
-    return _range(kind, epsilon, examples)
+    return _range(kind, inner, examples)
 
 
 @within_floats
-def examples_for(kind: Kind, settings: Settings, error: float) -> ExamplesRange:
+def examples_for(
+    kind: str, epsilon: float, error: float, neighbours: Neighbours = "add-remove"
+) -> ExamplesRange:
     """Examples from which on the ends of the range of a kind reach an error, in (0, 1).
 
     Raises
@@ -155,39 +142,30 @@ def examples_for(kind: Kind, settings: Settings, error: float) -> ExamplesRange:
     ValueError
         If epsilon states no guarantee.
     """
-    epsilon = _inner(settings)
-    _check_epsilon(settings)
+    inner, hopeless = _measured(kind, epsilon, neighbours)
     sizes = RANGES[kind].sizes
-    candidates = range(max(sizes[0], _hopeless(kind, epsilon) + 1), sizes[-1] + 1)
-
-    best = bisect_left(candidates, True, key=lambda n: _range(kind, epsilon, n).least <= error)
-    worst = bisect_left(candidates, True, key=lambda n: _range(kind, epsilon, n).largest <= error)
+    candidates = range(max(sizes[0], hopeless + 1), sizes[-1] + 1)
+    best = bisect_left(candidates, True, key=lambda n: _range(kind, inner, n).least <= error)
+    worst = bisect_left(candidates, True, key=lambda n: _range(kind, inner, n).largest <= error)
     return ExamplesRange(*(candidates[i] if i < len(candidates) else None for i in (best, worst)))
 
 
-def _inner(settings: Settings) -> float:
-    """epsilon of the neighbours that add or remove an example."""
-    check_budget(settings.epsilon, LEAST_DELTA)
-    return inner_budget(settings.epsilon, LEAST_DELTA, settings.neighbours)[0]
+def _measured(
+    kind: str, epsilon: float, neighbours: Neighbours, examples: float = math.inf
+) -> tuple[float, int]:
+    """epsilon of the neighbours that add or remove an example, among what was measured unless so
+    many examples are hopeless; and up to how many are, with no smaller an epsilon."""
+    check_budget(epsilon, LEAST_DELTA)
+    inner = inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
+    found = zip(EPSILONS, RANGES[kind].hopeless, strict=True)
+    hopeless = max((n for e, n in found if e >= inner), default=0)
+    if examples > hopeless and not EPSILONS[0] <= inner <= EPSILONS[-1]:
+        low, high = (epsilon / inner * end for end in (EPSILONS[0], EPSILONS[-1]))
+        raise NotMeasuredError(f"epsilon was measured from {low:g} to {high:g}, not at {epsilon:g}")
+    return inner, hopeless
 
 
-def _check_epsilon(settings: Settings) -> None:
-    inner = _inner(settings)
-    if not EPSILONS[0] <= inner <= EPSILONS[-1]:
-        ratio = settings.epsilon / inner
-        low, high = ratio * EPSILONS[0], ratio * EPSILONS[-1]
-        raise NotMeasuredError(
-            f"epsilon was measured from {low:g} to {high:g}, not at {settings.epsilon:g}"
-        )
-
-
-def _hopeless(kind: Kind, epsilon: float) -> int:
-    """Examples up to which it is hopeless: found so with no smaller an epsilon."""
-    found = RANGES[kind].hopeless
-    return max((n for e, n in zip(EPSILONS, found, strict=True) if e >= epsilon), default=0)
-
-
-def _range(kind: Kind, epsilon: float, examples: int) -> ErrorRange:
+def _range(kind: str, epsilon: float, examples: int) -> ErrorRange:
     """Interpolated, inside of what was measured."""
     ranges = RANGES[kind]
     row, along = _between(EPSILONS, epsilon)

@@ -1,12 +1,13 @@
-"""Every theorem that states a number of examples, under one roof and in both directions.
+"""Every theorem that states a number of examples, in one table and in both directions.
 
 A :class:`Theorem` says how many examples (for experts: rounds) suffice for error at most alpha,
 except with probability beta.  :func:`examples_for` asks it; :func:`alpha_for` inverts it by
-bisection.  Where a proof in this package keeps every constant, the theorem is `exact`; where the
-sources give an order of growth only, the number is its value with constant 1, and says O(.).
+bisection; :func:`theorem_of` finds the one about a learner's run.  Where a proof in this package
+keeps every constant, the theorem is `exact`; where the sources give an order of growth only, the
+number is its value with constant 1, and says O(.).
 
-The derivations stand where the functions are: :mod:`learners.theory.planner` (polygons),
-:mod:`learners.boolean.conjunction_bounds`, :mod:`learners.finite.sample_sizes` (finite classes),
+The derivations stand where the functions are: :mod:`learners.theory.cover_sizes` (polygons, covers
+of any class), :mod:`learners.boolean.consistent_conjunction`, :mod:`learners.finite.sample_sizes`,
 :mod:`learners.finite.amplification`, :mod:`learners.finite.vc`, :mod:`learners.boolean.parity`,
 :mod:`learners.finite.experts`, :mod:`learners.stability.query_sizes` (votes of chunks),
 :mod:`learners.theory.pac`.
@@ -21,16 +22,17 @@ from functools import partial
 from typing import Any
 
 from geometry.halfplane import HalfplaneLattice
-from learners.boolean import conjunction_bounds, parity
+from geometry.lift import ConicLattice
+from learners.boolean import consistent_conjunction
 from learners.core.checks import check_open_unit, within_floats
-from learners.cover.other_accounts import AccountChoice
 from learners.finite import experts, sample_sizes, vc
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.privacy.accounting import inner_budget
 from learners.stability import query_sizes
 from learners.stability.query_sizes import QuerySizes
-from learners.theory import planner
+from learners.theory import cover_sizes
+from learners.theory.cover_sizes import CoverPlan
 from learners.theory.pac import generalization_gap
 
 #: What a theorem may ask for besides alpha and beta, and what it is.
@@ -49,6 +51,9 @@ PARAMETERS: dict[str, str] = {
     "neighbours": "add-remove or replace-one",
 }
 
+#: n, or a run with its n; None where no n is known to suffice.
+Sizes = int | CoverPlan | QuerySizes | None
+
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
@@ -62,84 +67,42 @@ class Theorem:
     source : str
     needs : tuple of str
         Names from :data:`PARAMETERS`.
-    examples : callable
-        Of alpha, beta and what it needs, by keyword: n, or None if none is known to suffice.
+    sizes : callable
+        Of alpha, beta and what it needs, by keyword: :data:`Sizes`.
+    learners : tuple of str
+        Those of the registry whose runs it is about.
+    takes : tuple of str
+        Further parameters of theirs, which have defaults.
     exact : bool
         Whether every constant is kept; else O(.) with constant 1.
     counted : str
         What n counts.
     necessary : bool
         Whether n is needed by every learner, rather than enough for this one.
-    settings : callable or None
-        Of what `examples` is of: public numbers of the run that the promise is for, by what they
-        are, or None where `examples` is None; of theorems that choose any.
     """
 
     name: str
     promise: str
     source: str
     needs: tuple[str, ...]
-    examples: Callable[..., int | None]
+    sizes: Callable[..., Sizes]
+    learners: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
     exact: bool = True
     counted: str = "examples"
     necessary: bool = False
-    settings: Callable[..., dict[str, int] | None] | None = None
-
-
-def _polygons(
-    learner: planner.LearnerName, account: AccountChoice = "optimal"
-) -> Callable[..., int | None]:
-    def examples(*, alpha: float, beta: float, k: int, d: int, **privacy: Any) -> int | None:
-        setting = planner.Setting(
-            k=k, beta=beta, lattice=HalfplaneLattice(d), learner=learner, account=account, **privacy
-        )
-        return planner.examples_needed(setting, alpha).examples
-
-    return examples
 
 
 def _printed_order(*, alpha: float, beta: float, k: int, d: int, epsilon: float) -> int:
     return math.ceil(k / (alpha * epsilon) * math.log(d / (alpha * beta)))
 
 
-def _cover(account: AccountChoice) -> Callable[..., int | None]:
-    def examples(*, d: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
-        plan = conjunction_bounds.cover_examples(d, k, alpha, beta, account=account, **privacy)
-        return plan.examples
-
-    return examples
-
-
-def _strawman(*, d: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
-    return conjunction_bounds.strawman_examples(d, k, alpha, beta, **privacy).examples
-
-
-def _set_cover(*, softened: bool) -> Callable[..., int | None]:
-    def examples(*, size: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
-        if size < 1:
-            raise ValueError(f"there must be at least one hypothesis, got {size}")
-        plan = conjunction_bounds.set_cover_examples(
-            math.log(size), k, alpha, beta, **privacy, softened=softened
-        )
-        return plan.examples
-
-    return examples
-
-
-def _by_size(needed: Callable[[int, float, float], int]) -> Callable[..., int]:
-    return lambda *, size, alpha, beta: needed(size, alpha, beta)
-
-
-def _by_dimension(needed: Callable[[int, float, float], int]) -> Callable[..., int]:
-    return lambda *, vc, alpha, beta: needed(vc, alpha, beta)
-
-
-def _private_finite(needed: Callable[..., int], *, agnostic: bool) -> Callable[..., int]:
-    def examples(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
+def _private(needed: Callable[..., int], *, agnostic: bool = False) -> Callable[..., int]:
+    def sizes(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
         inner = inner_budget(epsilon, 0.0, neighbours)[0]
         return needed(size, alpha, beta, inner, agnostic=agnostic)
 
-    return examples
+    return sizes
 
 
 def _amplified(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
@@ -148,9 +111,8 @@ def _amplified(*, size: int, alpha: float, beta: float, epsilon: float, neighbou
     return plan.examples_needed(one_run, alpha, beta)
 
 
-def _private_line(*, d: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
-    inner = inner_budget(epsilon, 0.0, neighbours)[0]
-    return sample_sizes.private_examples(2**d + 1, alpha, beta, inner)
+def _private_line(*, d: int, **asked: Any) -> int:
+    return _private(sample_sizes.private_examples)(size=2**d + 1, **asked)
 
 
 def _parity(*, d: int, alpha: float, beta: float) -> int:
@@ -162,26 +124,25 @@ def _parity(*, d: int, alpha: float, beta: float) -> int:
 def _private_parity(
     *, d: int, alpha: float, beta: float, epsilon: float, neighbours: Any
 ) -> int | None:
-    return parity.plan_parity(epsilon, neighbours, beta).examples_needed(d, alpha, beta)
+    # it brings compiled loops along, which the window's process has not
+    from learners.boolean.parity import plan_parity
+
+    return plan_parity(epsilon, neighbours, beta).examples_needed(d, alpha, beta)
 
 
-def _hedge(*, experts: int, alpha: float, beta: float) -> int:
+def _hedge(*, alpha: float, beta: float, **of: int) -> int:
     del beta  # the losses may be an adversary's; the bound is on the expected regret
-    return least_count(lambda n: _regret(experts, n) <= alpha * n)
-
-
-def _regret(count: int, rounds: int) -> float:
-    return experts.regret_bound(count, rounds, experts.hedge_rate(count, rounds))
+    count, bound, rate = of["experts"], experts.regret_bound, experts.hedge_rate
+    return least_count(lambda n: bound(count, n, rate(count, n)) <= alpha * n)
 
 
 def _private_experts(
     *, alpha: float, beta: float, epsilon: float, delta: float, neighbours: Any, **of: int
 ) -> int | None:
     del beta
-    count = of["experts"]
 
     def enough(n: int) -> bool:
-        plan = experts.plan_experts(count, n, epsilon, delta, neighbours)
+        plan = experts.plan_experts(of["experts"], n, epsilon, delta, neighbours)
         return plan.regret <= alpha * n
 
     return least_count(enough) if enough(10**9) else None
@@ -196,338 +157,244 @@ def _generalization(*, alpha: float, beta: float, epsilon: float, neighbours: An
     return least_count(enough) if enough(MAX_EXAMPLES) else None
 
 
-def _by_chunks(
-    name: str,
-    promise: str,
-    source: str,
-    needs: tuple[str, ...],
-    sizes: Callable[..., QuerySizes | None],
-) -> Theorem:
-    """A theorem about votes of chunks; it chooses how many, and the halts."""
-
-    def examples(**asked: Any) -> int | None:
-        found = sizes(**asked)
-        return None if found is None else found.examples
-
-    def settings(**asked: Any) -> dict[str, int] | None:
-        found = sizes(**asked)
-        if found is None:
-            return None
-        return {"halts": found.halts, "chunks": found.chunks, "examples_of_a_chunk": found.each}
-
-    cited = f"{_BTT}, {source}, constants of learners/stability/query_sizes.py"
-    return Theorem(
-        name, promise, cited, (*needs, "queries", *_APPROXIMATE), examples, settings=settings
-    )
-
-
 _KMMS = "Kaplan, Mansour, Matias, Stemmer 2019"
 _NISSIM = "Nissim, Private Learning 1, 2017"
 _NIKOLOV = "Nikolov, CSC2412"
 _NOTES = "lecture notes, Private and PAC; experts"
 _BTT = "Bassily, Thakurta, Thakkar 2018"
+_KASIVISWANATHAN = f"{_NISSIM}; Kasiviswanathan et al. 2008"
+_COVER = "constants of learners/theory/cover_sizes.py"
+_VOTES = "constants of learners/stability/query_sizes.py"
+_ORDER = "(k / (alpha epsilon)) log(d / (alpha beta)), up to logarithms"
+_CLAIMS = f"{_KMMS}, claims 3.1 and 3.4, "
 _APPROXIMATE = ("epsilon", "delta", "neighbours")
 _PURE = ("epsilon", "neighbours")
+_POLYGONS = ("k", "d", *_APPROXIMATE)
+_ASKED = ("queries", *_APPROXIMATE)
 
+_triangles = partial(cover_sizes.polygon_examples, edges=3)
+_halfplanes = partial(cover_sizes.polygon_examples, edges=1)
+
+# fmt: off
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
-        "cover",
-        "the private union of triangles, if k triangles err on no example",
-        f"{_KMMS}, theorem 5.1, constants of learners/theory/planner.py",
-        ("k", "d", *_APPROXIMATE),
-        _polygons("cover"),
+        "cover", "the private union of triangles, if k triangles err on no example",
+        f"{_KMMS}, theorem 5.1, {_COVER}", _POLYGONS, _triangles, ("cover",), ("measure",),
     ),
     Theorem(
-        "convex-cover",
-        "the private convex polygon, if k halfplanes err on no example",
-        f"{_KMMS}, theorem 4.7, constants of learners/theory/planner.py",
-        ("k", "d", *_APPROXIMATE),
-        _polygons("convex-cover"),
+        "convex-cover", "the private convex polygon, if k halfplanes err on no example",
+        f"{_KMMS}, theorem 4.7, {_COVER}", _POLYGONS, _halfplanes, ("convex-cover",), ("measure",),
     ),
     Theorem(
         "cover-naive",
         "the same as cover, by naive composition: to be compared, no run is charged so",
-        f"{_KMMS}, example 3.3 and theorem 5.1, constants of learners/theory/planner.py",
-        ("k", "d", *_APPROXIMATE),
-        _polygons("cover", "naive"),
+        f"{_KMMS}, example 3.3 and theorem 5.1, {_COVER}", _POLYGONS,
+        partial(_triangles, account="naive"), takes=("measure",),
     ),
     Theorem(
         "convex-cover-naive",
         "the same as convex-cover, by naive composition: to be compared, no run is charged so",
-        f"{_KMMS}, example 3.3 and theorem 4.7, constants of learners/theory/planner.py",
-        ("k", "d", *_APPROXIMATE),
-        _polygons("convex-cover", "naive"),
+        f"{_KMMS}, example 3.3 and theorem 4.7, {_COVER}", _POLYGONS,
+        partial(_halfplanes, account="naive"), takes=("measure",),
     ),
     Theorem(
-        "convex-cover-printed",
-        "the private convex polygon of k edges, as printed",
-        f"{_KMMS}, theorem 4.7: (k / (alpha epsilon)) log(d / (alpha beta)), up to logarithms",
-        ("k", "d", "epsilon"),
-        _printed_order,
-        exact=False,
+        "convex-cover-printed", "the private convex polygon of k edges, as printed",
+        f"{_KMMS}, theorem 4.7: {_ORDER}", ("k", "d", "epsilon"), _printed_order, exact=False,
     ),
     Theorem(
-        "cover-printed",
-        "the private union of polygons of k edges in all, as printed",
-        f"{_KMMS}, theorem 5.1: (k / (alpha epsilon)) log(d / (alpha beta)), up to logarithms",
-        ("k", "d", "epsilon"),
-        _printed_order,
-        exact=False,
+        "cover-printed", "the private union of polygons of k edges in all, as printed",
+        f"{_KMMS}, theorem 5.1: {_ORDER}", ("k", "d", "epsilon"), _printed_order, exact=False,
+    ),
+    Theorem(
+        "cover-constants",
+        "the private union of triangles, errors on the sample alone, by the constants as printed",
+        f"{_CLAIMS}lemma 4.6", ("k", "d", "epsilon", "delta"),
+        partial(cover_sizes.printed_examples, edges=3),
+    ),
+    Theorem(
+        "convex-cover-constants",
+        "the private convex polygon, errors on the sample alone, by the constants as printed",
+        f"{_CLAIMS}lemma 4.6", ("k", "d", "epsilon", "delta"),
+        partial(cover_sizes.printed_examples, edges=1),
+    ),
+    Theorem(
+        "set-cover-constants",
+        "the private union of k of |C| pieces, errors on the sample alone, by the constants as "
+        "printed", f"{_CLAIMS}proposition 2.5", ("k", "size", "epsilon", "delta"),
+        cover_sizes.printed_examples,
     ),
     Theorem(
         "set-cover",
         "the private union (or intersection) of k of |C| pieces, if some k err on no example",
-        f"{_KMMS}, theorem 3.2",
-        ("k", "size", *_APPROXIMATE),
-        _set_cover(softened=False),
+        f"{_KMMS}, theorem 3.2", ("k", "size", *_APPROXIMATE), cover_sizes.set_cover_examples,
     ),
     Theorem(
         "conic-cover",
         "the private union of k of |C| discs or ellipses, if some k err on no example",
-        f"{_KMMS}, theorem 3.2, its law softened",
-        ("k", "size", *_APPROXIMATE),
-        _set_cover(softened=True),
+        f"{_KMMS}, theorem 3.2, its law softened", ("k", "size", *_APPROXIMATE),
+        partial(cover_sizes.set_cover_examples, softened=True), ("discs", "ellipses"),
     ),
     Theorem(
-        "conjunction",
-        "the private conjunction (or disjunction) of k of 2d literals",
-        f"{_KMMS}, theorem 3.5 (and claims 3.1, 3.4)",
-        ("k", "d", *_APPROXIMATE),
-        _cover("optimal"),
+        "conjunction", "the private conjunction (or disjunction) of k of 2d literals",
+        f"{_KMMS}, theorem 3.5 (and claims 3.1, 3.4)", _POLYGONS, cover_sizes.cover_examples,
     ),
     Theorem(
-        "conjunction-naive",
-        "the same by naive composition",
-        f"{_KMMS}, example 3.3",
-        ("k", "d", *_APPROXIMATE),
-        _cover("naive"),
+        "conjunction-naive", "the same by naive composition", f"{_KMMS}, example 3.3", _POLYGONS,
+        partial(cover_sizes.cover_examples, account="naive"),
     ),
     Theorem(
         "conjunction-strawman",
         "the private conjunction by a list of good literals, in proportion to d: to be compared",
-        f"{_KMMS}, introduction; Gupta et al. 2010; constants of "
-        "learners/boolean/conjunction_bounds.py",
-        ("k", "d", *_APPROXIMATE),
-        _strawman,
+        f"{_KMMS}, introduction; Gupta et al. 2010; {_COVER}", _POLYGONS,
+        cover_sizes.strawman_examples,
     ),
     Theorem(
-        "conjunction-greedy",
-        "the greedy conjunction of k of 2d literals, without privacy",
-        f"{_KMMS}, section 3; Blumer et al. 1987",
-        ("k", "d"),
-        conjunction_bounds.greedy_examples,
+        "conjunction-greedy", "the greedy conjunction of k of 2d literals, without privacy",
+        f"{_KMMS}, section 3; Blumer et al. 1987", ("k", "d"),
+        consistent_conjunction.greedy_examples,
     ),
     Theorem(
-        "conjunction-consistent",
-        "any conjunction that errs on no example",
-        f"{_NOTES}; Blumer et al. 1987",
-        ("d",),
-        conjunction_bounds.consistent_examples,
+        "conjunction-consistent", "any conjunction that errs on no example",
+        f"{_NOTES}; Blumer et al. 1987", ("d",), consistent_conjunction.consistent_examples,
     ),
     Theorem(
-        "monotone-consistent",
-        "any conjunction without negations that errs on no example",
-        f"{_NOTES}, theorem 1",
-        ("d",),
-        partial(conjunction_bounds.consistent_examples, monotone=True),
+        "monotone-consistent", "any conjunction without negations that errs on no example",
+        f"{_NOTES}, theorem 1", ("d",),
+        partial(consistent_conjunction.consistent_examples, monotone=True),
     ),
     Theorem(
         "monotone-private-consistent",
         "the private consistency learner over the 2^d conjunctions without negations",
-        _NOTES,
-        ("d", *_PURE),
-        partial(conjunction_bounds.consistency_examples, monotone=True),
+        _NOTES, ("d", *_PURE), partial(consistent_conjunction.consistency_examples, monotone=True),
     ),
     Theorem(
         "conjunction-private-consistent",
         "the private consistency learner over all 3^d + 1 conjunctions",
-        _NOTES,
-        ("d", *_PURE),
-        conjunction_bounds.consistency_examples,
+        _NOTES, ("d", *_PURE), consistent_conjunction.consistency_examples,
     ),
     Theorem(
-        "occam",
-        "any of |C| hypotheses that errs on no example",
-        _NISSIM,
-        ("size",),
-        _by_size(sample_sizes.consistent_examples),
+        "occam", "any of |C| hypotheses that errs on no example",
+        _NISSIM, ("size",), sample_sizes.consistent_examples,
     ),
     Theorem(
-        "points",
-        "the learner of points: the positive one, or none; however many points there are",
-        f"{_NISSIM}, example 0: O(ln(1/beta) / alpha)",
-        (),
-        sample_sizes.one_sided_examples,
+        "points", "the learner of points: the positive one, or none; however many points there are",
+        f"{_NISSIM}, example 0: O(ln(1/beta) / alpha)", (), sample_sizes.one_sided_examples,
     ),
     Theorem(
         "thresholds",
         "the learner of thresholds: up to the last positive example; however many there are",
-        f"{_NISSIM}, example 1: O(1)",
-        (),
-        sample_sizes.one_sided_examples,
+        f"{_NISSIM}, example 1: O(1)", (), sample_sizes.one_sided_examples,
     ),
     Theorem(
-        "erm",
-        "the best of |C| hypotheses on the examples, above the best there is",
-        _NIKOLOV,
-        ("size",),
-        _by_size(sample_sizes.agnostic_examples),
+        "erm", "the best of |C| hypotheses on the examples, above the best there is",
+        _NIKOLOV, ("size",), sample_sizes.agnostic_examples,
     ),
     Theorem(
         "uniform-convergence",
         "all of |C| hypotheses: error on the examples and on new ones differ by at most alpha",
-        _NIKOLOV,
-        ("size",),
-        _by_size(sample_sizes.uniform_convergence_examples),
+        _NIKOLOV, ("size",), sample_sizes.uniform_convergence_examples,
     ),
     Theorem(
         "private-finite",
         "the exponential mechanism over |C| hypotheses, one of which never errs",
-        f"{_NISSIM}; Kasiviswanathan et al. 2008",
-        ("size", *_PURE),
-        _private_finite(sample_sizes.private_examples, agnostic=False),
+        _KASIVISWANATHAN, ("size", *_PURE), _private(sample_sizes.private_examples),
+        ("threshold",),
     ),
     Theorem(
         "private-points",
         "the exponential mechanism over 2^d points and the concept that labels everything 0",
-        f"{_NISSIM}: O(d)",
-        ("d", *_PURE),
-        _private_line,
+        f"{_NISSIM}: O(d)", ("d", *_PURE), _private_line,
     ),
     Theorem(
-        "private-thresholds",
-        "the exponential mechanism over 2^d + 1 thresholds",
-        f"{_NISSIM}: O(d)",
-        ("d", *_PURE),
-        _private_line,
+        "private-thresholds", "the exponential mechanism over 2^d + 1 thresholds",
+        f"{_NISSIM}: O(d)", ("d", *_PURE), _private_line,
     ),
     Theorem(
         "private-finite-agnostic",
         "the exponential mechanism over |C| hypotheses, above the best there is",
-        f"{_NISSIM}; {_NIKOLOV}",
-        ("size", *_PURE),
-        _private_finite(sample_sizes.private_examples, agnostic=True),
+        f"{_NISSIM}; {_NIKOLOV}", ("size", *_PURE),
+        _private(sample_sizes.private_examples, agnostic=True),
     ),
     Theorem(
         "private-finite-amplified",
         "the same draw, as if a run failed half of the time: several runs and a private choice",
         f"{_NISSIM}: log(1/beta) runs; constants of learners/finite/amplification.py",
-        ("size", *_PURE),
-        _amplified,
+        ("size", *_PURE), _amplified,
     ),
     Theorem(
-        "laplace-losses",
-        "noise on all |C| losses, one of which is never above 0",
-        _NIKOLOV,
-        ("size", *_PURE),
-        _private_finite(sample_sizes.laplace_examples, agnostic=False),
+        "laplace-losses", "noise on all |C| losses, one of which is never above 0",
+        _NIKOLOV, ("size", *_PURE), _private(sample_sizes.laplace_examples),
     ),
     Theorem(
-        "laplace-losses-agnostic",
-        "noise on all |C| losses, above the best there is",
-        _NIKOLOV,
-        ("size", *_PURE),
-        _private_finite(sample_sizes.laplace_examples, agnostic=True),
+        "laplace-losses-agnostic", "noise on all |C| losses, above the best there is",
+        _NIKOLOV, ("size", *_PURE), _private(sample_sizes.laplace_examples, agnostic=True),
     ),
     Theorem(
-        "vc",
-        "any consistent concept of a class of this VC dimension",
-        f"{_NISSIM}; Blumer, Ehrenfeucht, Haussler, Warmuth 1989, theorem 2.1",
-        ("vc",),
-        _by_dimension(vc.consistent_size),
+        "vc", "any consistent concept of a class of this VC dimension",
+        f"{_NISSIM}; Blumer, Ehrenfeucht, Haussler, Warmuth 1989, theorem 2.1", ("vc",),
+        vc.consistent_size,
     ),
     Theorem(
-        "vc-lower",
-        "every learner needs as many, for some target and distribution",
-        f"{_NISSIM}; Ehrenfeucht, Haussler, Kearns, Valiant 1989, theorem 1",
-        ("vc",),
-        _by_dimension(vc.lower_bound_size),
-        necessary=True,
+        "vc-lower", "every learner needs as many, for some target and distribution",
+        f"{_NISSIM}; Ehrenfeucht, Haussler, Kearns, Valiant 1989, theorem 1", ("vc",),
+        vc.lower_bound_size, necessary=True,
     ),
     Theorem(
         "vc-agnostic",
         "the best concept on the examples of a class of this VC dimension, above the best there is",
-        "Vapnik, Chervonenkis 1971; constants of learners/finite/vc.py",
-        ("vc",),
-        _by_dimension(vc.agnostic_size),
+        "Vapnik, Chervonenkis 1971; constants of learners/finite/vc.py", ("vc",), vc.agnostic_size,
+    ),
+    Theorem("parity", "Gaussian elimination over GF(2)", _NISSIM, ("d",), _parity),
+    Theorem(
+        "private-parity", "the private parity learner, amplified",
+        _KASIVISWANATHAN, ("d", *_PURE), _private_parity,
     ),
     Theorem(
-        "parity",
-        "Gaussian elimination over GF(2)",
-        _NISSIM,
-        ("d",),
-        _parity,
-    ),
-    Theorem(
-        "private-parity",
-        "the private parity learner, amplified",
-        f"{_NISSIM}; Kasiviswanathan et al. 2008",
-        ("d", *_PURE),
-        _private_parity,
-    ),
-    Theorem(
-        "experts",
-        "multiplicative weights: mean expected regret against the best of N experts",
-        _NOTES,
-        ("experts",),
-        _hedge,
-        counted="rounds",
+        "experts", "multiplicative weights: mean expected regret against the best of N experts",
+        _NOTES, ("experts",), _hedge, counted="rounds",
     ),
     Theorem(
         "private-experts",
         "private multiplicative weights: mean expected regret, the account corrected",
-        _NOTES,
-        ("experts", *_APPROXIMATE),
-        _private_experts,
-        counted="rounds",
+        _NOTES, ("experts", *_APPROXIMATE), _private_experts, counted="rounds",
     ),
-    _by_chunks(
+    Theorem(
         "queries",
         "votes of chunks: at most alpha m of m queries are answered wrong or not at all, if some "
-        "concept never errs",
-        "theorem 4.3 (and corollary 4.1)",
-        ("vc",),
-        query_sizes.query_sizes,
+        "concept never errs", f"{_BTT}, theorem 4.3 (and corollary 4.1), {_VOTES}",
+        ("vc", *_ASKED), query_sizes.query_sizes,
     ),
-    _by_chunks(
+    Theorem(
         "queries-agnostic",
         "votes of chunks: at most alpha m of m queries are answered wrong or not at all, alpha "
-        "above 3 gamma",
-        "theorem 4.4 (and corollary 4.1)",
-        ("vc", "gamma"),
-        partial(query_sizes.query_sizes, agnostic=True),
+        "above 3 gamma", f"{_BTT}, theorem 4.4 (and corollary 4.1), {_VOTES}",
+        ("vc", "gamma", *_ASKED), partial(query_sizes.query_sizes, agnostic=True),
     ),
-    _by_chunks(
+    Theorem(
         "labels",
         "a hypothesis learned from private labels of m public points, if some concept never errs",
-        "theorem 4.6",
-        ("vc",),
-        query_sizes.label_sizes,
+        f"{_BTT}, theorem 4.6, {_VOTES}", ("vc", *_ASKED), query_sizes.label_sizes,
     ),
-    _by_chunks(
+    Theorem(
         "labels-agnostic",
         "a hypothesis learned from private labels of m public points, alpha above 7 gamma",
-        "theorem 4.7",
-        ("vc", "gamma"),
+        f"{_BTT}, theorem 4.7, {_VOTES}", ("vc", "gamma", *_ASKED),
         partial(query_sizes.label_sizes, agnostic=True),
     ),
-    _by_chunks(
+    Theorem(
         "soft-queries",
         "m private predictions within alpha of what is expected of one model, if all but T of "
         "these are within nu/4 of 0 or 1, nu = 1 / ceil(3 / (4 alpha)) the width",
-        "theorem 5.14",
-        ("halts", "stable"),
-        query_sizes.soft_sizes,
+        f"{_BTT}, theorem 5.14, {_VOTES}", ("halts", "stable", *_ASKED), query_sizes.soft_sizes,
     ),
     Theorem(
         "generalization",
         "an epsilon-private learner: error on the examples and on new ones differ by at most alpha",
         f"{_NISSIM}: O(ln(1/beta) / epsilon^2) for alpha of order epsilon; constants of "
-        "learners/theory/pac.py",
-        _PURE,
-        _generalization,
+        "learners/theory/pac.py", _PURE, _generalization,
     ),
 )
+# fmt: on
 
 
 def find_theorem(name: str) -> Theorem:
@@ -545,7 +412,62 @@ def find_theorem(name: str) -> Theorem:
     raise ValueError(f"unknown theorem {name!r}: use one of {known}")
 
 
+def theorem_of(
+    learner: str, parameters: Mapping[str, Any], grid: int, *, alone: bool = False
+) -> tuple[Theorem, dict[str, Any]] | None:
+    """The theorem about the runs of a learner, and what it is asked with; None if there is none.
+
+    Parameters
+    ----------
+    learner : str
+        Of the registry.
+    parameters : mapping
+        Of the learner, by name.
+    grid : int
+        d.
+    alone : bool
+        Whether the run is one triangle, drawn by its mistakes (docs/decisions/0020).
+
+    Raises
+    ------
+    ValueError
+        If the grid is too large for the learner's pieces, or the budget too small to run at all.
+    """
+    asked = {**parameters, "d": grid}
+    if alone:
+        lattice = HalfplaneLattice(grid, asked["measure"])
+        budget = (asked[name] for name in _APPROXIMATE)
+        asked |= {
+            "size": cover_sizes.piece_count(lattice, 3),
+            "epsilon": cover_sizes.triangle_rate(*budget), "neighbours": "add-remove",
+        }  # fmt: skip
+        return find_theorem("private-finite"), asked
+    theorem = next((one for one in THEOREMS if learner in one.learners), None)
+    if theorem is None or asked.get("k") == "auto":
+        return None
+    if learner == "threshold":
+        from learners.cover.threshold_learner import threshold_class_size
+
+        asked["size"] = threshold_class_size(grid, asked["direction"])
+    elif "size" in theorem.needs:
+        asked["size"] = ConicLattice(grid, "disc" if learner == "discs" else "ellipse").members
+    return theorem, asked
+
+
 @within_floats
+def plan_for(theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]) -> Sizes:
+    """The run that the promise is for, where the theorem chooses any of its public numbers, or n;
+    parameters and errors as of :func:`examples_for`."""
+    missing = [name for name in theorem.needs if parameters.get(name) is None]
+    if missing:
+        wanted = ", ".join(f"{name} ({PARAMETERS[name]})" for name in missing)
+        raise ValueError(f"theorem {theorem.name!r} needs {wanted}")
+    check_open_unit(alpha=alpha, beta=beta)
+    asked = {name: parameters[name] for name in theorem.needs}
+    asked |= {name: parameters[name] for name in theorem.takes if name in parameters}
+    return theorem.sizes(alpha=alpha, beta=beta, **asked)
+
+
 def examples_for(
     theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
 ) -> int | None:
@@ -562,33 +484,15 @@ def examples_for(
     Raises
     ------
     ValueError
-        If a parameter is missing or out of range.
+        If a parameter is missing or out of range, or the budget too small to run at all.
+
+    Examples
+    --------
+    >>> examples_for(find_theorem("occam"), alpha=0.1, beta=0.1, parameters={"size": 1000})
+    88
     """
-    return theorem.examples(**_asked(theorem, alpha, beta, parameters))
-
-
-@within_floats
-def settings_for(
-    theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
-) -> dict[str, int]:
-    """Public numbers of the run that the promise is for, by what they are; parameters and errors
-    as of :func:`examples_for`.  Empty where the theorem chooses none, or promises nothing."""
-    if theorem.settings is None:
-        return {}
-    return theorem.settings(**_asked(theorem, alpha, beta, parameters)) or {}
-
-
-def _asked(
-    theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What a theorem is asked with."""
-    missing = [name for name in theorem.needs if parameters.get(name) is None]
-    if missing:
-        wanted = ", ".join(f"{name} ({PARAMETERS[name]})" for name in missing)
-        raise ValueError(f"theorem {theorem.name!r} needs {wanted}")
-    check_open_unit(alpha=alpha, beta=beta)
-    needed = {name: parameters[name] for name in theorem.needs}
-    return {"alpha": alpha, "beta": beta, **needed}
+    found = plan_for(theorem, alpha, beta, parameters)
+    return found.examples if isinstance(found, CoverPlan | QuerySizes) else found
 
 
 @within_floats

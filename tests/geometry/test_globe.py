@@ -28,7 +28,6 @@ from assets import land_path
 from geodp_app.cli import main
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import read_mask
 from geodp_app.document.sampling import padded_box, place_target
 from geodp_app.document.targets import GridChange
 from geodp_app.document.work import Work
@@ -40,6 +39,7 @@ from geometry.crs import LONLAT
 from geometry.geojson import GeoJSONError, feature_collection, read_geojson, target_of
 from geometry.globe import in_degrees, lonlat_box, on_grid
 from geometry.grid import Bounds, BoundsError, GridMap
+from geometry.mask import read_mask
 
 D = 256
 Points = NDArray[np.float64]
@@ -495,3 +495,36 @@ def test_rings_that_jump_are_refused_still(tmp_path: Path) -> None:
 
 def test_an_empty_shape_is_empty_everywhere() -> None:
     assert in_degrees(Polygon(), "EPSG:3413", 1.0, (0, 0)).is_empty
+
+
+def test_a_part_that_rounding_makes_cross_itself_is_placed_all_the_same() -> None:
+    # 360 degrees farther east two of its vertices are one
+    thin = Polygon(
+        [
+            (-12.149889920022881, -89.19487164445908),
+            (-12.076535801106832, -89.16057305821971),
+            (-11.398764169957055, -88.73032819434752),
+            (-11.398764169957033, -88.7303281943475),
+        ]
+    )
+    land = box(175, -89.5, 180, -88)
+    placed = on_grid(
+        shapely.MultiPolygon([thin, land]), LONLAT, GridMap(64, Bounds(174, -89.9, -8, -60))
+    )
+    assert placed.is_valid
+    step = (178 / 64) * (29.9 / 64)
+    assert placed.area * step == pytest.approx(land.area + thin.area, rel=1e-9)
+
+
+def test_a_narrow_box_round_a_pole_of_another_datum_is_written_whole() -> None:
+    # a step is 6 cm wide, and PROJ knows the pole to a centimetre
+    size = 16_613.334, 171_490.572
+    west, south = 5_491_778.587, -10_087_210.601
+    place = GridMap(1024, Bounds(west, south, west + size[0], south + size[1], crs="EPSG:5669"))
+    shape = box(171, 179, 774, 542)
+    document = feature_collection(shape, place, member={})
+    parts = [shapely.geometry.shape(each["geometry"]) for each in document["features"]]
+    assert all(part.is_valid for part in parts)
+    globe = Geod(ellps="WGS84")
+    area = sum(abs(globe.geometry_area_perimeter(part)[0]) for part in parts)
+    assert area == pytest.approx(shape.area * size[0] * size[1] / 1024**2, rel=1e-3)

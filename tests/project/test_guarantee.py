@@ -82,7 +82,7 @@ def test_a_run_draws_by_the_lines_of_the_page_alone(monkeypatch: pytest.MonkeyPa
         (str(path), line)
         for path, lines in quoted().items()
         for line in lines
-        if re.search(r"source|draw\.settle", line) and "SystemRandom" not in line
+        if re.search(r"source|draw\.complete", line) and "SystemRandom" not in line
     }
     assert len(drawing) == 8
     seen: set[tuple[str, str]] = set()

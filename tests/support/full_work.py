@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from geodp import Bounds, Examples, Frame
-from geodp_app.document.mask import Mask
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geometry.geojson import target_of
+from geometry.mask import Mask
 
 BOX = Bounds(13.1, 42.0, 20.000000000000004, 47.3)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QGraphicsPathItem, QWidget
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import KINDS
-from geodp_app.views.widgets.plotting import GridPlot, cosmetic, shape_path, tinted
+from geodp_app.views.widgets.plotting import GridPlot, added, cosmetic, shape_path, tinted
 
 #: Four colours stay apart for everybody; dashes multiply them.
 _COLOURS = ("positive", "learned", "chosen", "negative")
@@ -30,7 +30,7 @@ class ComparePlane(GridPlot):
         super().__init__(parent)
         self._palette = palette
         self.setAccessibleName("Plane with all learned shapes")
-        self.target = self._item(10)
+        self.target = added(self.getPlotItem(), 10, QGraphicsPathItem())
         #: What is drawn, by learner.
         self.items: dict[str, QGraphicsPathItem] = {}
         #: The learner whose shape is brought forward.
@@ -59,7 +59,9 @@ class ComparePlane(GridPlot):
 
     def add_shape(self, name: str, shape: BaseGeometry) -> None:
         """Draw what a learner has learned."""
-        item = self.items[name] = self._item(20 + len(self.items))
+        item = self.items[name] = added(
+            self.getPlotItem(), 20 + len(self.items), QGraphicsPathItem()
+        )
         item.setPath(shape_path(shape))
         self._restyle()
 
@@ -80,12 +82,6 @@ class ComparePlane(GridPlot):
             item.setPen(stroke_pen(name, self._palette, 2.8 if chosen else 1.8, alpha))
             item.setBrush(tinted(colour, 0.18 if chosen else 0.0))
             item.setZValue(40 if chosen else 20 + place)
-
-    def _item(self, z: float) -> QGraphicsPathItem:
-        item = QGraphicsPathItem(QPainterPath())
-        item.setZValue(z)
-        self.getPlotItem().addItem(item, ignoreBounds=True)
-        return item
 
 
 def stroke_pen(name: str, palette: Palette, width: float, alpha: float = 1.0) -> QPen:

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.formatting import count, duration, percentage
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import Contender, Row
+from geodp_app.runs.comparison_table import row_cells
 from geodp_app.views.compare.compare_plane import swatch
 
 _HEADS = (
@@ -77,14 +77,8 @@ class CompareTable(QTableWidget):
 
     def add(self, row: Row) -> None:
         """A learner is done."""
-        texts = (
-            contender_title(row.contender),
-            "yes" if row.private else "no",
-            percentage(row.error),
-            duration(row.seconds),
-            count(row.bytes),
-            count(row.vertices),
-        )
+        _, private, _, _, *figures = row_cells(row)
+        texts = contender_title(row.contender), private, *figures
         line = self.rowCount()
         with QSignalBlocker(self):
             self.insertRow(line)

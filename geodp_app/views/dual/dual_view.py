@@ -94,7 +94,7 @@ class DualView(QWidget):
         self._has_examples = self._release = self._changing = False
         self._passes = 0
         self.pointer = DualPointer(self)
-        self._told: tuple[Halfplane | None, Candidate | None] = (None, None)
+        self._emitted: tuple[Halfplane | None, Candidate | None] = (None, None)
         self.controls, self.bar = DualControls(), ColourBar()
         self.stack = SheetStack(self.controls.lines, self.bar)
         self.sheets, self.strip = self.stack.sheets, self.stack.strip
@@ -502,8 +502,8 @@ class DualView(QWidget):
         halfplane, candidate = self.pointer.halfplane, self.pointer.candidate
         self._outline(self.pointer.pointed)
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
-        if (halfplane, candidate) != self._told:
-            self._told = halfplane, candidate
+        if (halfplane, candidate) != self._emitted:
+            self._emitted = halfplane, candidate
             self.dual_hovered.emit(halfplane if candidate is None else None)
             self.candidate_shown.emit(candidate)
 

@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.formatting import MISSING
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.theorem_view import THEOREMS, Answer, Figure, Question, Row, answer, figures
+from geodp_app.runs.theorem_view import CARDS, THEOREMS, Answer, answer
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import DecimalField, SizeField
@@ -39,6 +40,9 @@ _OTHER = (
     "Set cover (the paper’s)."
 )
 
+#: What :func:`answer` is asked with.
+_Asked = tuple[RunSettings, int, float, float, int | None]
+
 
 class TheoremPage(QScrollArea):
     """Fields for α, β and a planned n; then what the theorem asks for beside what the run has."""
@@ -50,7 +54,7 @@ class TheoremPage(QScrollArea):
         super().__init__(parent)
         dressed(self, name="Theorem")
         self._work: Work | None = None
-        self._asked: Question | None = None
+        self._asked: _Asked | None = None
         self.answer: Answer | None = None
         self._background = Background(self)
         self._background.done.connect(lambda _, found: self._show(found))
@@ -58,7 +62,7 @@ class TheoremPage(QScrollArea):
         self.planned = SizeField(0, 2_000_000_000)
         self.planned.setSpecialValueText("none")
         self.use = QPushButton("Use this α")
-        self.cards = tuple(_FigureBox(figure) for figure in figures(None))
+        self.cards = tuple(_Card(*card) for card in CARDS)
         self.note, self.problem = sentences("note", _OTHER), sentences("warning")
         self._lay_out()
         for field in (self.alpha, self.beta, self.planned):
@@ -112,95 +116,85 @@ class TheoremPage(QScrollArea):
         self.note.setVisible(not about)
         for part in self._body:
             part.setVisible(about)
-        question = None
-        if about:
-            planned = self.planned.value() or None
-            wanted = (self.alpha.value(), self.beta.value(), planned)
-            question = Question(work.run, work.drawing.grid, *wanted)
-        if question == self._asked:
+        wanted = (self.alpha.value(), self.beta.value(), self.planned.value() or None)
+        asked = (work.run, work.drawing.grid, *wanted) if about else None
+        if asked == self._asked:
             return
-        self._asked = question
+        self._asked = asked
         self._background.drop("theorem")
-        if question is None:
+        if asked is None:
             self._show(None)
         else:
-            self._background.submit("theorem", lambda _: _answer(question))
+            self._background.submit("theorem", lambda _: _answer(asked))
 
     def _show(self, found: object) -> None:
         """Figures, or why there are none."""
-        self.answer = found if isinstance(found, Answer) else None
+        self.answer = a = found if isinstance(found, Answer) else None
         refused = f"These settings cannot run: {found}." if isinstance(found, str) else ""
         show_words(self.problem, refused)
-        for card, figure in zip(self.cards, figures(self.answer), strict=True):
-            card.show_figure(figure)
-        a = self.answer
-        self.use.setEnabled(a is not None and a.question.run["n_steps"] != a.theorem_steps)
-        steps = "" if a is None else f"Set the number of steps to {a.theorem_steps:,}"
+        for at, card in enumerate(self.cards):
+            card.show_answer(a, at)
+        set_already = self._asked is not None and a and self._asked[0]["n_steps"] == a.steps
+        self.use.setEnabled(a is not None and not set_already)
+        steps = "" if a is None else f"Set the number of steps to {a.steps:,}"
         self.use.setToolTip(steps)
         self.use.setAccessibleDescription(steps)
 
     def _use(self) -> None:
         if self.answer is not None:
-            self.steps_wanted.emit(self.answer.theorem_steps)
+            self.steps_wanted.emit(self.answer.steps)
 
 
-class _FigureBox(QGroupBox):
-    """A sentence, aligned numbers, some with bars, and the formula in small type."""
+class _Card(QGroupBox):
+    """A sentence, aligned numbers, those of the rates with bars, and the formula in small type."""
 
-    def __init__(self, figure: Figure) -> None:
-        super().__init__(figure.title)
+    def __init__(self, title: str, words: str, labels: tuple[str, ...]) -> None:
+        super().__init__(title)
         self.formula = sentences("formula")
-        self.values: dict[str, tuple[QLabel, QLabel]] = {}
+        self.values: dict[str, tuple[QLabel, ...]] = {}
         self.bars: dict[str, ShareBar] = {}
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(3)
         grid.setColumnStretch(0, 1)
-        if any(row.run for row in figure.rows):
-            for at, head in ((1, "theorem"), (2, "this run")):
-                grid.addWidget(number_label("figureLabel", head), 0, at)
-        for row in figure.rows:
-            self._add_row(grid, row)
-        parts = (grid, sentences("note", figure.words), self.formula)
+        # a theorem's numbers of examples have none of the run beside them, which are private
+        heads = ("theorem",) if title == "Examples" else ("theorem", "this run")
+        for at, head in enumerate(heads if len(heads) > 1 else (), 1):
+            grid.addWidget(number_label("figureLabel", head), 0, at)
+        for label in labels:
+            at = grid.rowCount()
+            grid.addWidget(QLabel(label), at, 0)
+            self.values[label] = tuple(number_label("figure") for _ in heads)
+            for column, value in enumerate(self.values[label], 1):
+                grid.addWidget(value, at, column, 1, 3 - len(heads))
+            if title.startswith("η"):
+                name = f"{label}, as a share of the largest"
+                bar = ShareBar(name, "accent" if label == labels[-1] else "border")
+                self.bars[label] = bar
+                grid.addWidget(bar, at + 1, 0, 1, 3)
+        parts = (grid, sentences("note", words), self.formula)
         self.column = fill(QVBoxLayout(self), *parts, margins=(9, 6, 4, 4), spacing=8)
-
-    def _add_row(self, grid: QGridLayout, row: Row) -> None:
-        at = grid.rowCount()
-        label = QLabel(row.label)
-        values = number_label("figure"), number_label("figure")
-        grid.addWidget(label, at, 0)
-        if row.run:
-            grid.addWidget(values[0], at, 1)
-            grid.addWidget(values[1], at, 2)
-        else:
-            grid.addWidget(values[0], at, 1, 1, 2)
-        self.values[row.label] = values
-        if row.share is not None:
-            name = f"{row.label}, as a share of the largest"
-            self.bars[row.label] = bar = ShareBar(name, "accent" if row.used else "border")
-            grid.addWidget(bar, at + 1, 0, 1, 3)
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
         for bar in self.bars.values():
             bar.set_palette(palette)
 
-    def show_figure(self, figure: Figure) -> None:
-        """Show a theorem's formula and its numbers beside those of the run."""
-        show_words(self.formula, figure.formula)
-        for row in figure.rows:
-            theorem, run = self.values[row.label]
-            theorem.setText(row.theorem)
-            run.setText(row.run)
-            theorem.setAccessibleName(f"{row.label}, theorem: {row.theorem}")
-            run.setAccessibleName(f"{row.label}, this run: {row.run}")
-            if row.share is not None:
-                self.bars[row.label].set_share(row.share)
+    def show_answer(self, answer: Answer | None, card: int) -> None:
+        """Show a formula and the theorem's numbers beside those of the run, if there are any."""
+        show_words(self.formula, "" if answer is None else answer.formulas[card])
+        for label, values in self.values.items():
+            numbers = (MISSING,) * len(values) if answer is None else answer.numbers[label]
+            for value, number, of in zip(values, numbers, ("theorem", "this run"), strict=False):
+                value.setText(number)
+                value.setAccessibleName(f"{label}, {of}: {number}")
+        for label, bar in self.bars.items():
+            bar.set_share(0.0 if answer is None else answer.shares[label])
 
 
-def _answer(question: Question) -> Answer | str:
+def _answer(asked: _Asked) -> Answer | str:
     try:
-        return answer(question)
+        return answer(*asked)
     except ValueError as error:
         return str(error)
 

@@ -18,7 +18,7 @@ from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.faults import Fault, faults
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.plotting import Dots, cosmetic, line_path, ring_path, tinted
+from geodp_app.views.widgets.plotting import Dots, added, cosmetic, line_path, ring_path, tinted
 from geometry.polygons import orient_valid
 
 #: Vertices are drawn as handles up to this many.
@@ -32,18 +32,18 @@ class DrawingLayer:
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
         self._plot = plot
-        self._area = self._path(z - 0.05)
-        self._target = self._path(z)
-        self._selected_area = self._path(z + 0.05)
-        self._selected = self._path(z + 0.1)
-        self._draft = self._path(z + 0.2)
-        self._preview = self._path(z + 0.15)
-        self._dabs = self._path(z - 0.1)
-        self._handles = self._dots(z + 0.3, 7, "s")
-        self._placed = self._dots(z + 0.4, 8, "o")
-        self._hovered = self._dots(z + 0.5, 12, "o")
-        self._faults = self._dots(z + 0.6, 15, "x")
-        self._cursor = self._dots(z + 0.7, 19, "+")
+        self._area = added(plot, z - 0.05, QGraphicsPathItem())
+        self._target = added(plot, z, QGraphicsPathItem())
+        self._selected_area = added(plot, z + 0.05, QGraphicsPathItem())
+        self._selected = added(plot, z + 0.1, QGraphicsPathItem())
+        self._draft = added(plot, z + 0.2, QGraphicsPathItem())
+        self._preview = added(plot, z + 0.15, QGraphicsPathItem())
+        self._dabs = added(plot, z - 0.1, QGraphicsPathItem())
+        self._handles = added(plot, z + 0.3, Dots(7, "s"))
+        self._placed = added(plot, z + 0.4, Dots(8, "o"))
+        self._hovered = added(plot, z + 0.5, Dots(12, "o"))
+        self._faults = added(plot, z + 0.6, Dots(15, "x"))
+        self._cursor = added(plot, z + 0.7, Dots(19, "+"))
         self._words: list[pg.TextItem] = []
         self._palette: Palette | None = None
         self._drawn: tuple[Drawing | None, str] = (None, "")
@@ -132,18 +132,6 @@ class DrawingLayer:
             word.setZValue(90)
             self._plot.addItem(word, ignoreBounds=True)
             self._words.append(word)
-
-    def _path(self, z: float) -> QGraphicsPathItem:
-        item = QGraphicsPathItem()
-        item.setZValue(z)
-        self._plot.addItem(item, ignoreBounds=True)
-        return item
-
-    def _dots(self, z: float, size: float, symbol: str) -> Dots:
-        item = Dots(size, symbol)
-        item.setZValue(z)
-        self._plot.addItem(item, ignoreBounds=True)
-        return item
 
 
 def union_path(shapes: Sequence[Shape]) -> QPainterPath:

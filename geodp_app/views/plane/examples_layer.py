@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.one_report import OneReport
-from geodp_app.views.widgets.plotting import Dots, PictureItem, cosmetic, tinted
+from geodp_app.views.widgets.plotting import Dots, PictureItem, added, cosmetic, tinted
 
 #: Largest side of a picture, in pixels; finer grids share pixels.
 MAX_SIDE = 2049
@@ -223,22 +223,50 @@ def coloured(codes: NDArray[np.uint8], colours: list[int]) -> QImage:
     return indexed.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
 
 
+class _Crowd(PictureItem):
+    """A picture that loses no example where it is seen smaller than it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._codes, self._colours = np.zeros((1, 1), dtype=np.uint8), [0]
+        self._most = self._pooled = 1
+
+    def show_codes(self, codes: NDArray[np.uint8], colours: list[int], window: Window) -> None:
+        """Show what is at each pixel, 0 for nothing."""
+        self._codes, self._colours, self._pooled = codes, colours, 1
+        # crowded examples hide each other: there some of them say more than the weightiest
+        self._most = math.isqrt(codes.size // (2 * max(1, int(np.count_nonzero(codes)))))
+        self.set_image(coloured(codes, colours), window)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Of pixels that share one on the screen the weightiest is seen."""
+        if self.image is not None:
+            shown = painter.worldTransform().mapRect(self.boundingRect()).width()
+            shown = max(1.0, shown * painter.device().devicePixelRatioF())
+            by = max(1, min(self._most, int(len(self._codes) / shown)))
+            if by != self._pooled:
+                self._pooled, self.image = by, coloured(pooled(self._codes, by), self._colours)
+        super().paint(painter, option, widget)
+
+
+def pooled(codes: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
+    """The greatest of by x by pixels, of shape (ceil(side / by),) twice."""
+    for axis in (0, 1):
+        codes = np.maximum.reduceat(codes, np.arange(0, codes.shape[axis], by), axis=axis)
+    return codes
+
+
 class ExamplesLayer:
     """The examples' items in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self._image = PictureItem()
-        self._image.setZValue(z)
-        self._scatters = {}
-        self._marks = MarksItem()
-        self._marks.setZValue(z)
-        plot.addItem(self._image, ignoreBounds=True)
-        plot.addItem(self._marks, ignoreBounds=True)
-        for kind in Kind:
-            scatter = Dots(_SIZES[kind], _SYMBOLS[kind])
-            scatter.setZValue(z + kind / 10)
-            self._scatters[kind] = scatter
-            plot.addItem(scatter)
+        self._image = added(plot, z, _Crowd())
+        self._marks = added(plot, z, MarksItem())
+        self._scatters = {
+            kind: added(plot, z + kind / 10, Dots(_SIZES[kind], _SYMBOLS[kind])) for kind in Kind
+        }
         self.shown: ExampleKinds | None = None
         #: Points and the pixels they are on.
         self._places: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
@@ -287,8 +315,8 @@ class ExamplesLayer:
             self._places = examples.points, grid_places(examples.points, grid)
         share, side = picture_scale(grid)
         reach = side * share - 0.5
-        image = coloured(picture(examples, grid, self._places[1]), self._colours)
-        self._image.set_image(image, Window(-0.5, reach, -0.5, reach))
+        codes = picture(examples, grid, self._places[1])
+        self._image.show_codes(codes, self._colours, Window(-0.5, reach, -0.5, reach))
 
     def set_visible(self, visible: bool) -> None:
         """Show or hide everything."""
@@ -307,9 +335,7 @@ class ReportLayer:
     """A ring around the report: a circle for a positive one, a diamond for a negative one."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.ring = Dots(_SIZE)
-        self.ring.setZValue(z)
-        plot.addItem(self.ring, ignoreBounds=True)
+        self.ring = added(plot, z, Dots(_SIZE))
         self._palette = load_palette("light")
         self._report: OneReport | None = None
 

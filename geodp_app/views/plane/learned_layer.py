@@ -20,6 +20,7 @@ from geodp_app.palette import Palette, edge_colours, greyed
 from geodp_app.views.widgets.plotting import (
     Badge,
     Badges,
+    added,
     cosmetic,
     line_path,
     shape_path,
@@ -44,14 +45,14 @@ class LearnedLayer:
     """Items of the hypothesis in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.tiling = _item(plot, z - 0.1)
+        self.tiling = added(plot, z - 0.1, QGraphicsPathItem())
         self._tiled: Sequence[Tile | EdgeZone] = ()
-        self.region = _item(plot, z)
-        self.earlier = _item(plot, z + 0.1)
-        self.newest = _item(plot, z + 0.2)
-        self.pointed = _item(plot, z + 0.3)
-        self.again = _item(plot, z + 0.05)
-        self._sides = [_item(plot, z + 0.25) for _ in range(3)]
+        self.region = added(plot, z, QGraphicsPathItem())
+        self.earlier = added(plot, z + 0.1, QGraphicsPathItem())
+        self.newest = added(plot, z + 0.2, QGraphicsPathItem())
+        self.pointed = added(plot, z + 0.3, QGraphicsPathItem())
+        self.again = added(plot, z + 0.05, QGraphicsPathItem())
+        self._sides = [added(plot, z + 0.25, QGraphicsPathItem()) for _ in range(3)]
         self.numbers = Badges(plot.vb, z + 9)
         plot.vb.sigRangeChanged.connect(lambda *_: self.numbers.moved())
         plot.vb.sigResized.connect(lambda *_: self.numbers.moved())
@@ -233,13 +234,6 @@ class LearnedLayer:
         rest = _REST if self._tile is None else _REST_TILE
         alpha = rest + (_FLASH - rest) * share * share
         self.newest.setBrush(tinted(self._palette.chosen, alpha))
-
-
-def _item(plot: pg.PlotItem, z: float) -> QGraphicsPathItem:
-    item = QGraphicsPathItem()
-    item.setZValue(z)
-    plot.addItem(item, ignoreBounds=True)
-    return item
 
 
 def _pieces_path(pieces: Sequence[tuple[Region, ...]], d: int) -> QPainterPath:

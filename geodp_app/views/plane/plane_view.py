@@ -16,7 +16,6 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.drawing.editor import Editor, Modifiers
 from geodp_app.drawing.faults import Fault
-from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
 from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
@@ -24,11 +23,8 @@ from geodp_app.views.plane.learned_layer import LearnedLayer
 from geodp_app.views.plane.support_layer import MaskLayer, SupportLayer
 from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
 from geodp_app.views.widgets.plotting import GridPlot
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.region import Region
-from geometry.tiling import Tile
-from learners.stability.sample_and_aggregate import VoteView
 
 #: Pixels within which something is hit.
 _PICK = 9
@@ -88,6 +84,11 @@ class PlaneView(GridPlot):
 
     # what to show
 
+    @property
+    def grid(self) -> int:
+        """Grid size of what is shown; 1 before anything is."""
+        return 1 if self._frame is None else self._frame.d
+
     def set_editor(self, editor: Editor) -> None:
         """The tools that this plane feeds."""
         self._editor = editor
@@ -127,36 +128,10 @@ class PlaneView(GridPlot):
         if self._frame is not None:
             self.learned.show(region, pieces, self._frame.d, flash=flash, whole=whole)
 
-    def show_tiles(
-        self,
-        region: BaseGeometry | None,
-        tiling: Sequence[Tile | EdgeZone],
-        newest: Tile | EdgeZone | None,
-        *,
-        flash: bool,
-    ) -> None:
-        """The hypothesis at the step shown, of a run by tiles."""
-        self.learned.show_tiles(region, tiling, newest, flash=flash)
-
-    def show_mask(self, region: BaseGeometry | None) -> None:
-        """What the learned shape is clipped to; None where it is not."""
-        if self._frame is not None:
-            self.mask.show(region, self._frame.d)
-
     def show_support(self, supported: BaseGeometry | None) -> None:
         """Where there were enough reports; None where a run does not tell."""
         if self._frame is not None:
             self.support.show(supported, self._frame.d)
-
-    def show_votes(self, votes: VoteView | None) -> None:
-        """Margins and answers of a run by votes; None for other runs."""
-        if self._frame is not None:
-            self.votes.show(votes, self._frame.d)
-
-    def show_questions(self, questions: Sequence[Question]) -> None:
-        """Points asked about after a run by votes; the release view shows their answers alone."""
-        if self._frame is not None:
-            self.questions.show(questions, self._frame.d)
 
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """The halfplane pointed at in the dual plane."""
@@ -166,11 +141,6 @@ class PlaneView(GridPlot):
     def edge_at(self, at: tuple[float, float]) -> int:
         """The newest piece's edge at a place, from 0; -1 for none."""
         return self.learned.edge_at(*at, self._radius())
-
-    def show_candidate(self, piece: tuple[Region, ...]) -> None:
-        """The piece that is tried in place of the newest."""
-        if self._frame is not None:
-            self.learned.try_piece(piece, self._frame.d)
 
     def show_drawing(self, faults: Sequence[Fault]) -> None:
         """The drawing, the draft and what is wrong with them."""

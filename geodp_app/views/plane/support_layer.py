@@ -10,29 +10,19 @@ from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidg
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.plotting import cosmetic, shape_path, tinted
-
-
-class _Outside(QGraphicsPathItem):
-    """What lies on the grid and not in a region."""
-
-    def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        super().__init__()
-        self.setZValue(z)
-        plot.addItem(self, ignoreBounds=True)
-
-    def show_beyond(self, region: BaseGeometry | None, d: int) -> None:
-        """Of a region on the grid 0..d, in grid units; nothing without one."""
-        rest = shapely.Polygon() if region is None else shapely.box(0, 0, d, d) - region
-        self.setPath(shape_path(rest))
+from geodp_app.views.widgets.plotting import added, cosmetic, shape_path, tinted
 
 
 class MaskLayer:
     """The mask in one plot: its outline, and a veil over what it leaves out."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.veil = _Outside(plot, z)
-        self.show = self.veil.show_beyond
+        self.veil = added(plot, z, QGraphicsPathItem())
+
+    def show(self, region: BaseGeometry | None, d: int) -> None:
+        """Cover what lies on the grid 0..d and not in a region, in grid units; None covers none."""
+        rest = shapely.Polygon() if region is None else shapely.box(0, 0, d, d) - region
+        self.veil.setPath(shape_path(rest))
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
@@ -40,20 +30,19 @@ class MaskLayer:
         self.veil.setBrush(tinted(palette.soft_ink, 0.13))
 
 
-class SupportLayer:
+class SupportLayer(MaskLayer):
     """Support in one plot, which is released: hatching where there were too few reports."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.hatching = _Hatching(plot, z)
-        self.hatching.setPen(Qt.PenStyle.NoPen)
-        self.show = self.hatching.show_beyond
+        self.veil = self.hatching = added(plot, z, _Hatching())
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
+        self.hatching.setPen(Qt.PenStyle.NoPen)
         self.hatching.setBrush(QBrush(tinted(palette.soft_ink, 0.5), Qt.BrushStyle.BDiagPattern))
 
 
-class _Hatching(_Outside):
+class _Hatching(QGraphicsPathItem):
     """Hatching whose lines have their width in pixels at any zoom."""
 
     def paint(

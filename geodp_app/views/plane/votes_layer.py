@@ -19,7 +19,7 @@ from PySide6.QtGui import QColor, QImage
 from geodp_app.dual.sheets import Window
 from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.plotting import Dots, PictureItem, cosmetic, tinted
+from geodp_app.views.widgets.plotting import Dots, PictureItem, added, cosmetic, tinted
 from learners.stability.sample_and_aggregate import PLACES, VoteView
 
 #: Strongest tint of the margin.
@@ -36,15 +36,10 @@ class VotesLayer:
     """The items of a run by votes in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.image = PictureItem()
-        self.image.setZValue(z - 13)
-        plot.addItem(self.image, ignoreBounds=True)
-        self.scatters = {}
-        for answer, symbol in _SYMBOLS.items():
-            scatter = Dots(_SIZE, symbol)
-            scatter.setZValue(z + 0.1)
-            self.scatters[answer] = scatter
-            plot.addItem(scatter)
+        self.image = added(plot, z - 13, PictureItem())
+        self.scatters = {
+            answer: added(plot, z + 0.1, Dots(_SIZE, symbol)) for answer, symbol in _SYMBOLS.items()
+        }
         self._votes: VoteView | None = None
         self._d = 1
         self._palette: Palette | None = None
@@ -105,16 +100,12 @@ class QuestionsLayer:
     """The items of questions in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.symbols = {}
-        for answer, symbol in _ANSWERS.items():
-            scatter = Dots(_QUESTION_SIZE, symbol)
-            scatter.setZValue(z)
-            plot.addItem(scatter, ignoreBounds=True)
-            self.symbols[answer] = scatter
-        self.words = pg.TextItem()
-        self.words.setZValue(z + 0.2)
+        self.symbols = {
+            answer: added(plot, z, Dots(_QUESTION_SIZE, symbol))
+            for answer, symbol in _ANSWERS.items()
+        }
+        self.words = added(plot, z + 0.2, pg.TextItem())
         self.words.hide()
-        plot.addItem(self.words, ignoreBounds=True)
 
     def set_palette(self, palette: Palette) -> None:
         """Colours of symbols and words."""

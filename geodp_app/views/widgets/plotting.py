@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyqtgraph as pg
@@ -79,6 +79,16 @@ def tinted(colour: str, alpha: float) -> QColor:
     return tint
 
 
+Item = TypeVar("Item", bound=QGraphicsItem)
+
+
+def added(plot: pg.PlotItem, height: float, item: Item) -> Item:
+    """An item that lies in a plot now, above lower ones; the plot's window does not follow it."""
+    item.setZValue(height)
+    plot.addItem(item, ignoreBounds=True)
+    return item
+
+
 class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
     """Tick texts for grid coordinates 0..d."""
 
@@ -151,13 +161,13 @@ class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._image: QImage | None = None
+        self.image: QImage | None = None
         self._place = QRectF()
 
     def set_image(self, image: QImage | None, window: Window | None) -> None:
         """Show an image over a window, or nothing."""
         self.prepareGeometryChange()
-        self._image = image
+        self.image = image
         if image is None or window is None:
             self._place = QRectF()
         else:
@@ -172,8 +182,8 @@ class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         """Paint the image where it lies in the plane."""
-        if self._image is not None:
-            painter.drawImage(self._place, self._image)
+        if self.image is not None:
+            painter.drawImage(self._place, self.image)
 
 
 class Dots(pg.ScatterPlotItem):  # type: ignore[misc]

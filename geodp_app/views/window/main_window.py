@@ -25,6 +25,7 @@ from geodp_app.runs.verdict import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.panels.help import ShortcutSheet, about_text, privacy_text
 from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.pictures import write_widget
 from geodp_app.views.plane.drawing_layer import FaultWatch
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.query_card import WindowQuestions
@@ -37,7 +38,6 @@ from geodp_app.views.window.run_display import RunDisplay
 from geodp_app.views.window.tour import Tour
 from geodp_app.views.window.window_actions import SHADINGS, TOOLS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
-from geodp_app.views.window.window_pictures import write_widget
 from geodp_app.views.window.window_recovery import WindowRecovery
 
 #: What the title bar and edges of a window take of the screen, in device-independent pixels.

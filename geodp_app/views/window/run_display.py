@@ -14,15 +14,14 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.mask import Mask, clipped
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.files.reports import support_caption, support_text
 from geodp_app.runs.course import Course
-from geodp_app.runs.figures import FiguresView, Selecting
+from geodp_app.runs.figures import FiguresView, Published, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.run_log import Published, RunLog
+from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.summary import aim_words, published_words, summary
 from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import Why, why
@@ -31,6 +30,7 @@ from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
+from geometry.mask import Mask, clipped
 from learners.core.releases import Release, support_shape
 from learners.cover.set_cover import score_k
 
@@ -74,7 +74,7 @@ class RunDisplay(QObject):
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
         self._within: BaseGeometry | None = None
-        self._told: Release | None = None
+        self._described: Release | None = None
         self._flash = False
         self.soon = QTimer(self, singleShot=True, interval=_FRAME)
         self.soon.timeout.connect(self.refresh)
@@ -153,9 +153,9 @@ class RunDisplay(QObject):
         shown, and what the shapes are clipped to."""
         again, mask = "" if self._release else self._again.words, self._runs.document.work.within
         clipped_to = "" if mask is None else f"clipped to {mask.name}"
-        hatched = "" if self._told is None else support_caption(self._told, short=True)
+        hatched = "" if self._described is None else support_caption(self._described, short=True)
         words = self._past_words or ", ".join(filter(None, (hatched, again, clipped_to)))
-        meaning = None if self._told is None else support_text(self._told)
+        meaning = None if self._described is None else support_text(self._described)
         self._views.plane_pane.note.set_words(words, meaning or "")
 
     def show_again(self) -> None:
@@ -180,7 +180,7 @@ class RunDisplay(QObject):
         if not newest or self.soon.isActive():
             return
         if reply.votes is not None:
-            w.plane.show_votes(reply.votes)
+            w.plane.votes.show(reply.votes, w.plane.grid)
         if self._boxes:  # else what was chosen last, its lines and its score stay in sight
             w.dual.set_boxes(reply.views)
             if reply.density and not self._runs.following:
@@ -213,12 +213,14 @@ class RunDisplay(QObject):
 
     def conic_candidate(self, candidate: Candidate | None) -> None:
         """Another disc or ellipse is pointed at, or none."""
-        self._views.plane.show_candidate(() if candidate is None else candidate.piece)
+        self._views.plane.learned.try_piece(
+            () if candidate is None else candidate.piece, self._views.plane.grid
+        )
 
     def candidate(self, candidate: Candidate | None) -> None:
         """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
         if candidate is not None:
-            self._views.plane.show_candidate(candidate.piece)
+            self._views.plane.learned.try_piece(candidate.piece, self._views.plane.grid)
 
     # views
 
@@ -228,13 +230,13 @@ class RunDisplay(QObject):
         self._show_support(release)
         w.plane.set_release_view(True)
         w.plane.show_examples(None)
-        w.plane.show_votes(None)
+        w.plane.votes.show(None, w.plane.grid)
         region = self._clipped(release.shape()) if release else None
         # the edges of sharpened triangles are no longer those of the region
         tiled = release is not None and any(step.tile for step in release.steps)
         pieces = published_pieces(release) if figures.at_end or not tiled else ()
         w.plane.show_learned(region, pieces, flash=False, whole=figures.at_end)
-        w.plane.show_questions(published.questions)
+        w.plane.questions.show(published.questions, w.plane.grid)
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
         if release is not None and figures.at_end:
             w.why.set_sharpens(_could_sharpen(settings))
@@ -254,8 +256,8 @@ class RunDisplay(QObject):
         plane = self._views.plane
         self._show_support(None if log is None else log.release)
         plane.set_release_view(False)
-        plane.show_votes(log.votes if log else None)
-        plane.show_questions(log.questions if log else ())
+        plane.votes.show(log.votes if log else None, plane.grid)
+        plane.questions.show(log.questions if log else (), plane.grid)
         examples = work.examples
         if examples is None:
             plane.show_examples(None)
@@ -269,14 +271,14 @@ class RunDisplay(QObject):
         region = self._clipped(log.region()) if log is not None and log.cursor else None
         if log is not None and not log.at_end and (log.settings.by_tiles or log.in_tiles):
             newest = log.tile_steps[-1].tile if log.cursor else None
-            plane.show_tiles(region, log.tiling, newest, flash=flash)
+            plane.learned.show_tiles(region, log.tiling, newest, flash=flash)
         else:
             pieces, whole = ((), False) if log is None else (log.pieces, log.at_end)
             plane.show_learned(region, pieces, flash=flash, whole=whole)
 
     def _show_support(self, release: Release | None) -> None:
         """Where a run that came to its end had too few reports, whichever step is shown."""
-        self._told = release
+        self._described = release
         self._views.plane.show_support(None if release is None else support_shape(release))
 
     def _show_mask(self) -> None:
@@ -286,7 +288,7 @@ class RunDisplay(QObject):
             return
         self._mask = work.within, work.frame
         self._within = None if work.within is None else work.within.region(work.frame)
-        self._views.plane.show_mask(self._within)
+        self._views.plane.mask.show(self._within, self._views.plane.grid)
         self.show_again()
 
     def _clipped(self, shape: BaseGeometry) -> BaseGeometry:

@@ -19,18 +19,18 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
 )
 
-from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.errors import InputError
 from geodp_app.files.learned_file import place_note, rescued, shape_files
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import COMPILING, ProgressBar
+from geodp_app.views.pictures import widget_png
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
-from geodp_app.views.window.window_pictures import png_bytes
 from geometry.files import NewFile
+from learners.core.learned_shape import LearnedShape
 from learners.core.releases import Release
 
 #: Parameters given for a learner, by its id; refuses those that it does not take.
@@ -59,7 +59,8 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
         shape = None
         if release is not None:
             work = window.document.work
-            shape = LearnedShape(release, work.frame, work.within)
+            masks = () if work.within is None else (work.within,)
+            shape = LearnedShape(release, work.frame, masks)
             files += shape_files(options.learned, shape, overwrite=options.overwrite)
             lines += place_note(options.learned, work.frame, hint=False)
         with contextlib.nullcontext() if shape is None else rescued(shape, lambda: None):
@@ -125,9 +126,9 @@ class Shooting:
         self.window = window
         self._runs, self._options = window.runs, options
         self._failures: list[str] = []
-        self._told: list[str] = []
+        self._announced: list[str] = []
         self._runs.controller.failed.connect(self._failures.append)
-        self._runs.announced.connect(self._told.append)
+        self._runs.announced.connect(self._announced.append)
 
     @property
     def outcome(self) -> str:
@@ -160,13 +161,13 @@ class Shooting:
     def picture(self, flash: float = 1.0) -> bytes:
         """The window as it is, so much of a new piece's flash over."""
         self.window.plane.learned.flash_to(flash)
-        return png_bytes(self.window, self._options.scale)
+        return widget_png(self.window, self._options.scale)
 
     def begin(self) -> None:
         """Start the run."""
         self._runs.run_or_pause()
         if self._runs.current is None:
-            raise InputError(self._told[-1])
+            raise InputError(self._announced[-1])
 
     @property
     def made(self) -> int:

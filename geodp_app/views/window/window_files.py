@@ -21,7 +21,7 @@ from geodp_app.files import exporting, importing, session
 from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS
 from geodp_app.files.importing import Opened
 from geodp_app.files.layers import LAYER_ENDINGS
-from geodp_app.files.learned_layers import SHAPE_FORMATS
+from geodp_app.files.learned_file import SHAPE_FORMATS
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import Palette

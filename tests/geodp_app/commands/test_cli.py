@@ -16,9 +16,9 @@ from conftest import square_geojson
 from terminal import fails, geodp
 
 from geodp_app.cli import main
-from geodp_app.commands.arguments import join_negative_values
+from geodp_app.commands.parser import VERBS, join_negative_values
 from geodp_app.files.examples_csv import read_examples
-from geodp_app.files.learned_file import read_learned, write_learned
+from geodp_app.files.learned_file import read_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.releases import CoverRelease, Release
 
@@ -164,7 +164,7 @@ def test_ctrl_c_while_the_command_is_loaded_is_one_line(tmp_path):
         "except BaseException as error:\n    raise ImportError('another word') from error\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "geodp_app", "--version"],
+        [sys.executable, "-m", "geodp_app", "plan"],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -194,10 +194,10 @@ def halves(tmp_path, write) -> tuple[Path, Path]:
     points = rng.integers(0, 1025, (200, 2))
     points[-1] = (800, 3)
     points[:3, 0] = 512  # on the line: inside
-    from geodp import Frame
+    from geodp import Frame, LearnedShape, save
 
     learned = tmp_path / "l.geojson"
-    write_learned(learned, left_half(), Frame(1024))
+    save(LearnedShape(left_half(), Frame(1024)), learned)
     return learned, write("p.csv", labelled(points))
 
 
@@ -247,10 +247,10 @@ def test_evaluate_polygons_in_degrees_needs_bounds(write, capsys):
 
 
 def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
-    from geodp import Bounds, Frame
+    from geodp import Bounds, Frame, LearnedShape, save
 
     learned = tmp_path / "l.geojson"
-    write_learned(learned, left_half(), Frame(1024, Bounds(0, 0, 20, 20)))
+    save(LearnedShape(left_half(), Frame(1024, Bounds(0, 0, 20, 20))), learned)
     # another grid over another box: x = 0..10 on degrees 5..15, so x <= 5 is inside
     mark = '# geodp {"grid": 10, "bounds": [5, 5, 15, 15]}\n'
     points = write("p.csv", mark + "x,y,label\n0,0,1\n5,5,1\n6,5,0\n10,10,0\n")
@@ -262,16 +262,16 @@ def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
     far = write("r.csv", '# geodp {"bounds": [5, 5, 50, 50]}\nx,y,label\n0,0,1\n1024,0,0\n')
     assert "does not cover the examples" in fails(capsys, "evaluate", learned, far)
     other = write("s.csv", '# geodp {"grid": 512, "bounds": [0, 0, 1, 1]}\nx,y,label\n0,0,1\n')
-    write_learned(learned, left_half(), Frame(1024))
+    save(LearnedShape(left_half(), Frame(1024)), learned)
     assert "bounds that could match" in fails(capsys, "evaluate", learned, other)
 
 
 def test_the_same_box_on_a_finer_grid_matches_to_its_corners(tmp_path, write, capsys):
-    from geodp import Bounds, Frame
+    from geodp import Bounds, Frame, LearnedShape, save
 
     box = Bounds(13.1, 42.3, 20.7, 47.9)
     learned = tmp_path / "l.geojson"
-    write_learned(learned, left_half(), Frame(1024, box))
+    save(LearnedShape(left_half(), Frame(1024, box)), learned)
     mark = f'# geodp {{"grid": 3, "bounds": {list(box.as_tuple())}}}\n'
     points = write("p.csv", mark + "x,y,label\n0,0,1\n3,3,0\n0,3,1\n1,1,1\n2,1,0\n")
     assert main(["evaluate", str(learned), str(points), "--json"]) == 0
@@ -433,9 +433,23 @@ def test_the_command_itself(capsys):
         assert f"usage: geodp {verb}" in capsys.readouterr().out
 
 
+def test_help_loads_no_verb_and_none_of_what_verbs_need():
+    code = (
+        "import sys; from geodp_app.cli import main; main(['--help']); "
+        "unwanted = ['numpy', 'shapely', *(f'geodp_app.commands.{v}' for v in ('learn', 'open'))]; "
+        "print(sorted(set(unwanted) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip().endswith("[]")
+    assert all(f"    {verb} " in done.stdout for verb in VERBS)
+
+
 def test_the_command_starts_without_qt_compiler_and_engines():
     code = (
-        "import sys, geodp_app.cli; geodp_app.cli.build_parser(); "
+        "import sys, geodp_app.cli; "
+        "from geodp_app.commands.parser import build_parser; build_parser(); "
         "unwanted = 'PySide6 pyqtgraph numba scipy ibis duckdb pyarrow'.split(); "
         "print(sorted(set(unwanted) & set(sys.modules)))"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from pathlib import Path
 
@@ -14,10 +13,10 @@ from terminal import fails, geodp, printed
 
 from geodp_app.files.learned_file import read_learned
 from geometry.lift import ConicLattice
-from learners.boolean.conjunction_bounds import set_cover_examples
 from learners.core.codec import release_to_dict
 from learners.declaration import Learner
 from learners.registry import LEARNERS, offered
+from learners.theory.cover_sizes import set_cover_examples
 
 every = pytest.mark.parametrize("learner", offered("learn"), ids=lambda learner: learner.id)
 #: The error of a run on 8,000 points of a corner cut off, or of a disc.
@@ -121,7 +120,7 @@ def test_the_plan_of_curved_pieces_is_that_of_a_cover_by_so_many(
     plan = ["plan", "--learner", learner, "--grid", 256, "--k", 2]
     outcome = printed(capsys, *plan)
     members = ConicLattice(256, kind).members
-    expected = set_cover_examples(math.log(members), 2, 0.1, 0.1, softened=True)
+    expected = set_cover_examples(members, 2, 0.1, 0.1, softened=True)
     assert (outcome["size"], outcome["n"], outcome["steps"]) == (
         members, expected.examples, expected.steps,
     )  # fmt: skip

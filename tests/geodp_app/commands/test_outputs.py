@@ -21,7 +21,7 @@ from geodp import Bounds, Frame
 from geodp_app.cli import main
 from geodp_app.files import gdal_layers
 from geodp_app.files.exporting import export_release
-from geodp_app.files.learned_file import read_learned, write_learned
+from geodp_app.files.learned_file import read_learned
 
 pyogrio = pytest.importorskip("pyogrio")
 geopandas = pytest.importorskip("geopandas")
@@ -538,6 +538,6 @@ def test_a_frame_without_bounds_is_written_in_every_format(tmp_path: Path, given
     release = read_learned(given / "learned.geojson").release
     assert release is not None
     for ending in SHAPES:
-        write_learned(tmp_path / f"a{ending}", release, Frame(64))
-        write_learned(tmp_path / f"b{ending}", release,
-                      Frame(64, Bounds(4e6, 3e6, 4.1e6, 3.1e6, crs="EPSG:3035")))  # fmt: skip
+        geodp.save(geodp.LearnedShape(release, Frame(64)), tmp_path / f"a{ending}")
+        there = Frame(64, Bounds(4e6, 3e6, 4.1e6, 3.1e6, crs="EPSG:3035"))
+        geodp.save(geodp.LearnedShape(release, there), tmp_path / f"b{ending}")

@@ -14,10 +14,10 @@ import shapely.geometry
 from terminal import geodp
 
 from geodp import Bounds, GridMap
-from geodp_app.document.mask import read_mask
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import support_caption
 from geometry.geojson import read_geojson
+from geometry.mask import read_mask
 from learners.core.releases import TilesRelease
 from learners.core.support import Support
 
@@ -149,17 +149,18 @@ def test_a_mask_clips_the_shape_and_not_the_support(points, learned, tmp_path) -
 def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch) -> None:
     drawn = []
     monkeypatch.setattr(
-        "geodp_app.commands.running.picture_bytes",
-        lambda path, picture: drawn.append(picture) or b"drawn",
+        "geodp_app.files.pictures.picture_svg",
+        lambda frame, layers, *_, caption, **__: drawn.append((layers, caption)) or "<svg/>",
     )
+    monkeypatch.setattr("geodp_app.views.pictures.drawn_png", str.encode)
     out, picture = tmp_path / "h.geojson", tmp_path / "h.png"
     assert learn(points, out, "--support", 0.1, "--picture", picture, "--quiet") == 0
     assert learn(points, out, "--picture", picture, "--quiet", "--overwrite") == 0
-    with_support, without = drawn
-    assert with_support.supported.area == pytest.approx(65 * 128, rel=0.2)
+    (layers, caption), without = drawn
+    assert layers["support"].area == pytest.approx(65 * 128, rel=0.2)
     said = "Hatched: too few reports to say anything (released with ε\xa0=\xa00.1)"
-    assert with_support.caption == said
-    assert (without.supported, without.caption) == (None, "")
+    assert caption == said
+    assert (list(without[0]), without[1]) == (["learned"], "")
 
 
 def test_where_nothing_is_hatched_it_says_so(points, tmp_path) -> None:

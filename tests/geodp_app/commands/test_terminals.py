@@ -9,10 +9,8 @@ import sys
 import pytest
 from terminal import geodp
 
-from geodp_app import cli
+from geodp_app.commands.parser import VERBS
 from learners.theory.theorems import THEOREMS
-
-VERBS = [verb.__name__.rpartition(".")[2] for verb in cli._VERBS]
 
 
 def said(monkeypatch: pytest.MonkeyPatch, encoding: str, *argv: object) -> tuple[int, str]:

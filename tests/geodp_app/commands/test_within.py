@@ -54,6 +54,8 @@ def test_the_polygons_are_clipped_and_the_release_is_whole(folder, tmp_path, cap
     # the same release to the bit, the same statement; only the polygons differ
     assert files[0]["geodp"]["release"] == files[1]["geodp"]["release"]
     assert files[1]["geodp"].pop("clipped_to") == "map.geojson"
+    (within,) = files[1]["geodp"].pop("within")
+    assert shapely.geometry.shape(within["map"]).equals(MAP)
     assert files[0]["geodp"] == files[1]["geodp"]
     # in degrees, as a reader of the two files would cut one by the map
     shapes = [shapely.geometry.shape(file["features"][0]["geometry"]) for file in files]
@@ -119,21 +121,22 @@ def test_a_table_is_clipped_as_a_file_is(folder, tmp_path):
 def test_the_picture_shows_what_is_left_and_its_error(folder, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "geodp_app.commands.running.picture_bytes",
-        lambda path, picture: drawn.append(picture) or b"drawn",
+        "geodp_app.files.pictures.picture_svg",
+        lambda *shown, **_: drawn.append(shown) or "<svg/>",
     )
+    monkeypatch.setattr("geodp_app.views.pictures.drawn_png", str.encode)
     out = tmp_path / "l.geojson"
     more = ["--picture", tmp_path / "l.png", "--within", folder / "map.geojson", "--quiet"]
     assert learn(folder, out, *more) == 0
-    (picture,) = drawn
+    ((_, layers, _, figures),) = drawn
     moved = shapely.transform(MAP, GridMap(128, BOX).own_to_grid_float)
     learned, examples = read_learned(out), read_examples(folder / "p.csv")
     assert stat.S_IMODE((tmp_path / "l.png").stat().st_mode) == 0o600
-    assert picture.learned.symmetric_difference(learned.release.shape() & moved).area < 1e-6
+    assert layers["learned"].symmetric_difference(learned.release.shape() & moved).area < 1e-6
     predicted = learned.release.predict(examples.points) & shapely.intersects_xy(
         moved, examples.points.astype(float)
     )
-    assert dict(picture.figures)["training error"] == f"{(predicted != examples.labels).mean():.2%}"
+    assert dict(figures)["training error"] == f"{(predicted != examples.labels).mean():.2%}"
 
 
 # -- evaluate -------------------------------------------------------------------------------------
@@ -165,16 +168,17 @@ def test_evaluate_labels_0_what_lies_outside(folder, clipped, capsys):
     assert figures["false_negatives"] > 500  # half of the target is not on the map
 
 
-def test_evaluate_says_when_its_figures_are_not_of_the_polygons(folder, clipped, capsys):
-    assert geodp("evaluate", clipped, folder / "p.csv", "--json") == 0
-    said = capsys.readouterr()
-    assert said.err == (
-        f"geodp: warning: {clipped}: its polygons are clipped to 'map.geojson', and these figures "
-        "are of the whole shape: give --within FILE\n"
-    )
-    examples = read_examples(folder / "p.csv")
-    predicted = read_learned(clipped).release.predict(examples.points)
-    assert json.loads(said.out)["errors"] == int((predicted != examples.labels).sum())
+def test_a_clipped_file_remembers_its_map(folder, clipped, tmp_path, capsys):
+    """What is said of it is the same whether the map is given again or not."""
+    drawn, labelled, points = tmp_path / "l.svg", tmp_path / "p.csv", folder / "p.csv"
+    said = []
+    for more in ([], ["--within", folder / "map.geojson"]):
+        assert geodp("evaluate", clipped, points, "--json", *more) == 0
+        assert geodp("render", clipped, "-o", drawn, "--quiet", *more) == 0
+        assert geodp("predict", clipped, points, "-o", labelled, "--quiet", *more) == 0
+        said.append((capsys.readouterr(), drawn.read_text(), labelled.read_text()))
+    assert said[0] == said[1]
+    assert said[0][0].err == ""
 
 
 # -- refusals -------------------------------------------------------------------------------------

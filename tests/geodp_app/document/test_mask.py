@@ -13,12 +13,12 @@ from full_work import MASK
 from hypothesis import given, strategies as st
 
 import assets
-from geodp import Bounds, Examples, Frame, InputError
+from geodp import Bounds, Examples, Frame, GeoJSONError, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.mask import Mask, clipped, read_mask
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geometry.geojson import target_of
+from geometry.mask import Mask, clipped, read_mask
 
 BOX = Bounds(10, 40, 20, 50)
 HERE = Frame(100, BOX)
@@ -103,7 +103,7 @@ def test_land_is_where_the_map_has_it():
     ],
 )
 def test_a_mask_that_cannot_be_placed_or_is_elsewhere_is_refused(mask, frame, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(GeoJSONError, match=message):
         mask.region(frame)
 
 

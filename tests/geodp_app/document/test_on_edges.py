@@ -16,15 +16,14 @@ import geodp
 from geodp import Examples, Frame
 from geodp_app.cli import main
 from geodp_app.document.document import Document
-from geodp_app.document.mask import Mask, read_mask
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.exporting import export_target
-from geodp_app.files.learned_file import read_learned
-from geodp_app.files.learned_layers import SHAPE_FORMATS
+from geodp_app.files.learned_file import SHAPE_FORMATS, read_learned
 from geodp_app.files.session import load_session, save_session
 from geometry.grid import checked_bounds
+from geometry.mask import Mask, read_mask
 
 D = 16
 GRID = np.indices((D + 1, D + 1)).reshape(2, -1).T.astype(np.int64)

@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp import Bounds, Frame, InputError
+from geodp import Bounds, Frame, InputError, LearnedShape, save
 from geodp_app.cli import main
 from geodp_app.files import gdal_layers
-from geodp_app.files.learned_file import write_learned
 from geodp_app.files.points import PointOptions, read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
@@ -65,7 +64,7 @@ def write(
     """An ending, and what writes a file that has it."""
     what, ending = request.param
     if what == "learned":
-        return ending, lambda path: write_learned(path, release, FRAME, overwrite=True)
+        return ending, lambda path: save(LearnedShape(release, FRAME), path, overwrite=True)
     places = np.random.default_rng(0).uniform([13, 42], [20, 47], (120, 2))
     source = tmp_path / "source.csv"
     source.write_text(
@@ -120,7 +119,7 @@ def test_the_command_ends_with_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], release: Release, ending: str
 ) -> None:
     learned, points = tmp_path / "learned.geojson", tmp_path / "points.csv"
-    write_learned(learned, release, FRAME)
+    save(LearnedShape(release, FRAME), learned)
     points.write_text("lon,lat\n" + "14.5,43.5\n" * 100)
     output = tmp_path / f"a{ending}"
     predict = ["predict", str(learned), str(points), "--bounds", "13,42,20,47", "-o", str(output)]

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp import Bounds, Examples, Frame, GridMap, InputError
-from geodp_app.document.mask import Mask
-from geodp_app.files.learned_file import read_learned, write_learned
-from geodp_app.files.learned_layers import SHAPE_FORMATS, style
+from assets import qgis_style_path
+from geodp import Bounds, Examples, Frame, GridMap, InputError, LearnedShape, load, save
+from geodp_app.files.learned_file import SHAPE_FORMATS, read_learned, shape_files
 from geometry.geojson import target_of
 from geometry.grid import checked_bounds
+from geometry.mask import Mask
 from learners import PolygonUnionLearner
 from learners.core.releases import Release, support_shape
 
@@ -62,7 +62,7 @@ def test_gdal_sees_the_shape_and_where_there_was_support(
     tmp_path: Path, release: Release, ending: str, where: str
 ) -> None:
     frame, path = FRAMES[where], tmp_path / f"learned{ending}"
-    write_learned(path, release, frame)
+    save(LearnedShape(release, frame), path)
     place = GridMap(GRID, frame.bounds or Bounds(0, 0, 1, 1))
     expected = {"learned": release.shape(), "support": support_shape(release)}
     found = seen_by_gdal(path)
@@ -87,7 +87,7 @@ def test_it_is_read_back_with_the_same_labels(
     tmp_path: Path, release: Release, ending: str, where: str
 ) -> None:
     frame, path = FRAMES[where], tmp_path / f"learned{ending}"
-    write_learned(path, release, frame)
+    save(LearnedShape(release, frame), path)
     learned = read_learned(path)
     points = np.random.default_rng(0).integers(0, GRID + 1, (500, 2))
     examples = Examples(points, np.zeros(500, dtype=np.int64), frame)
@@ -108,7 +108,7 @@ def test_all_files_of_polygons_alone_say_the_same_in_any_frame(
     frame = FRAMES[where]
     own = [tmp_path / f"learned{ending}" for ending in (".fgb", ".shp", ".geojson")]
     for path in own:
-        write_learned(path, release, frame)
+        save(LearnedShape(release, frame), path)
     document = json.loads(own[2].read_text())
     del document["geodp"], document["features"][1]  # the second is support
     own[2].write_text(json.dumps(document))
@@ -139,7 +139,7 @@ def test_geopandas_metadata_of_geoparquet(tmp_path: Path, release: Release) -> N
     import pyarrow.parquet as parquet
 
     path = tmp_path / "learned.parquet"
-    write_learned(path, release, FRAMES["metres"])
+    save(LearnedShape(release, FRAMES["metres"]), path)
     table = parquet.read_table(path)
     geo = json.loads(table.schema.metadata[b"geo"])
     assert geo["version"] == "1.1.0"
@@ -148,14 +148,49 @@ def test_geopandas_metadata_of_geoparquet(tmp_path: Path, release: Release) -> N
     assert shape.area == pytest.approx(release.shape().area * (120_000 / GRID) ** 2)
 
 
-def test_a_clipped_shape_names_its_map(tmp_path: Path, release: Release) -> None:
-    box = {"type": "Polygon", "coordinates": [[[14, 43], [17, 43], [17, 46], [14, 46], [14, 43]]]}
-    mask = Mask.of(target_of(box, "land"), "land.geojson")
-    path = tmp_path / "learned.gpkg"
-    write_learned(path, release, FRAMES["degrees"], within=mask)
-    learned = read_learned(path)
-    assert learned.clipped_to == "land.geojson"
-    assert shapely.box(14, 43, 17, 46).buffer(1e-9).contains(learned.target.geometry)
+@pytest.mark.parametrize("ending", [".geojson", ".gpkg", ".parquet"])
+@pytest.mark.parametrize("where", ["degrees", "metres"])
+def test_a_clipped_shape_is_read_back_clipped(
+    tmp_path: Path, release: Release, ending: str, where: str
+) -> None:
+    """To all of its maps, of which polygons that lie elsewhere are not in the file."""
+    west = shapely.MultiPolygon([shapely.box(14, 44, 15.3, 46), shapely.box(50, 0, 60, 10)])
+    maps = [west, shapely.box(14.2, 44.2, 18, 46), shapely.box(90, 0, 91, 1)]
+    features = [{"type": "Feature", "properties": {}, "geometry": json.loads(shapely.to_geojson(m))}
+                for m in maps]  # fmt: skip
+    collections = [{"type": "FeatureCollection", "features": some}
+                   for some in (features[::2], features[1:2])]  # fmt: skip
+    masks = [Mask.of(target_of(each, "map"), f"{i}.geojson") for i, each in enumerate(collections)]
+    shape = LearnedShape(release, FRAMES[where], tuple(masks))
+    path = tmp_path / f"learned{ending}"
+    save(shape, path)
+    again = load(path)
+    assert again.clipped_to == "0.geojson and 1.geojson"
+    assert [len(shapely.get_parts(mask.target.outlines)) for mask in again.masks] == [1, 1]
+    points = np.stack(np.meshgrid(np.arange(GRID + 1), np.arange(GRID + 1)), -1).reshape(-1, 2)
+    assert (again.labels(points) == shape.labels(points)).all()
+    assert 0 < again.labels(points).sum() < release.predict(points).sum()
+    assert again.polygons.equals(shape.polygons)
+    there = shapely.box(14.2, 44.2, 15.3, 46).buffer(1e-5)
+    assert there.contains(shapely.from_geojson(json.dumps(again.to_geojson()["features"][0])))
+    save(again, tmp_path / f"again{ending}")
+    assert load(tmp_path / f"again{ending}") == again
+
+
+def test_a_file_whose_map_is_lost_or_damaged_is_refused(tmp_path: Path, release: Release) -> None:
+    path = tmp_path / "learned.geojson"
+    save(LearnedShape(release, FRAMES["degrees"]), path)
+    whole = path.read_text()
+    for member, message in (
+        ({"clipped_to": "land.geojson"}, "clipped to a map that is not in it"),
+        ({"within": {}}, "geodp.within: must be a list of maps"),
+        ({"within": [{"name": "a"}]}, "geodp.within: must be an object of name and map"),
+    ):
+        document = json.loads(whole)
+        document["geodp"] |= member
+        path.write_text(json.dumps(document))
+        with pytest.raises(InputError, match=message):
+            load(path)
 
 
 @pytest.mark.parametrize("ending", SHAPE_FORMATS)
@@ -164,7 +199,7 @@ def test_an_empty_shape_is_a_layer_without_features(tmp_path: Path, ending: str)
     empty = PolygonUnionLearner(epsilon=20.0, grid=8, seed=1).fit(points, np.zeros(81)).release_
     assert empty.shape().is_empty
     path = tmp_path / f"learned{ending}"
-    write_learned(path, empty, Frame(8, METRES))
+    save(LearnedShape(empty, Frame(8, METRES)), path)
     if ending in (".gpkg", ".parquet"):
         assert read_learned(path).target.geometry.is_empty
 
@@ -174,7 +209,7 @@ def test_what_cannot_be_written_or_read_is_told(
 ) -> None:
     path = tmp_path / "learned.gpkg"
     with pytest.raises(InputError, match="leave --raw-grid out"):
-        write_learned(path, release, FRAMES["degrees"], raw_grid=True)
+        shape_files(path, LearnedShape(release, FRAMES["degrees"]), raw_grid=True)
     assert list(tmp_path.iterdir()) == []
     path.write_bytes(b"SQLite format 3\0" + b"x" * 100)
     with pytest.raises(InputError, match="cannot be read"):
@@ -182,7 +217,7 @@ def test_what_cannot_be_written_or_read_is_told(
     for name, ending in (("pyogrio", ".fgb"), ("pyarrow", ".parquet")):
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(InputError, match=r"pip install 'geodp\[geo\]'"):
-            write_learned(tmp_path / f"l{ending}", release, FRAMES["degrees"])
+            save(LearnedShape(release, FRAMES["degrees"]), tmp_path / f"l{ending}")
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -241,7 +276,7 @@ def written(path: Path, shapes: list[shapely.Geometry | None], layer: str | None
 
 
 def test_the_style_is_xml_with_a_symbol_for_each_layer() -> None:
-    root = ElementTree.fromstring(style().partition("\n")[2])
+    root = ElementTree.parse(qgis_style_path()).getroot()
     renderer = root.find("renderer-v2")
     assert renderer is not None
     assert renderer.get("attr") == "layer"

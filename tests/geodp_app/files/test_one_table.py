@@ -30,7 +30,6 @@ from pyproj import Transformer
 import geodp
 from geodp import Bounds, Frame, GeoJSONError, InputError
 from geodp_app.cli import main
-from geodp_app.document.mask import read_mask
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, read_rows
@@ -39,6 +38,7 @@ from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.crs import LONLAT
 from geometry.grid import checked_bounds
+from geometry.mask import read_mask
 
 BOX = Bounds(-100, 30, -90, 40)
 GRID = 1_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,10 +14,11 @@ from chi_square import assert_drawn_from
 from noise_laws import at_least
 
 from learners import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
-from learners.boolean.conjunction import LiteralCover, StrawmanBudget, strawman_budget
-from learners.boolean.conjunction_bounds import cover_examples, strawman_examples
+from learners.boolean.conjunction import LiteralCover, strawman_budget
 from learners.boolean.literals import candidate_literal, read_columns
 from learners.core.scores import Role
+from learners.cover.set_cover import Budget
+from learners.theory.cover_sizes import cover_examples, strawman_examples
 
 D, STEPS = 2, 2
 KINDS = [(*x, y) for x in itertools.product((0, 1), repeat=D) for y in (0, 1)]
@@ -24,7 +26,7 @@ Sample = tuple[tuple[int, ...], ...]
 LEARNERS = {"conjunction": StrawmanConjunctionLearner, "disjunction": StrawmanDisjunctionLearner}
 
 
-def law(role: Role, sample: Sample, budget: StrawmanBudget) -> dict[tuple, float]:
+def law(role: Role, sample: Sample, budget: Budget) -> dict[tuple, float]:
     """Probability of every list and every sequence of candidates, by the books of the engine."""
     table = np.array(sample, dtype=np.int64).reshape(-1, D + 1)
 
@@ -74,7 +76,7 @@ def test_the_whole_law_keeps_epsilon_and_delta_for_all_neighbours(role: Role) ->
                     worst = max(worst, lost)
     assert worst <= delta
     # not for want of trying: a rate four times as high breaks it
-    doubled = StrawmanBudget(budget.scale, budget.margin, 4 * budget.eta, budget.spent)
+    doubled = replace(budget, eta=4 * budget.eta)
     gains = (1, 1, 0) if role == "conjunction" else (0, 0, 1)
     p, q = law(role, (), doubled), law(role, (gains,), doubled)
     assert sum(max(0.0, q[t] - math.exp(epsilon) * p[t]) for t in p) > delta

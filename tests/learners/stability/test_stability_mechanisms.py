@@ -13,6 +13,7 @@ from noise_laws import at_least, laplace
 from stability_laws import exact_delta, pass_law, query_law
 
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
+from learners.core.confidence import clopper_pearson
 from learners.privacy.accounting import spent_after, zcdp_epsilon
 from learners.privacy.composition import (
     advanced_epsilon,
@@ -32,7 +33,6 @@ from learners.stability.sparse_vector import (
     tail,
 )
 from learners.stability.stable_queries import DistanceTest, QueryRelease, StableQueries
-from learners.theory.pac import clopper_pearson
 
 # -- votes ---------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from scipy.stats import binom
 
 from benchmarks.promises.bounds import empirical_error, learning_run
 from learners import PrivateFiniteClassLearner
+from learners.core.confidence import clopper_pearson
 from learners.finite.finite_class import ConceptClass, FiniteClass, PointClass, ThresholdClass
 from learners.finite.sample_sizes import (
     agnostic_examples,
@@ -28,7 +29,6 @@ from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import (
     LabelledDistribution,
     check_promise,
-    clopper_pearson,
     generalization_gap,
 )
 
@@ -185,7 +185,7 @@ for name in learners.__all__:
     getattr(learners, name)
 # numba looks up scipy's version, which loads none of its parts
 assert not {"scipy.special", "scipy.ndimage"} & set(sys.modules)
-learners.theory.pac.clopper_pearson(1, 2, 0.9)
+learners.core.confidence.clopper_pearson(1, 2, 0.9)
 assert "scipy.special" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import shapely
 from PySide6.QtGui import QColor, QImage
+from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import PictureError
-from geodp_app.runs.figures import Picture
+from geodp_app.files.pictures import HEIGHT, WIDTH, picture_svg, plane_box, round_ticks
 from geodp_app.views import offscreen
 from geodp_app.views.offscreen import start_qt
-from geodp_app.views.plane.picture import HEIGHT, WIDTH, _plane_rectangle, _ticks, render_png
+from geodp_app.views.pictures import drawn_png
 from geometry.grid import Bounds
 
 HOLED = shapely.box(200, 200, 800, 800).difference(shapely.box(400, 400, 600, 600))
-PLAIN = Picture(Frame(1000), "A title", (("epsilon", "1"),), HOLED)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What :func:`picture_svg` is told."""
+
+    learned: BaseGeometry = HOLED
+    supported: BaseGeometry | None = None
+    title: str = "A title"
+    figures: tuple[tuple[str, str], ...] = (("epsilon", "1"),)
+    examples: Examples | None = None
+    caption: str = ""
+    frame: Frame = Frame(1000)  # noqa: RUF009
+
+
+PLAIN = Picture()
 FILL = QColor("#C3E8DC")  # the learned colour at 22 % on the plane's paper
 
 
@@ -29,17 +45,20 @@ def application():
 
 
 def render(picture: Picture) -> QImage:
-    image = QImage.fromData(render_png(picture), "PNG")
+    layers = {"learned": picture.learned}
+    if picture.supported is not None:
+        layers["support"] = picture.supported
+    shown = picture.frame, layers, picture.title, picture.figures
+    svg = picture_svg(*shown, examples=picture.examples, caption=picture.caption)
+    image = QImage.fromData(drawn_png(svg), "PNG")
     assert (image.width(), image.height()) == (WIDTH, HEIGHT)
     return image
 
 
 def at(image: QImage, picture: Picture, x: float, y: float) -> QColor:
     """Colour of the pixel at a grid point."""
-    plane, d = _plane_rectangle(picture.frame), picture.frame.d
-    return image.pixelColor(
-        round(plane.left() + x / d * plane.width()), round(plane.bottom() - y / d * plane.height())
-    )
+    (left, top, width, height), d = plane_box(picture.frame), picture.frame.d
+    return image.pixelColor(round(left + x / d * width), round(top + height - y / d * height))
 
 
 def near(a: QColor, b: QColor, tolerance: int = 4) -> bool:
@@ -74,11 +93,11 @@ def test_what_is_not_supported_is_hatched_and_said():
     assert hatched(nowhere, render(nowhere), 110) > 3
     plain = render(replace(left, supported=None))
     assert hatched(left, plain, 610) == 0
-    plane = _plane_rectangle(said.frame)
+    left, top, width, height = map(int, plane_box(said.frame))
     below = [
         (image.pixel(x, y), plain.pixel(x, y))
-        for x in range(int(plane.left()), int(plane.right()))
-        for y in range(int(plane.bottom()) + 40, HEIGHT)
+        for x in range(left, left + width)
+        for y in range(top + height + 40, HEIGHT)
     ]
     assert sum(a != b for a, b in below) > 100
 
@@ -90,19 +109,15 @@ def test_y_points_up():
     assert not near(at(image, low, 510, 910), FILL)
 
 
-def test_examples_and_target_are_drawn_in_their_colours():
+def test_examples_are_drawn_in_their_colours():
     points = np.array([[110, 110], [310, 310]])
     examples = Examples(points, np.array([0, 1]), Frame(1000))
-    picture = replace(PLAIN, examples=examples, target=shapely.box(50, 50, 950, 950))
+    picture = replace(PLAIN, examples=examples)
     image = render(picture)
     assert near(at(image, picture, 310, 310), QColor("#0072B2"), 60)
-    plane = _plane_rectangle(picture.frame)
-    left, bottom = plane.left() + 0.05 * plane.width(), plane.bottom() - 0.11 * plane.height()
-    column = [image.pixelColor(round(left), round(bottom) - i).lightness() for i in range(40)]
-    assert min(column) < 80  # dashes of ink
-    assert max(column) > 200
-    x = round(plane.left() + 0.11 * plane.width())
-    ring = [image.pixelColor(x + i, round(bottom)) for i in range(-4, 5)]
+    left, top, width, height = plane_box(picture.frame)
+    x, y = round(left + 0.11 * width), round(top + 0.89 * height)
+    ring = [image.pixelColor(x + i, y) for i in range(-4, 5)]
     assert any(30 <= c.hue() <= 46 and c.saturation() > 80 for c in ring)  # orange
 
 
@@ -128,21 +143,25 @@ def test_only_a_picture_with_examples_is_marked_private():
     ],
 )
 def test_the_plane_has_true_proportions_and_fits(bounds, ratio):
-    plane = _plane_rectangle(Frame(100, bounds))
-    assert plane.width() / plane.height() == pytest.approx(ratio, rel=1e-3)
-    assert plane.left() >= 90
-    assert plane.right() <= 1180
-    assert plane.top() >= 120
-    assert plane.bottom() <= 940
+    left, top, width, height = plane_box(Frame(100, bounds))
+    assert width / height == pytest.approx(ratio, rel=1e-3)
+    assert left >= 90
+    assert left + width <= 1180
+    assert top >= 120
+    assert top + height <= 940
 
 
 def test_ticks_are_round_and_inside():
-    assert [text for _, text in _ticks(13.2, 19.8, degrees="EW")] == ["14° E", "16° E", "18° E"]
-    assert [text for _, text in _ticks(-1, 1, degrees="NS")] == [
+    assert [text for _, text in round_ticks(13.2, 19.8, degrees="EW")] == [
+        "14° E",
+        "16° E",
+        "18° E",
+    ]
+    assert [text for _, text in round_ticks(-1, 1, degrees="NS")] == [
         "1° S", "0.5° S", "0°", "0.5° N", "1° N",
     ]  # fmt: skip
     for span in (1, 7, 1024, 4096, 0.003):
-        ticks = _ticks(0.0, span, degrees="")
+        ticks = round_ticks(0.0, span)
         assert 3 <= len(ticks) <= 7
         assert all(0 <= value <= span * (1 + 1e-9) for value, _ in ticks)
 

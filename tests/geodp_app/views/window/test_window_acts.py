@@ -212,6 +212,12 @@ def buttons(window: MainWindow) -> dict[str, QWidget]:
 def test_what_to_do_next_is_there_as_buttons_at_the_end_alone(ran: MainWindow) -> None:
     names = [ran.commands.by_id[name].iconText() for name in ("export_learned", "release_view")]
     assert set(buttons(ran)) == {*names, "Run again", "Sharpen"}
+    size = ran.size()
+    ran.resize(1360, 860)
+    QApplication.processEvents()
+    for name, button in buttons(ran).items():
+        assert button.width() >= button.sizeHint().width(), name
+    ran.resize(size)
     action(ran, "back")
     assert buttons(ran) == {}
 

@@ -67,11 +67,7 @@ def test_audits_are_of_whom_they_are_said_to_be(capsys: pytest.CaptureFixture[st
 def test_tools_of_planning_are_where_they_are_said_to_be(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert used_in("geodp plan", TOOLS) == [
-        "Sample sizes of polygons",
-        "Sample sizes of private queries",
-        "Sample sizes of every theorem",
-    ]
+    assert used_in("geodp plan", TOOLS) == ["Sample sizes of every theorem"]
     for theorem, more in (
         ("cover", ("--k", "2")),
         ("queries", ("--vc", "1", "--queries", "100")),
@@ -96,7 +92,7 @@ def test_the_window_has_the_learners_and_pages_that_it_is_said_to_have(
     assert list(compared.boxes) == used_in("window: Compare")
     compared.close()
     pages = [window.pages.tabText(i) for i in range(window.pages.count())]
-    assert used_in("window: Theorem") == ["Sample sizes of polygons"]
+    assert used_in("window: Theorem") == ["Sample sizes of every theorem"]
     assert "Theorem" in pages
     assert used_in("window: dual plane") == ["Dual lines and points", "Arrangement of dual lines"]
     assert window.dual_pane.isVisible()

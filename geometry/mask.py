@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,12 @@ import numpy as np
 import shapely
 import shapely.geometry
 from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
-from geometry.geojson import MAX_VERTICES, GeoJSONError, TargetFile, read_geojson, target_of
-from geometry.grid import Bounds
+from geometry.geojson import MAX_VERTICES, TargetFile, read_geojson, target_of
+from geometry.geojson_rings import GeoJSONError
+from geometry.grid import Bounds, Frame
 from geometry.polygons import contains_points, orient_valid, polygon_parts
 
 #: Names of files are cut to this.
@@ -53,34 +53,31 @@ class Mask:
 
         Raises
         ------
-        InputError
+        GeoJSONError
             If it is in degrees and no bounds are known, or nothing of it lies on the grid.
         """
-        d = frame.d
-        return clipped(self._on_grid(frame, self.target.on_grid), shapely.box(0, 0, d, d))
+        return clipped(self._on_grid(frame, self.target.on_grid), _square(frame))
 
     def _on_grid(
         self, frame: Frame, placed: Callable[[int, Bounds | None], BaseGeometry]
     ) -> BaseGeometry:
-        target, d = self.target, frame.d
-        # a file in degrees may lie nowhere: its bounds only hold the drawing
-        theirs = frame.bounds if target.member.get("georeferenced") is not False else None
+        target, theirs = self.target, self._bounds(frame)
         if target.frame == "lonlat" and (theirs or target.bounds) is None:
-            raise InputError(
+            raise GeoJSONError(
                 f"{self.name}: is in degrees, and where the grid lies is not known: give --bounds "
                 "W,S,E,N; in the window open a target or examples that have bounds"
             )
-        try:
-            shape = placed(d, theirs)
-        except GeoJSONError as error:
-            raise InputError(str(error)) from None
-        square = shapely.box(0, 0, d, d)
+        shape, square = placed(frame.d, theirs), _square(frame)
         if all(clipped(orient_valid(part), square).is_empty for part in polygon_parts(shape)):
-            where = f"on the grid 0..{d}" if theirs is None else f"within {theirs.as_tuple()}"
-            raise InputError(
+            where = f"on the grid 0..{frame.d}" if theirs is None else f"within {theirs.as_tuple()}"
+            raise GeoJSONError(
                 f"{self.name}: nothing of it lies {where}: take polygons of that place"
             )
         return shape
+
+    def _bounds(self, frame: Frame) -> Bounds | None:
+        # a file in degrees may lie nowhere: its bounds only hold the drawing
+        return frame.bounds if self.target.member.get("georeferenced") is not False else None
 
     def clip(self, shape: BaseGeometry, frame: Frame) -> BaseGeometry:
         """The part of a shape, in grid units, that lies in it; errors as :meth:`region`."""
@@ -95,6 +92,26 @@ class Mask:
         rounded where they are cut.  Errors as :meth:`region`.
         """
         return labels * contains_points(self._on_grid(frame, self.target.figure), points)
+
+    def near(self, frame: Frame) -> Mask:
+        """Those of its polygons that reach a grid's square, the others decide no label there; all
+        errors as :meth:`region`."""
+        square, theirs = _square(frame), self._bounds(frame)
+
+        def reaching(polygons: list[Polygon]) -> list[Polygon]:
+            alone = replace(self.target, parts=(MultiPolygon(polygons),))
+            if not shapely.intersects(alone.figure(frame.d, theirs), square):
+                return []
+            half = len(polygons) // 2
+            return [*reaching(polygons[:half]), *reaching(polygons[half:])] if half else polygons
+
+        parts: list[BaseGeometry] = []
+        for polygons in map(polygon_parts, self.target.parts):
+            # from west to east most of a map goes in few looks
+            kept = set(map(id, reaching(sorted(polygons, key=lambda each: each.bounds))))
+            some = [each for each in polygons if id(each) in kept]
+            parts += [MultiPolygon(some) if len(some) > 1 else some[0]] if some else []
+        return Mask(replace(self.target, parts=tuple(parts)))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form; :meth:`from_dict` reads it back."""
@@ -149,3 +166,7 @@ def read_mask(path: str | os.PathLike[str], *, max_vertices: int = MAX_VERTICES)
 def clipped(shape: BaseGeometry, region: BaseGeometry) -> BaseGeometry:
     """The area that two valid polygonal shapes share, valid; an empty Polygon if there is none."""
     return orient_valid(shapely.intersection(shape, region))
+
+
+def _square(frame: Frame) -> BaseGeometry:
+    return shapely.box(0, 0, frame.d, frame.d)

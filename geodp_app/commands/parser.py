@@ -1,0 +1,94 @@
+"""The command line's verbs and their parser, which loads the module of the typed verb alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from geodp_app.errors import InputError
+from geodp_app.version import __version__
+
+#: What each verb does, in the order in which help lists them; each is a module of this package.
+VERBS = {
+    "open": "open the window",
+    "sample": "simulate examples of a target",
+    "learn": "learn a shape from examples",
+    "evaluate": "error on labelled examples",
+    "predict": "label points by a learned shape",
+    "render": "draw a learned shape",
+    "compare": "learners side by side",
+    "plan": "how many examples suffice",
+    "learners": "list learners and tools",
+    "ledger": "what was spent on a data set",
+    "audit": "measure what privacy a learner loses",
+    "shot": "save a picture of the window",
+    "plugin": "write the plugin for QGIS",
+}
+
+_EPILOG = """examples:
+  geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
+  geodp learn points.csv --epsilon 1 -o learned.geojson
+  geodp evaluate learned.geojson points.csv
+
+Without arguments geodp opens its window; without a display it learns an example and leaves
+learned.geojson and window.png.
+Exit codes: 0 done, 2 wrong input, 3 an audit refutes a claim, 130 cancelled."""
+
+#: Help text that keeps its line breaks.
+RawHelp = argparse.RawDescriptionHelpFormatter
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage and exiting."""
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:  # as argparse does it, but for failures, of which it says nothing
+            (file or sys.stderr).write(message)
+
+
+def build_parser(arguments: Sequence[str] | None = None) -> Parser:
+    """The parser of the verb that `arguments` begin with, and of others by name; else of all."""
+    parser = Parser(
+        prog="geodp",
+        description="Learn unions of polygons from labelled points, differentially privately.",
+        epilog=_EPILOG,
+        formatter_class=RawHelp,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"geodp {__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    for verb, summary in VERBS.items():
+        if arguments is None or verb in arguments[:1]:
+            import_module(f"geodp_app.commands.{verb}").add_parser(verbs)
+        else:
+            verbs.add_parser(verb, help=summary)
+    return parser
+
+
+def add_verb(verbs: argparse._SubParsersAction[Parser], name: str, description: str) -> Parser:
+    """A parser for one of the :data:`VERBS`."""
+    return verbs.add_parser(
+        name,
+        help=VERBS[name],
+        description=description,
+        formatter_class=RawHelp,
+        allow_abbrev=False,
+    )
+
+
+def join_negative_values(argv: Sequence[str]) -> list[str]:
+    """Let `--bounds -10,40,5,50` be typed: argparse takes -10,... for an option."""
+    joined: list[str] = []
+    for argument in argv:
+        if joined and joined[-1] == "--bounds" and argument.startswith("-"):
+            joined[-1] = f"--bounds={argument}"
+        else:
+            joined.append(argument)
+    return joined

@@ -1,0 +1,295 @@
+"""A learned shape: what a run released, where its grid lies, and the maps that it is clipped to.
+
+It predicts, draws itself and writes itself.  All is made from the release, public bounds and public
+maps, so it may be published as the release may (docs/privacy.md, lemma 6).  geopandas and
+matplotlib are loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geometry.crs import LONLAT, written_crs
+from geometry.geojson_write import feature_collection, placed_shape
+from geometry.grid import Frame
+from geometry.mask import Mask, read_mask
+from learners.core.checks import check_points
+from learners.core.codec import release_to_dict
+from learners.core.releases import Release, SpaceRelease, support_shape
+from learners.core.scene import HATCHED, plot_patch, scene, svg_path
+from learners.privacy.accounting import PrivacySpent, privacy_statement
+from learners.privacy.privacy_loss import accounting_document
+from learners.version import __version__
+
+#: Longer side of the picture in a notebook, in pixels.
+_SIDE = 260
+
+
+@dataclass(frozen=True)
+class LearnedShape:
+    """What a run released, and where it lies; it may be published if its statement says so.
+
+    Attributes
+    ----------
+    release : Release
+        The exact hypothesis, with what was spent.
+    frame : Frame
+        Grid size and public bounds.
+    masks : tuple of Mask
+        Public polygons that the shape is clipped to: it lies in all of them.
+    """
+
+    release: Release
+    frame: Frame
+    masks: tuple[Mask, ...] = ()
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """What a fitted learner has learned.
+
+        Raises
+        ------
+        NotFittedError
+            If no run is complete.
+        """
+        shape: Self = model.placed()
+        return shape
+
+    def __repr__(self) -> str:
+        where = "" if self.frame.bounds is None else f", {self.frame.bounds}"
+        about = f"{self.release.learner}, grid 0..{self.frame.d}{where}"
+        return f"<LearnedShape by {about}: {self.statement}>"
+
+    @property
+    def privacy(self) -> PrivacySpent | None:
+        """What was spent; None for a learner that is not private."""
+        return self.release.privacy
+
+    @property
+    def statement(self) -> str:
+        """The guarantee in one sentence, or that there is none; and what an example is where that
+        is one of a person's rows."""
+        unit = dict(self.release.parameters).get("unit")
+        text = "" if unit is None else f" An example is one row of each {unit}."
+        return privacy_statement(self.privacy) + text
+
+    @property
+    def accounting(self) -> dict[str, Any] | None:
+        """The charges, for other accountants (:mod:`learners.privacy.privacy_loss`)."""
+        return None if self.privacy is None else accounting_document(self.privacy)
+
+    @property
+    def clipped_to(self) -> str | None:
+        """The maps that it is clipped to, by name; None for a whole shape."""
+        return " and ".join(mask.name for mask in self.masks) or None
+
+    @property
+    def polygons(self) -> BaseGeometry:
+        """The shape, valid, in the system of the bounds; without bounds in grid units."""
+        return self._placed(self.layers()["learned"])
+
+    @property
+    def support(self) -> BaseGeometry | None:
+        """Where there were enough reports to say anything, as `polygons`; None if not released."""
+        support = self.layers().get("support")
+        return None if support is None else self._placed(support)
+
+    def clip(self, within: str | os.PathLike[str]) -> Self:
+        """The same clipped to the polygons of a public map; costs no epsilon.
+
+        Parameters
+        ----------
+        within : path-like
+            GeoJSON.
+
+        Raises
+        ------
+        GeoJSONError
+            If it is no usable map, or nothing of it lies within the bounds.
+        OSError
+            If it cannot be read.
+        """
+        mask = read_mask(within)
+        mask.region(self.frame)
+        return replace(self, masks=(*self.masks, mask))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1 of points, shape (n,), by exact side tests; 0 outside of a map.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n, 2), or GeoDataFrame
+            As a learner with these bounds takes them; without bounds grid points.
+
+        Raises
+        ------
+        ValueError
+            If a point is none, or lies outside the bounds.
+        """
+        return self.labels(check_points(X, self.release.d, bounds=self.frame.bounds))
+
+    def labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """As :meth:`predict`, of points of the grid, shape (n, 2)."""
+        labels = self.release.predict(points)
+        for mask in self.masks:
+            labels = mask.keep(labels, points, self.frame)
+        return labels
+
+    def layers(self) -> dict[str, BaseGeometry]:
+        """What is released, by name, in grid units: "learned", clipped, and maybe "support"."""
+        supported, shape = support_shape(self.release), self.release.shape()
+        for mask in self.masks:
+            shape = mask.clip(shape, self.frame)
+        return {"learned": shape} | ({} if supported is None else {"support": supported})
+
+    def member(self) -> dict[str, Any]:
+        """What files say of the run, JSON values only; nothing but what may be published."""
+        member = {"version": __version__, "release": release_to_dict(self.release)}
+        if not self.masks:
+            return member
+        within = [mask.near(self.frame).to_dict() for mask in self.masks]
+        return {**member, "clipped_to": self.clipped_to, "within": within}
+
+    def to_geojson(self, *, raw_grid: bool = False) -> dict[str, Any]:
+        """A FeatureCollection (RFC 7946) in degrees that carries the exact hypothesis.
+
+        Without bounds the grid goes to 0..1 degrees.
+
+        Parameters
+        ----------
+        raw_grid : bool
+            Keep grid units: readers that follow RFC 7946 take them for degrees.
+
+        Returns
+        -------
+        dict
+            JSON values only; released support is a second feature, of the layer "support".
+
+        Raises
+        ------
+        ValueError
+            If the hypothesis lies in three dimensions.
+        """
+        layers = self.layers()
+        return feature_collection(
+            layers.pop("learned"),
+            self.frame.place,
+            member=self.member(),
+            raw_grid=raw_grid,
+            d=self.frame.d,
+            properties={"name": "learned", "label": 1},
+            layers=layers or None,
+        )
+
+    def to_geodataframe(self) -> Any:
+        """A GeoDataFrame with a row for the shape, and one for support if it was released.
+
+        It lies in the coordinate reference system of the bounds; without bounds it is in grid units
+        and has no system.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            Columns layer, statement and geometry.
+
+        Raises
+        ------
+        ImportError
+            If geopandas is not installed: pip install 'geodp[geo]'.
+        ValueError
+            As :meth:`to_geojson`.
+        """
+        geopandas, bounds, layers = _extra("geopandas", "geo"), self.frame.bounds, self.layers()
+        return geopandas.GeoDataFrame(
+            {"layer": list(layers), "statement": [self.statement] * len(layers)},
+            geometry=[self._placed(shape) for shape in layers.values()],
+            crs=None if bounds is None else written_crs(bounds.crs),
+        )
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the shape with matplotlib, in the system of the bounds or in grid units.
+
+        Where support was released, the rest of the square is hatched.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default of a new figure.
+        **style
+            Of the shape's patch: facecolor, edgecolor, linewidth, label, ...
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed: pip install 'geodp[plot]'.
+        ValueError
+            As :meth:`to_geojson`.
+        """
+        pyplot, bounds = _extra("matplotlib.pyplot", "plot"), self.frame.bounds
+        shown = scene(self.layers(), self.frame.d)
+        if ax is None:
+            _, ax = pyplot.subplots()
+        for drawn in shown:
+            ax.add_patch(plot_patch(drawn, self.frame, **({} if drawn.hatched else style)))
+        low, high, names = (0.0, 0.0), (float(self.frame.d), float(self.frame.d)), ("x", "y")
+        if bounds is not None:
+            low, high = bounds.low, bounds.high
+            names = ("longitude", "latitude") if bounds.in_degrees else ("easting", "northing")
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        aspect = 1.0 if bounds is None else bounds.aspect
+        ax.set_aspect((high[0] - low[0]) / (high[1] - low[1]) / aspect)
+        ax.set(xlabel=names[0], ylabel=names[1])
+        return ax
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a picture, whose it is, and the guarantee."""
+        bounds, where = self.frame.bounds, f"grid 0..{self.frame.d}"
+        if bounds is not None:
+            system = "" if bounds.crs == LONLAT else f" in {bounds.crs[:40]}"
+            where += f", bounds {', '.join(f'{v:g}' for v in bounds.as_tuple())}{system}"
+        statement = escape(self.statement)
+        if self.privacy is None or not self.privacy.private:
+            text = f"{statement} Do not publish it as if it were."
+            statement = f'<strong style="color:#C44500">{text}</strong>'
+        picture = "" if isinstance(self.release, SpaceRelease) else self._picture()
+        about = f"{escape(self.release.learner)}, {escape(where)}"
+        return f"<div>{picture}<div>{about}</div><div>{statement}</div></div>"
+
+    def _picture(self) -> str:
+        """An SVG, small whatever the shape is."""
+        d, ratio = self.frame.d, 1.0 if self.frame.bounds is None else self.frame.bounds.aspect
+        width, height = _SIDE * min(1.0, ratio), _SIDE / max(1.0, ratio)
+        shown = scene(self.layers(), d)
+        label, hatched = "the learned shape", any(drawn.hatched for drawn in shown)
+        if hatched:
+            label += "; hatched in grey: too few reports to say anything"
+        paths = "".join(svg_path(drawn, d, (0, 0, width, height)) for drawn in shown)
+        return (
+            f'<svg width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{label}" '
+            f'style="border:1px solid #999"><title>{label}</title>{HATCHED if hatched else ""}'
+            f"{paths}</svg>"
+        )
+
+    def _placed(self, shape: BaseGeometry) -> BaseGeometry:
+        return placed_shape(shape, self.frame.d, self.frame.place, degrees=False)
+
+
+def _extra(module: str, extra: str) -> Any:
+    """A library that is no dependency."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise ImportError(f"this needs {name}: pip install 'geodp[{extra}]' ({error})") from error
