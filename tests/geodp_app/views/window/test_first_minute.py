@@ -575,7 +575,7 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
 ) -> None:
     """What steps gained and why, which edges have examples: all that is of the examples alone."""
     window = sharp
-    log = log_of(window)
+    log, before = log_of(window), window.runs._run
     stand(qtbot, window, len(log.records) + 1)
     action(window, "release_view")
     settle(qtbot, window)
@@ -603,7 +603,7 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
         settle(qtbot, window)
         assert differs(seen(window), plain) == ""
     finally:
-        window.runs.adopt(log)
+        window.runs._run = before
 
 
 # -- steps that gain nothing ----------------------------------------------------------------------

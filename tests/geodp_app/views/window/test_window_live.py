@@ -389,7 +389,7 @@ def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_s
     key(window, Qt.Key.Key_D)
     drag_slowly(qtbot, window, [(200, 150), (215, 190)], drop=False)
     wait(qtbot, lambda: runs.going)
-    runs.drag(MOVED)  # where the hand is when that run ends
+    runs._dragged = MOVED  # where the hand is when that run ends
     first = runs.log
     runs.changed.connect(look)
     wait(qtbot, lambda: runs.log is not first)
