@@ -317,7 +317,7 @@ class Soak:
 
     def save(self) -> None:
         """Save the session."""
-        self.window.files._save(self.folder / f"{self.rng.randrange(3)}.geodp")
+        self.window.files.save_to(self.folder / f"{self.rng.randrange(3)}.geodp")
 
     def open(self) -> None:
         """Open a session."""

@@ -49,7 +49,7 @@ def window(folder: Path, number: int, rounds: int) -> None:
         soak.wait(lambda: not view.runs.busy)
         log = view.runs.current
         released += log is not None and log.release is not None
-        view.files._save(folder / "work.geodp")
+        view.files.save_to(folder / "work.geodp")
     soak.close()
     outcome = {"released": released, "complaints": soak.complaints, "raised": soak.raised}
     print(json.dumps({**outcome, "told": sorted(set(result))}))

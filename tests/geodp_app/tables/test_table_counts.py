@@ -19,6 +19,7 @@ from scipy.stats import chisquare
 
 from geodp import Bounds, GridMap, InputError
 from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.persons import NIL_UUID, names_of
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid_counts import GridCounts
@@ -472,6 +473,12 @@ def of_nobody(tmp_path_factory) -> tuple[str, str]:
     copied = f"COPY r TO '{folder}/r.parquet'"
     file = database(folder / "r.db", f"CREATE TABLE r AS {rows}", copied)
     return f"duckdb:{file}::r", f"parquet:{folder}/r.parquet"
+
+
+def test_the_nil_uuid_names_nobody_as_a_text_either() -> None:
+    names, faults = names_of([NIL_UUID, f" {NIL_UUID}\t", NIL_UUID[:-1] + "1"])
+    assert (names[:2], list(faults)) == (["", ""], [0, 1])
+    assert all("is nobody" in fault for fault in faults.values())
 
 
 @pytest.mark.parametrize("value", NOBODIES)
