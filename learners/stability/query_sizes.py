@@ -149,7 +149,7 @@ def label_sizes(
     if agnostic:
         wrong = (alpha - gamma - 2 * dimension.deviation(m, vc, part)) / 2
     else:
-        growth = math.log(dimension.sauer_bound(2 * m, vc)) + math.log(4 / part)
+        growth = math.log(2) * dimension.log2_growth(2 * m, vc) + math.log(4 / part)
         room, root = alpha - 3 * growth / m, math.sqrt(growth / m)
         wrong = (math.sqrt(room) - root) ** 2 / 2 if room > root**2 else 0.0
     halts = min(math.floor(wrong * m), MOST_MECHANISMS)

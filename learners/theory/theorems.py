@@ -16,6 +16,7 @@ of any class), :mod:`learners.boolean.consistent_conjunction`, :mod:`learners.fi
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -497,9 +498,10 @@ def examples_for(
 
 @within_floats
 def alpha_for(theorem: Theorem, n: int, beta: float, parameters: Mapping[str, Any]) -> float | None:
-    """The least alpha, within 1 part in 1000, that n suffice for; None if no alpha below 1/2 is.
+    """The least alpha of three digits that n suffice for; None if no alpha below 1/2 is.
 
-    For a necessary number, the least alpha that n does not rule out.
+    So what is printed of it is as much as is proved, and an alpha of three digits comes back from
+    the n that was found for it.  For a necessary number, the least alpha that n does not rule out.
 
     Raises
     ------
@@ -509,15 +511,22 @@ def alpha_for(theorem: Theorem, n: int, beta: float, parameters: Mapping[str, An
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
 
-    def enough(alpha: float) -> bool:
-        needed = examples_for(theorem, alpha, beta, parameters)
+    def enough(i: int) -> bool:
+        needed = examples_for(theorem, _of_three_digits(i), beta, parameters)
         return needed is not None and needed <= n
 
     # the lower bound is proved for alpha up to 1/8 only
-    low, high = 1e-12, 1 / 8 if theorem.necessary else 1 / 2
-    if not enough(high):
+    last = _LAST_NEEDED if theorem.necessary else _LAST
+    if not enough(last):
         return None
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return _of_three_digits(bisect_left(range(last), True, key=enough))
+
+
+#: Of the numbers of three digits from 1e-12 on, those that are 1/2 and 1/8.
+_LAST, _LAST_NEEDED = 11 * 900 + 400, 11 * 900 + 25
+
+
+def _of_three_digits(i: int) -> float:
+    """The i-th such number, as it is typed."""
+    power, digits = divmod(i, 900)
+    return float(f"{100 + digits}e{power - 14}")

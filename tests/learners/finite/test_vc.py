@@ -16,6 +16,7 @@ from learners.finite.vc import (
     consistent_size,
     dichotomies,
     largest_shattered,
+    log2_growth,
     lower_bound_size,
     sauer_bound,
     shatters,
@@ -145,6 +146,14 @@ def test_the_vc_learners_size(vc: int, alpha: float, beta: float) -> None:
     assert 2 * sauer_bound(2 * less, vc) * 2 ** (-alpha * less / 2) > beta or less < 8 / alpha
     textbook = max(4 / alpha * math.log2(2 / beta), 8 * vc / alpha * math.log2(13 / alpha))
     assert n <= math.ceil(textbook)
+
+
+@pytest.mark.parametrize("vc", [1001, 2500])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.49, 0.5, 0.9, 1.5])
+def test_the_growth_of_a_large_class_is_bounded_closely(vc: int, share: float) -> None:
+    n = round(vc / share)
+    exact = math.log2(sauer_bound(n, vc))  # of a whole number of any size
+    assert exact - 1e-6 <= log2_growth(n, vc) <= exact + 0.5 * math.log2(8 * vc)
 
 
 def test_the_lower_bound_is_below_what_suffices() -> None:

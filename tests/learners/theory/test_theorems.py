@@ -46,6 +46,28 @@ def test_both_directions_agree(theorem: Theorem) -> None:
 
 
 @by_name
+def test_the_number_for_an_error_gives_it_back(theorem: Theorem) -> None:
+    for asked in (0.1, 0.05, 0.0123):
+        n = examples_for(theorem, asked, BETA, EVERYTHING)
+        if n is None:  # so little is not proved of any number
+            continue
+        alpha = alpha_for(theorem, n, BETA, EVERYTHING)
+        assert alpha is not None
+        assert alpha <= asked
+        # three digits: what is printed is no less than what is proved
+        assert float(f"{alpha:.3g}") == alpha
+
+
+@pytest.mark.parametrize("name", ["vc", "vc-agnostic", "queries", "labels"])
+@pytest.mark.parametrize("dimension", [10**6, 10**9, 10**30])
+def test_a_huge_dimension_is_no_work(name: str, dimension: int) -> None:
+    theorem = find_theorem(name)
+    asked = EVERYTHING | {"vc": dimension}
+    n = examples_for(theorem, 0.1, BETA, asked)
+    assert n is None or n > dimension
+
+
+@by_name
 def test_less_error_takes_more_examples(theorem: Theorem) -> None:
     numbers = [n_for(theorem, alpha) for alpha in (0.12, 0.1, 0.08)]
     assert numbers == sorted(set(numbers))
