@@ -297,10 +297,11 @@ def read_learned(path: Path) -> LearnedFile:
         raise InputError(f"{path}: geodp.grid is {target.grid}, its release says {release.d}")
     placed = target.member.get("georeferenced") is not False
     frame = Frame(release.d, target.bounds if placed else None)
-    return LearnedFile(path, target, LearnedShape(release, frame, _masks(path, target.member)))
+    masks = _masks(path, target.member, frame)
+    return LearnedFile(path, target, LearnedShape(release, frame, masks))
 
 
-def _masks(path: Path, member: Any) -> tuple[Mask, ...]:
+def _masks(path: Path, member: Any, frame: Frame) -> tuple[Mask, ...]:
     """The maps that a shape is clipped to."""
     within = member.get("within", [])
     if "clipped_to" in member and not within:
@@ -311,6 +312,9 @@ def _masks(path: Path, member: Any) -> tuple[Mask, ...]:
     try:
         if not isinstance(within, list):
             raise ValueError("within: must be a list of maps")
-        return tuple(map(Mask.from_dict, within))
+        masks = tuple(map(Mask.from_dict, within))
+        for mask in masks:
+            mask.region(frame)  # one that does not reach the grid is none of this shape
+        return masks
     except ValueError as error:
         raise InputError(f"{path}: geodp.{one_line(error)}") from None

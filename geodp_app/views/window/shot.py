@@ -103,6 +103,7 @@ def _prepare(window: MainWindow, options: argparse.Namespace, given: Given) -> N
         raise InputError(f"{what}: {why}")
 
     window.complain = refuse  # type: ignore[method-assign]
+    window.files.asks = False
     if options.file is not None:
         window.files.open(options.file)
     else:

@@ -76,6 +76,8 @@ class WindowFiles(QObject):
     ----------
     release_view : bool
         Whether only what may be published is shown.
+    asks : bool
+        Whether somebody is there who can be asked about a file; else it is read as it is.
     """
 
     #: Words for the status bar.
@@ -97,7 +99,7 @@ class WindowFiles(QObject):
         super().__init__(window)
         self._window, self._complain = window, complain
         self.document, self.runs = runs.document, runs
-        self.palette, self.release_view = palette, False
+        self.palette, self.release_view, self.asks = palette, False, True
         self.recent = RecentFiles(config_folder())
         self._opening: Work | None = None
 
@@ -349,6 +351,12 @@ class WindowFiles(QObject):
     def _take_examples(self, path: Path, *, opening: bool) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""
         read = importing.open_any if opening else importing.import_examples
+        if not self.asks:
+
+            def take_at_once() -> None:
+                self._taken(path, read(path, self.document), anew=opening)
+
+            return self.attempt(f"open {path.name}", take_at_once)
         with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
             if path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv":
                 self._taken(path, read(path, self.document), anew=opening)

@@ -213,6 +213,13 @@ def test_a_file_that_is_none_is_refused(shot: Shot, tmp_path: Path) -> None:
     assert not (tmp_path / "w.png").exists()
 
 
+def test_a_table_that_needs_to_be_asked_about_is_refused(shot: Shot, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("a,b,c\n1,2,1\n")
+    code, err = shot("-o", "w.png", "--file", "p.csv")
+    assert code == 2
+    assert "missing column x, y or label" in err
+
+
 def test_open_needs_a_display_and_a_file_that_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -181,10 +181,12 @@ def test_a_file_whose_map_is_lost_or_damaged_is_refused(tmp_path: Path, release:
     path = tmp_path / "learned.geojson"
     save(LearnedShape(release, FRAMES["degrees"]), path)
     whole = path.read_text()
+    far = json.loads(shapely.to_geojson(shapely.box(-60, -50, -59, -49)))
     for member, message in (
         ({"clipped_to": "land.geojson"}, "clipped to a map that is not in it"),
         ({"within": {}}, "geodp.within: must be a list of maps"),
         ({"within": [{"name": "a"}]}, "geodp.within: must be an object of name and map"),
+        ({"within": [{"name": "sea", "map": far}]}, "learned.geojson: geodp.sea: nothing of it"),
     ):
         document = json.loads(whole)
         document["geodp"] |= member
