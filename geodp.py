@@ -137,8 +137,8 @@ def _of_parameters() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        options = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
-        raise InputError(options) from None
+        text = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
+        raise InputError(text) from None
     except OSError as error:
         where = "" if error.filename is None else f"{os.fspath(error.filename)}: "
         raise InputError(f"{where}{error.strerror or error}") from None
