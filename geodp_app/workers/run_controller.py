@@ -298,6 +298,9 @@ class RunController(QObject):
             self._ask_to_stop()
         elif self._phase in ("paused", "waiting"):
             self._send(Cancel(self._run))
+            if self._at_once and self._link is not None:
+                # it may select by now, though nothing of it was heard: questions wait
+                self._awaited = self._run
         self._questions.clear()
         self._run += 1
         self._phase, self._goal, self._job, self._stopping = "ready", "stay", None, False
@@ -403,6 +406,7 @@ class RunController(QObject):
             link, self._link = self._link, None
             if link is not None:
                 link.kill()
+            self._awaited = None
             self._end_run("ready")
             self.failed.emit(f"The learner cannot be prepared: {reply.message}")
         elif self._asked is not None and self._asked.run == reply.run:
@@ -420,7 +424,7 @@ class RunController(QObject):
         how = f"(exit code {link.exit_code})"
         under_way = self._phase in ("selecting", "paused", "waiting") and not self._stopping
         # what ended it is not tried again
-        self._job = self._asked = None
+        self._job = self._asked = self._awaited = None
         if self._prepared:
             self.prepare()
         else:

@@ -343,3 +343,17 @@ def test_loops_that_cannot_be_compiled_are_told(qapp: object) -> None:
     assert link.killed
     assert controller.state == "failed"
     controller.close()
+
+
+@pytest.mark.usefixtures("_played")
+def test_a_question_waits_for_a_run_that_began_by_itself_and_is_given_up() -> None:
+    pressing = Pressing()
+    pressing.open()
+    pressing.start(at_once=True)
+    pressing.answer(False, 1)
+    pressing.start(at_once=False)
+    pressing.answer(False, 1)  # the first run selects, and nobody follows it any more
+    pressing.cancel()
+    pressing.ask()
+    pressing.nothing_was_sent_or_heard_that_should_not_be()
+    pressing.teardown()
