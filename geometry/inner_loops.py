@@ -42,7 +42,9 @@ class _NamedFiles(_files):  # type: ignore[misc]
     """Machine code by type: processes that compile a function for different types share no file."""
 
     def save(self, key: Any, data: Any) -> None:
-        name = f"{self._index_name[:-4]}.{hashlib.sha256(repr(key).encode()).hexdigest()[:32]}.nbc"
+        # by its pickle, not its name: two types may be called the same
+        type_name = hashlib.sha256(self._dump(key)).hexdigest()[:32]
+        name = f"{self._index_name[:-4]}.{type_name}.nbc"
         self._save_data(name, data)
         self._save_index(self._load_index() | {key: name})
 

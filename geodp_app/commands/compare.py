@@ -157,8 +157,8 @@ def run(options: argparse.Namespace) -> None:
     if lost:
         raise InputError(lost)
     if options.output and not options.quiet:
-        output = [f"{options.output}: {counted(len(rows), 'learned shape')}"]
-        print("\n".join([*output, *place_note(options.output, examples.frame)]), file=sys.stderr)
+        summary = [f"{options.output}: {counted(len(rows), 'learned shape')}"]
+        print("\n".join([*summary, *place_note(options.output, examples.frame)]), file=sys.stderr)
 
 
 def _write(folder: Path, rows: Sequence[Row]) -> str:

@@ -182,9 +182,12 @@ def _plan_cover(options: argparse.Namespace, theorem: Theorem, parameters: dict[
 
 
 def _described(
-    options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any], plan: CoverPlan,
+    options: argparse.Namespace,
+    theorem: Theorem,
+    parameters: dict[str, Any],
+    plan: CoverPlan,
     n: int | None,
-) -> tuple[dict[str, Any], str]:  # fmt: skip
+) -> tuple[dict[str, Any], str]:
     """The run that is planned, JSON-ready and in a few lines, beside that by naive composition."""
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.cover_sizes import CoverPlan, lattice_note

@@ -1,6 +1,6 @@
 """A picture of a learned shape on its grid, as SVG: with ticks, a legend, and what was spent.
 
-With examples it is private, and says so.    :mod:`geodp_app.views.pictures` makes it a PNG.
+With examples it is private, and says so.  :mod:`geodp_app.views.pictures` makes it a PNG.
 """
 
 from __future__ import annotations
@@ -178,9 +178,16 @@ def _side(figures: Sequence[tuple[str, str]], *, private: bool) -> list[str]:
 
 
 def _text(
-    x: float, y: float, text: str, size: int, colour: str = _INK, anchor: str = "start",
-    *, most: float = math.inf, bold: bool = False,
-) -> str:  # fmt: skip
+    x: float,
+    y: float,
+    text: str,
+    size: int,
+    colour: str = _INK,
+    anchor: str = "start",
+    *,
+    most: float = math.inf,
+    bold: bool = False,
+) -> str:
     """A text, cut where it would be about longer than `most` pixels."""
     letters = most / (size * (0.68 if bold else 0.6))
     if len(text) > letters:

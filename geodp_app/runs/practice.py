@@ -91,9 +91,14 @@ def tell_long_run(parameters: Mapping[str, Any], *, quiet: bool) -> None:
 
 
 def warn_of_budget(
-    epsilon: float, delta: float, *, used: bool = True, n: int | None = None,
-    release: Release | None = None, quiet: bool = False,
-) -> None:  # fmt: skip
+    epsilon: float,
+    delta: float,
+    *,
+    used: bool = True,
+    n: int | None = None,
+    release: Release | None = None,
+    quiet: bool = False,
+) -> None:
     """Write the warning, if there is one, to stderr.
 
     With a release only what its noisy counts tell beyond epsilon and delta is written: the rest
@@ -109,9 +114,13 @@ def warn_of_budget(
 
 
 def in_practice(
-    learner: str, parameters: Mapping[str, Any], grid: int, *, examples: int | None = None,
+    learner: str,
+    parameters: Mapping[str, Any],
+    grid: int,
+    *,
+    examples: int | None = None,
     error: float = 0.1,
-) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
+) -> tuple[str, list[dict[str, Any]]]:
     """The errors that so many examples are likely to lead to; without them, the examples for an
     error.  Runs are named as in :func:`learners.theory.rule_of_thumb.kinds_of`.
 

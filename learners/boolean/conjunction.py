@@ -157,9 +157,14 @@ NOISE_SHARE = 0.4
 
 
 def cover_budget(
-    epsilon: float, delta: float, steps: int, beta: float, neighbours: Neighbours, private: bool,
+    epsilon: float,
+    delta: float,
+    steps: int,
+    beta: float,
+    neighbours: Neighbours,
+    private: bool,
     account: AccountChoice = "optimal",
-) -> Budget:  # fmt: skip
+) -> Budget:
     """Noise of the counts and rate of the selections by this account, (epsilon, delta)-DP.
 
     Raises
@@ -287,9 +292,14 @@ class DisjunctionLearner(ConjunctionLearner):
 
 
 def strawman_budget(
-    epsilon: float, delta: float, d: int, steps: int, beta: float,
-    neighbours: Neighbours = "add-remove", private: bool = True,
-) -> Budget:  # fmt: skip
+    epsilon: float,
+    delta: float,
+    d: int,
+    steps: int,
+    beta: float,
+    neighbours: Neighbours = "add-remove",
+    private: bool = True,
+) -> Budget:
     """Noise of the list and rate of the draws over d variables: a literal is listed if its noisy
     count is at most the margin.
 

@@ -375,9 +375,14 @@ def consistency_rate(epsilon: float, neighbours: Neighbours) -> Fraction:
 
 
 def consistency_examples(
-    d: int, alpha: float, beta: float, epsilon: float, neighbours: Neighbours = "add-remove", *,
+    d: int,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    neighbours: Neighbours = "add-remove",
+    *,
     monotone: bool = False,
-) -> int:  # fmt: skip
+) -> int:
     """Examples that the private consistency learner needs, by (2)."""
     check_sizes(alpha, beta, d=d)
     eta = float(consistency_rate(epsilon, neighbours))

@@ -18,6 +18,7 @@ from dataclasses import asdict, fields
 from typing import Any, NamedTuple, TypeAlias
 
 from geometry.edge_zones import EdgeZones
+from geometry.geojson_rings import short
 from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicLattice
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
@@ -33,7 +34,6 @@ from learners.core.codec_parts import (
     read_piece,
     read_role,
     read_thresholds,
-    short,
     text,
     tile_from_dict,
     whole,

@@ -6,12 +6,12 @@ Reading is as strict as :mod:`learners.core.codec` says.
 from __future__ import annotations
 
 import re
-import reprlib
 import sys
 from dataclasses import asdict, fields
 from typing import Any, get_args
 
 from geometry.edge_zones import EdgeZone, EdgeZones
+from geometry.geojson_rings import short
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
@@ -87,6 +87,7 @@ def _members(data: Any, kind: type[PrivacySpent | Charge]) -> dict[str, Any]:
 
 
 def amount(value: Any) -> bool:
+    """Whether a value of JSON is a number that is finite and not negative."""
     return type(value) in (int, float) and 0 <= value <= sys.float_info.max
 
 
@@ -171,14 +172,17 @@ def _labelled(tile: Tile | EdgeZone, data: dict[str, Any], lattice: HalfplaneLat
 
 
 def write_region(region: LiftedRegion) -> list[int]:
+    """A lifted region: its normal and its level."""
     return [*region.normal, region.level]
 
 
 def write_piece(piece: Piece) -> list[list[Any]]:
+    """Halfplanes by their sheets and dual points."""
     return [[h.sheet.name, h.u, h.v] for h in piece]
 
 
 def read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
+    """Read what :func:`write_piece` wrote; a ValueError or KeyError if they are none."""
     if not isinstance(data, list):
         raise ValueError(f"piece: must be a list of halfplanes, not {short(data)}")
     return tuple(
@@ -188,6 +192,7 @@ def read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
 
 
 def write_tile(step: TileStep) -> dict[str, Any]:
+    """A tile, or the zone of an edge, as its box and how it is labelled."""
     tile = step.tile
     return {
         "box": [tile.x0, tile.y0, tile.x1, tile.y1],
@@ -228,10 +233,12 @@ def _read_outline(data: Any, d: int) -> Outline:
 
 
 def read_conic(parameters: Any, lattice: ConicLattice) -> Conic:
+    """A disc or an ellipse of a lattice; a ValueError if it is none."""
     return lattice.conic(*(whole(value, "conics") for value in parameters))
 
 
 def read_halfspace(entries: Any, lattice: HalfspaceLattice3) -> Halfspace3:
+    """A halfspace of a lattice; a ValueError if it is none."""
     a, b, c, level = (whole(value, "halfspaces") for value in entries)
     halfspace = Halfspace3((a, b, c), level)
     if not lattice.holds(halfspace):
@@ -240,14 +247,17 @@ def read_halfspace(entries: Any, lattice: HalfspaceLattice3) -> Halfspace3:
 
 
 def write_lattice(lattice: HalfplaneLattice) -> dict[str, Any]:
+    """What names a lattice of halfplanes."""
     return {"grid": lattice.d, "measure": lattice.measure, "bits": lattice.bits}
 
 
 def read_lattice(data: dict[str, Any], size: str) -> HalfplaneLattice:
+    """Read what :func:`write_lattice` wrote; `size` names the member of its side."""
     return HalfplaneLattice(whole(data[size], size), data["measure"], bits(data))
 
 
 def bits(data: dict[str, Any]) -> int:
+    """The bits of a lattice; a ValueError if they are none."""
     bits = whole(data["bits"], "bits")
     if bits < 0:  # which would mean the finest
         raise ValueError(f"bits: {bits} is negative")
@@ -255,6 +265,7 @@ def bits(data: dict[str, Any]) -> int:
 
 
 def read_role(data: dict[str, Any]) -> Role:
+    """Union or intersection; a ValueError if it is neither."""
     role: Role | Any = data["role"]
     if role not in get_args(Role):
         raise ValueError(f"role: {short(role)} is not known")
@@ -262,6 +273,7 @@ def read_role(data: dict[str, Any]) -> Role:
 
 
 def read_thresholds(data: dict[str, Any], pieces: int) -> tuple[int, ...]:
+    """Noisy counts, none or one a piece; a ValueError if they are others."""
     thresholds = tuple(whole(b, "thresholds") for b in data["thresholds"])
     if len(thresholds) not in (0, pieces):
         raise ValueError("thresholds and pieces differ in number")
@@ -269,12 +281,14 @@ def read_thresholds(data: dict[str, Any], pieces: int) -> tuple[int, ...]:
 
 
 def whole(value: Any, what: str) -> int:
+    """A whole number, and no bool; a ValueError that names it if it is none."""
     if type(value) is not int:
         raise ValueError(f"{what}: {short(value)} is not a whole number")
     return value
 
 
 def text(value: Any, what: str) -> str:
+    """A text; a ValueError that names it if it is none."""
     if not isinstance(value, str):
         raise ValueError(f"{what}: {short(value)} is not a text")
     return value
@@ -299,8 +313,3 @@ def difference(written: Any, read: Any, path: str = "") -> str | None:
         pairs = zip(written, read, strict=True)
         return next((p for a, b in pairs if (p := difference(a, b, path)) is not None), None)
     return None if written == read else path
-
-
-def short(value: Any) -> str:
-    """A value for a message: one short line, however large it is."""
-    return reprlib.repr(value)

@@ -30,7 +30,7 @@ class Mistakes:
         self._false_negatives = int(wrong[~self.labels].sum())
 
     def relabel(self, rows: NDArray[np.int64], labels: bool | NDArray[np.bool_]) -> None:
-        """Predict otherwise for entries: numbers of shape (k,), and their new labels."""
+        """Give entries, numbers of shape (k,), other labels."""
         new = np.full(len(rows), labels)
         changed = rows[new != self.labels[rows]]
         self.labels[rows] = new
@@ -47,13 +47,3 @@ class Mistakes:
         """Of a step: (negatives, positives) that it has seen and taken, and the other fields."""
         wrong = self._false_positives, self._false_negatives
         return StepDiagnostics.tallied(alive, taken, wrong, self._n, **others)
-
-    def of_all(self, last: StepDiagnostics, labels: NDArray[np.bool_]) -> StepDiagnostics:
-        """Those of a last step after which all entries are labelled anew."""
-        self.relabel(np.arange(len(self.labels)), labels)
-        alive, taken = (
-            (last.negatives_alive, last.positives_alive),
-            (last.negatives_taken, last.positives_taken),
-        )
-        work = {"trials": last.trials, "boxes": last.boxes, "log_mass": last.log_mass}
-        return self.diagnostics(alive, taken, score=last.score, seconds=last.seconds, **work)

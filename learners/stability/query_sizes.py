@@ -95,9 +95,17 @@ def examples_of_chunks(chunks: int, each: int, beta: float) -> int:
 
 
 def query_sizes(
-    *, vc: int, queries: int, alpha: float, beta: float, gamma: float = 0.0,
-    agnostic: bool = False, epsilon: float, delta: float, **others: Any,
-) -> QuerySizes | None:  # fmt: skip
+    *,
+    vc: int,
+    queries: int,
+    alpha: float,
+    beta: float,
+    gamma: float = 0.0,
+    agnostic: bool = False,
+    epsilon: float,
+    delta: float,
+    **others: Any,
+) -> QuerySizes | None:
     """Theorems 4.3 and 4.4: at most alpha m of m queries are answered wrong or not at all.
 
     Parameters
@@ -131,9 +139,17 @@ def query_sizes(
 
 
 def label_sizes(
-    *, vc: int, queries: int, alpha: float, beta: float, gamma: float = 0.0,
-    agnostic: bool = False, epsilon: float, delta: float, **others: Any,
-) -> QuerySizes | None:  # fmt: skip
+    *,
+    vc: int,
+    queries: int,
+    alpha: float,
+    beta: float,
+    gamma: float = 0.0,
+    agnostic: bool = False,
+    epsilon: float,
+    delta: float,
+    **others: Any,
+) -> QuerySizes | None:
     """Theorems 4.6 and 4.7: what is learned from m answers errs by at most alpha on new points.
 
     Parameters and errors as of :func:`query_sizes`; `vc` is of the final class, too, and `queries`
@@ -163,9 +179,16 @@ def soft_width(alpha: float) -> float:
 
 
 def soft_sizes(
-    *, queries: int, halts: int, stable: float, alpha: float, beta: float, epsilon: float,
-    delta: float, **others: Any,
-) -> QuerySizes | None:  # fmt: skip
+    *,
+    queries: int,
+    halts: int,
+    stable: float,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    delta: float,
+    **others: Any,
+) -> QuerySizes | None:
     """Theorem 5.14: m predictions within alpha of those that are expected of one model.
 
     Parameters
@@ -218,9 +241,16 @@ def soft_sizes(
 
 
 def _planned(
-    vc: int, queries: int, halts: int, part: float, gamma: float, agnostic: bool, epsilon: float,
-    delta: float, others: dict[str, Any],
-) -> QuerySizes | None:  # fmt: skip
+    vc: int,
+    queries: int,
+    halts: int,
+    part: float,
+    gamma: float,
+    agnostic: bool,
+    epsilon: float,
+    delta: float,
+    others: dict[str, Any],
+) -> QuerySizes | None:
     """Chunks, and examples of each, of models that err by gamma and as much more as so many halts
     allow; None if they allow none."""
     if not 0 <= gamma < 1:

@@ -96,10 +96,18 @@ def cover_steps(k: int, alpha: float) -> int:
 
 
 def polygon_examples(
-    d: int, k: int, alpha: float, beta: float, *, edges: int = 3, measure: Measure = "chord",
-    epsilon: float = 1.0, delta: float = 1e-6, neighbours: Neighbours = "add-remove",
+    d: int,
+    k: int,
+    alpha: float,
+    beta: float,
+    *,
+    edges: int = 3,
+    measure: Measure = "chord",
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    neighbours: Neighbours = "add-remove",
     account: AccountChoice = "optimal",
-) -> CoverPlan:  # fmt: skip
+) -> CoverPlan:
     """Examples, steps and beta with which a cover of the plane has error at most alpha.
 
     Parameters
@@ -145,9 +153,16 @@ def polygon_examples(
 
 
 def cover_examples(
-    d: int, k: int, alpha: float, beta: float, *, epsilon: float = 1.0, delta: float = 1e-6,
-    neighbours: Neighbours = "add-remove", account: AccountChoice = "optimal",
-) -> CoverPlan:  # fmt: skip
+    d: int,
+    k: int,
+    alpha: float,
+    beta: float,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    neighbours: Neighbours = "add-remove",
+    account: AccountChoice = "optimal",
+) -> CoverPlan:
     """The same of the private conjunction of k of 2d literals."""
     check_sizes(alpha, beta, d=d, k=k)
     steps = cover_steps(k, alpha)
@@ -158,9 +173,16 @@ def cover_examples(
 
 
 def set_cover_examples(
-    size: int, k: int, alpha: float, beta: float, *, epsilon: float = 1.0, delta: float = 1e-6,
-    neighbours: Neighbours = "add-remove", softened: bool = False,
-) -> CoverPlan:  # fmt: skip
+    size: int,
+    k: int,
+    alpha: float,
+    beta: float,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    neighbours: Neighbours = "add-remove",
+    softened: bool = False,
+) -> CoverPlan:
     """The same of unions (or intersections) of k pieces of any class of that size; `softened`
     where the selections' law is that of :func:`learners.core.scores.softened_nats`."""
     if size < 1:
@@ -177,9 +199,15 @@ def set_cover_examples(
 
 
 def strawman_examples(
-    d: int, k: int, alpha: float, beta: float, *, epsilon: float = 1.0, delta: float = 1e-6,
+    d: int,
+    k: int,
+    alpha: float,
+    beta: float,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
     neighbours: Neighbours = "add-remove",
-) -> CoverPlan:  # fmt: skip
+) -> CoverPlan:
     """The same of the strawman among conjunctions; in proportion to d."""
     check_sizes(alpha, beta, d=d, k=k)
     steps = cover_steps(k, alpha)
@@ -203,9 +231,13 @@ def _of_class(
 
 
 def _planned(
-    budget: Budget, alpha: float, beta: float, loss: float, wrong: Callable[[int], float],
+    budget: Budget,
+    alpha: float,
+    beta: float,
+    loss: float,
+    wrong: Callable[[int], float],
     error: Callable[[float, int], float],
-) -> CoverPlan:  # fmt: skip
+) -> CoverPlan:
     """With the least n whose wrong examples keep the error on new points at alpha."""
 
     def training_error(n: int) -> float:
@@ -286,9 +318,16 @@ def printed_sample_examples(k: int, alpha: float, beta: float, epsilon: float, l
 
 
 def printed_examples(
-    *, k: int, alpha: float, beta: float, epsilon: float, delta: float, d: int = 0, edges: int = 0,
+    *,
+    k: int,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    delta: float,
+    d: int = 0,
+    edges: int = 0,
     size: int = 0,
-) -> int:  # fmt: skip
+) -> int:
     """The same of pieces of so many halfplanes, or of a class of that size; a selection fails with
     probability at most beta / (4k ln(2/alpha)), theorem 3.2."""
     each = printed_selection_epsilon(epsilon, delta)

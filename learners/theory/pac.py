@@ -127,9 +127,13 @@ class PromiseCheck:
 
 
 def check_promise(
-    run: Callable[[int], float | Fraction], *, alpha: float, beta: float, runs: int,
+    run: Callable[[int], float | Fraction],
+    *,
+    alpha: float,
+    beta: float,
+    runs: int,
     confidence: float = 0.999,
-) -> PromiseCheck:  # fmt: skip
+) -> PromiseCheck:
     """Run a learner many times and count errors above alpha.
 
     Parameters

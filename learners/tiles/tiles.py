@@ -270,6 +270,12 @@ def tile_steps(
                 step = replace(step, count=noisy[len(released) + len(learned)])
             predicted = step.predict(held.points)
             mistakes.relabel(rows, predicted)
+            learned.append(step)
+            if tidy is not None and len(released) + len(learned) == len(tiles):
+                step = replace(step, tidied=tidy([*released.values(), *learned]))
+                if step.tidied is not None:
+                    tidied = step.tidied.predict(counts.points, mistakes.labels)
+                    mistakes.relabel(np.arange(len(counts)), tidied)
             inside, positives = held.where(predicted), held.positives
             diagnostics = mistakes.diagnostics(
                 (held.negatives, positives),
@@ -278,12 +284,6 @@ def tile_steps(
                 seconds=seconds,
                 **selected.progress.work(),
             )
-            learned.append(step)
-            if tidy is not None and len(released) + len(learned) == len(tiles):
-                step = replace(step, tidied=tidy([*released.values(), *learned]))
-                if step.tidied is not None:
-                    tidied = step.tidied.predict(counts.points, mistakes.labels)
-                    diagnostics = mistakes.of_all(diagnostics, tidied)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
             number += 1
         released.update(enumerate(learned, start=len(released)))

@@ -242,13 +242,18 @@ class _Crowd(PictureItem):
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         """Of pixels that share one on the screen the weightiest is seen."""
-        if self.image is not None:
-            shown = painter.worldTransform().mapRect(self.boundingRect()).width()
-            shown = max(1.0, shown * painter.device().devicePixelRatioF())
-            by = max(1, min(self._most, int(len(self._codes) / shown)))
-            if by != self._pooled:
-                self._pooled, self.image = by, coloured(pooled(self._codes, by), self._colours)
-        super().paint(painter, option, widget)
+        if self.image is None:
+            return
+        place, side = self.boundingRect(), len(self._codes)
+        shown = painter.worldTransform().mapRect(place).width()
+        shown = max(1.0, shown * painter.device().devicePixelRatioF())
+        by = max(1, min(self._most, math.ceil(side / shown)))
+        if by != self._pooled:
+            self._pooled, self.image = by, coloured(pooled(self._codes, by), self._colours)
+        # the last row and column may reach over the picture, with nothing in them there
+        over = by * self.image.width() / side
+        size = place.width() * over, place.height() * over
+        painter.drawImage(QRectF(place.x(), place.y(), *size), self.image)
 
 
 def pooled(codes: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
