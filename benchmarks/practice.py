@@ -322,7 +322,9 @@ def _learns_nothing(runs: list[Run]) -> bool:
 def table(lines: list[Line]) -> str:
     """The module that the planner reads."""
     kinds = {name: fit(lines, name) for name in KINDS}
-    parts = [_HEAD, f"# fmt: off\nMEANS = (\n{_means()})\n\n"]
+    # what it says of itself and of its rows stays
+    head = TABLE.read_text(encoding="utf-8").partition("# fmt: off\n")[0]
+    parts = [head, f"# fmt: off\nMEANS = (\n{_means()})\n\n"]
     parts.append(f"EPSILONS = {_row(EPSILONS, '{:g}')}\n\nRANGES = {{\n")
     for name, found in kinds.items():
         of = KINDS[name]
@@ -354,75 +356,6 @@ def _means() -> str:
 
 def _row(numbers: Iterable[float], form: str) -> str:
     return f"({', '.join(form.format(number) for number in numbers)})"
-
-
-_HEAD = '''"""What runs reached: made from practice.csv and means.csv, not written by hand.
-
-    python benchmarks/practice.py table
-
-:mod:`learners.theory.rule_of_thumb` reads it and says what the kinds are.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What was measured of runs that have no range, at epsilon = 1.
-
-    Attributes
-    ----------
-    learner, finish : str
-        Of the runs; "any" finish.
-    ks : tuple of int
-        Least and largest k of the runs; 0 of those that are not told k.
-    source : str
-    runs : str
-        What k and which shapes.
-    errors : tuple of (int, str)
-        Numbers of examples, and mean errors on new points in %, or the ends of all.
-    """
-
-    learner: str
-    finish: str
-    ks: tuple[int, int]
-    source: str
-    runs: str
-    errors: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Ranges:
-    """Errors of one kind of runs.
-
-    Attributes
-    ----------
-    learner, shapes : str
-        Of the runs; {k} among the shapes is the learner's.
-    ks : tuple of int
-        Least and largest k of the runs; 0 of those without.
-    sizes : tuple of int
-        Numbers of examples.
-    least, largest : tuple of tuple of float
-        Errors on new points, in %, that about nine of ten other runs lie between: a row
-        for each of :data:`EPSILONS`, a column for each size.
-    hopeless : tuple of int
-        For each epsilon, the most examples with which two runs of three learned nothing; 0 if
-        there are none.
-    """
-
-    learner: str
-    shapes: str
-    ks: tuple[int, int]
-    sizes: tuple[int, ...]
-    least: tuple[tuple[float, ...], ...]
-    largest: tuple[tuple[float, ...], ...]
-    hopeless: tuple[int, ...]
-
-
-'''
 
 
 # --- held-out cases ----------------------------------------------------------------------------
