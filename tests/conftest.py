@@ -80,15 +80,6 @@ def window(lasting: Lasting) -> MainWindow:
     return lasting.as_new()
 
 
-def square_geojson(low: float, high: float, **member: Any) -> dict[str, Any]:
-    """A square target as a GeoJSON object, with a member geodp if one is given."""
-    ring = [[low, low], [high, low], [high, high], [low, high], [low, low]]
-    target: dict[str, Any] = {"type": "Polygon", "coordinates": [ring]}
-    if member:
-        target["geodp"] = member
-    return target
-
-
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, str | bytes | dict[str, Any]], Path]:
     """Write a file into the test's folder: text, bytes, or an object as JSON."""

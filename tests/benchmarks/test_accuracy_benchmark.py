@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import shapely
-from conftest import square_geojson
+from known_targets import square_geojson
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 

@@ -1,9 +1,10 @@
-"""Samples of targets that are known, for learners of the plane."""
+"""Targets that are known, and samples of them, for learners of the plane."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,15 @@ from geodp_app.document.sampling import draw_points
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from learners.core.estimator import Estimator
+
+
+def square_geojson(low: float, high: float, **member: Any) -> dict[str, Any]:
+    """A square target as a GeoJSON object, with a member geodp if one is given."""
+    ring = [[low, low], [high, low], [high, high], [low, high], [low, low]]
+    target: dict[str, Any] = {"type": "Polygon", "coordinates": [ring]}
+    if member:
+        target["geodp"] = member
+    return target
 
 
 def halved(n: int, d: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import square_geojson
+from known_targets import square_geojson
 from terminal import fails, geodp
 
 from geodp_app.cli import main

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from conftest import square_geojson
+from known_targets import square_geojson
 from terminal import geodp, interrupted
 
 from geodp_app.cli import main

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from conftest import square_geojson
+from known_targets import square_geojson
 from terminal import geodp
 
 from geodp import Examples, Frame, InputError

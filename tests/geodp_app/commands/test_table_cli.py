@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import square_geojson
+from known_targets import square_geojson
 from terminal import geodp, interrupted
 
 from geodp_app.cli import main

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import shapely
 import shapely.geometry
-from conftest import square_geojson
+from known_targets import square_geojson
 from terminal import geodp
 
 from geodp import Bounds, GridMap

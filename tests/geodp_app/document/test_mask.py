@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import shapely
 import shapely.affinity
-from conftest import square_geojson
 from full_work import MASK
 from hypothesis import given, strategies as st
+from known_targets import square_geojson
 
 import assets
 from geodp import Bounds, Examples, Frame, GeoJSONError, InputError

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import shapely
-from conftest import square_geojson
+from known_targets import square_geojson
 
 from geodp import Bounds, Frame
 from geodp_app.document.sampling import (

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from conftest import square_geojson
 from hypothesis import example, given, settings, strategies as st
+from known_targets import square_geojson
 from stored_runs import stored
 
 from assets import example_path
