@@ -94,6 +94,12 @@ SUPPORT = Parameter(
     "Share of epsilon that also releases where there were enough reports to say anything.",
     unset="not released", low=0, high=1, open=True, advanced=True,
 )  # fmt: skip
+CHECK = Parameter(
+    "check", "number", "Checked by",
+    "Share of the reports that is kept from the learner, to say how right the shape is: noisy "
+    "counts of them are published, with limits that hold with 95 % confidence.",
+    unset="not checked", low=0, high=1, open=True,
+)  # fmt: skip
 DIRECTION = Parameter(
     "direction", "choice", "Labelled 1",
     "On which side of the border points are labelled 1.",
@@ -169,6 +175,7 @@ MONOTONE = Parameter(
 )  # fmt: skip
 
 _PRIVACY = (EPSILON, DELTA, NEIGHBOURS, SEED)
+_SHAPES = (CHECK, *_PRIVACY)
 _PURE = (EPSILON, NEIGHBOURS, SEED)
 
 #: Of a learner that can protect labels alone, where all may know what else the examples are.
@@ -291,7 +298,7 @@ LEARNERS: tuple[Learner, ...] = (
             BETA,
             MEASURE,
             SELECTION,
-            *_PRIVACY,
+            *_SHAPES,
         ),
         role="disjunction",
         piece="triangle",
@@ -306,7 +313,7 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.cover.polygon_union.PolygonUnionLearner",
         promise="epsilon-DP by tiles, each with all of epsilon; nothing is proved of the error",
         systems=(3, 8),
-        parameters=(TILES, EDGES, SUPPORT, MEASURE, *_PRIVACY),
+        parameters=(TILES, EDGES, SUPPORT, MEASURE, *_SHAPES),
         piece="tile",
         shows=frozenset({"dual plane", "odds", "tiles", "boxes"}),
         needs_delta=False,
@@ -320,7 +327,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="epsilon-DP by tiles, to which a convex polygon is fitted; nothing is proved of "
         "the error",
         systems=(3, 7),
-        parameters=(TILES, EDGES, MEASURE, *_PRIVACY),
+        parameters=(TILES, EDGES, MEASURE, *_SHAPES),
         role="conjunction",
         piece="halfplane",
         shows=frozenset({"dual plane"}),
@@ -335,7 +342,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="(epsilon, delta)-DP by a cover of k halfplanes; (alpha, beta)-PAC at the planned "
         "n",
         systems=(3, 7),
-        parameters=(_k(_POLYGON, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_PRIVACY),
+        parameters=(_k(_POLYGON, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_SHAPES),
         role="conjunction",
         piece="halfplane",
         shows=frozenset({"dual plane", "odds", "boxes"}),
@@ -349,7 +356,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
         systems=(11,),
-        parameters=(_k("discs that cover the region", 1), STEPS, BETA, *_PRIVACY),
+        parameters=(_k("discs that cover the region", 1), STEPS, BETA, *_SHAPES),
         role="disjunction",
         piece="disc",
         shows=frozenset({"odds"}),
@@ -363,7 +370,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
         systems=(11,),
-        parameters=(_k("ellipses that cover the region", 1), STEPS, BETA, *_PRIVACY),
+        parameters=(_k("ellipses that cover the region", 1), STEPS, BETA, *_SHAPES),
         role="disjunction",
         piece="ellipse",
         shows=frozenset({"odds"}),
@@ -377,7 +384,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="epsilon-DP, (alpha, beta)-PAC at the planned n; a halfplane with one free "
         "coordinate, all of the square, or nothing",
         systems=(16,),
-        parameters=(DIRECTION, EPSILON, DELTA, NEIGHBOURS, SEED),
+        parameters=(DIRECTION, *_SHAPES),
         role="conjunction",
         piece="halfplane",
         shows=frozenset({"dual plane"}),
@@ -399,6 +406,7 @@ LEARNERS: tuple[Learner, ...] = (
             QUERIES,
             HALTS,
             KEPT,
+            CHECK,
             EPSILON,
             DELTA,
             RELATIONS,
@@ -418,7 +426,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="epsilon-DP; linear binning, smoothed, interpolated; vectorised to polygons",
         systems=(32,),
         fixed=(("smooth", True),),
-        parameters=(CELLS, *_PRIVACY),
+        parameters=(CELLS, *_SHAPES),
         piece="tile",
         shows=frozenset({"tiles"}),
         needs_delta=False,
@@ -432,7 +440,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="epsilon-DP; vectorised to polygons",
         systems=(32,),
         fixed=(("smooth", False),),
-        parameters=(CELLS, *_PRIVACY),
+        parameters=(CELLS, *_SHAPES),
         piece="tile",
         shows=frozenset({"tiles"}),
         needs_delta=False,
@@ -445,7 +453,7 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.baselines.quadtree.QuadtreeLearner",
         promise="epsilon-DP (PrivTree with labels); vectorised to polygons",
         systems=(33,),
-        parameters=_PRIVACY,
+        parameters=_SHAPES,
         piece="tile",
         shows=frozenset({"tiles"}),
         needs_delta=False,
@@ -486,7 +494,7 @@ LEARNERS: tuple[Learner, ...] = (
         promise="(epsilon, delta)-DP by a cover of halfspaces of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
-        parameters=(_k("faces of the polytope", 4), REACH, LEVELS, STEPS, BETA, *_PRIVACY),
+        parameters=(_k("faces of the polytope", 4), REACH, LEVELS, STEPS, BETA, *_SHAPES),
         role="conjunction",
         piece="halfspace",
     ),
@@ -503,7 +511,7 @@ LEARNERS: tuple[Learner, ...] = (
             with_default(LEVELS, 8),
             STEPS,
             BETA,
-            *_PRIVACY,
+            *_SHAPES,
         ),
         role="disjunction",
         piece="simplex",
@@ -522,7 +530,7 @@ LEARNERS: tuple[Learner, ...] = (
             with_default(LEVELS, 32, help="Radii of each centre of balls.", low=1),
             STEPS,
             BETA,
-            *_PRIVACY,
+            *_SHAPES,
         ),
         role="disjunction",
         piece="ball",
@@ -542,7 +550,7 @@ LEARNERS: tuple[Learner, ...] = (
             with_default(LEVELS, 64, help="Levels of each polynomial."),
             STEPS,
             BETA,
-            *_PRIVACY,
+            *_SHAPES,
         ),
         role="disjunction",
         piece="region",

@@ -10,6 +10,7 @@ from unittest import mock
 import numpy as np
 
 import benchmarks.audits.parts
+import learners.core.accuracy
 import learners.core.support
 import learners.cover.set_cover
 import learners.cover.sharpening
@@ -154,6 +155,16 @@ def _true_number_of_cells() -> Breaks:
     )
 
 
+def _checked_and_learned_from() -> Breaks:
+    """What goes to the check is learned from, too."""
+    plain = benchmarks.audits.parts.divided
+    return mock.patch.object(
+        benchmarks.audits.parts,
+        "divided",
+        lambda counts, *more: (counts, plain(counts, *more)[1]),
+    )
+
+
 def _cancelled_runs_are_free() -> Breaks:
     """A ledger counts the runs that released something alone."""
     plain = State.spending
@@ -222,6 +233,12 @@ PART_TWINS: tuple[Twin, ...] = (
          lambda: narrow(learners.core.support, 4), 1_500, quick=False),
     Twin("support", "as many cells as the true number of examples asks for", support_verge,
          _true_number_of_cells, 200),
+    Twin("a check", "counts without noise", _of("check"),
+         lambda: silent_arrays(learners.core.accuracy), 1_000),
+    Twin("a check", "noise a quarter as wide", _of("check"),
+         lambda: narrow(learners.core.accuracy, 4), 2_000, quick=False),
+    Twin("a check", "what is checked is learned from, too", _of("check"),
+         _checked_and_learned_from, 10_000, quick=False),
     Twin("a ledger's budget", "cancelled runs cost nothing", _of("budget"),
          _cancelled_runs_are_free, 300, quick=False),
     Twin("a ledger's budget", "equal statements count once", _of("budget"),

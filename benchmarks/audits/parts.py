@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,16 @@ from benchmarks.audits.subjects import (
     numbered,
     values,
 )
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
+from geodp_app.files.learned_file import whole_square
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import TileIndex, tile_square
 from learners import PolygonUnionLearner
+from learners.core.accuracy import checked, divided, with_check
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.core.support import cells_per_side
 from learners.cover.sharpening import sharpened_steps
@@ -214,6 +218,20 @@ def support_verge() -> Case:
     return support(copies)
 
 
+# -- a check -----------------------------------------------------------------------------------
+
+
+def _check(numbers: list[int], source: RandomSource) -> Told:
+    """A noisy count of what is learned from, and what is counted right and wrong of the rest."""
+    ones, zeros = numbers
+    kept, held = divided(_counts(1, *[(0, 0, 1)] * ones, *[(1, 1, 0)] * zeros), 0.5, source)
+    learned = kept.n + discrete_laplace(source, noise_scale(EPSILON, 1))
+    spent = pure_spent(EPSILON, "add-remove", True, Charge("noisy number of examples", EPSILON))
+    everywhere = replace(whole_square(Frame(1)).release, privacy=with_check(spent, 0.5))
+    public = dict(checked(everywhere, held, 0.5, source).parameters)
+    return Told((learned, public["right_inside"], public["wrong_inside"]), spent)
+
+
 # -- a budget for several runs -----------------------------------------------------------------
 
 #: Runs that are asked for, each of which would take all of the budget.
@@ -267,5 +285,9 @@ PARTS: dict[str, tuple[Callable[[], Case], int]] = {
     "sharpening": (_alone("zones of one triangle's edges", _sharpening, ([0], [1])), 8_000),
     "cover-auto": (cover_auto, 2_000),
     "support": (support, 4_000),
+    "check": (
+        _alone("a check beside a noisy count", _check, ([0, 0], [1, 0]), ([3, 2], [3, 3])),
+        10_000,
+    ),
     "budget": (_alone("noisy counts under a ledger's budget", _budgeted, ([0], [1])), 4_000),
 }

@@ -253,7 +253,6 @@ def run(options: argparse.Namespace) -> None:
         parts_text,
         records_text,
         report,
-        support_text,
         wrong_labels_text,
     )
     from geodp_app.files.writing import try_files, write_files
@@ -297,9 +296,8 @@ def run(options: argparse.Namespace) -> None:
         tell_curator(f"geodp: {words}", quiet=options.quiet)
     parts = parts_text(release) + (f", clipped to {shape.clipped_to}" if masks else "")
     summary_lines = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
-    for words_on in (wrong_labels_text, support_text):
-        if (more := words_on(release)) is not None:
-            summary_lines.append(f"{options.output}: {more}")
+    about = [wrong_labels_text(release), shape.check and shape.check.words, _support_line(shape)]
+    summary_lines += [f"{options.output}: {words}" for words in about if words]
     if not options.raw_grid:
         summary_lines += place_note(options.output, sample.frame)
     if options.table or options.id is not None:
@@ -312,6 +310,17 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join(summary_lines), file=sys.stderr)
     if options.ask is not None:
         answer_questions(model, sample.frame, sys.stdin, quiet=options.quiet)
+
+
+def _support_line(shape: LearnedShape) -> str:
+    """Where it had reports, and what to do about the rest; empty if it had them everywhere."""
+    from learners.core.releases import support_cost, support_words
+
+    words = support_words(shape.release)
+    if support_cost(shape.release) or words.startswith("there were reports in all"):
+        return words
+    clip = "" if shape.masks else "clip it with --within a public map, or "
+    return words and f"{words}: {clip}release more about it with --support"
 
 
 def _warn_of_budget(

@@ -41,7 +41,6 @@ from geometry.polygons import contains_points
 from learners.core.codec import release_from_dict
 from learners.core.learned_shape import LearnedShape
 from learners.core.releases import CoverRelease, Release
-from learners.privacy.accounting import privacy_statement
 
 #: Endings of names of layers.
 SHAPE_FORMATS = {
@@ -51,8 +50,8 @@ SHAPE_FORMATS = {
     ".parquet": "GeoParquet",
 }
 
-#: A shapefile's texts are at most so long.
-_LONGEST = 254
+#: Fields of sentences, which are no shapefile's.
+_LONG = ("accuracy", "support")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,18 +183,19 @@ def shape_files(
         for name, layer in shape.layers().items()
     }
     layers = {name: layer for name, layer in layers.items() if not layer.is_empty}
-    fields = {"layer": list(layers)} | {
-        name: [value] * len(layers) for name, value in _about(shape, ending).items()
-    }
+    about = shape.fields()
+    if ending == ".shp":  # its texts have room for 80 letters
+        private = shape.privacy is not None and shape.privacy.private
+        about["statement"] = "differentially private" if private else "not private"
+        about = {name: value for name, value in about.items() if name not in _LONG}
+    fields = {"layer": list(layers), **{k: [v] * len(layers) for k, v in about.items()}}
     wkb = [
         shapely.to_wkb(shapely.MultiPolygon([layer]) if layer.geom_type == "Polygon" else layer)
         for layer in layers.values()
     ]
     geometry = "geometry" if ending == ".parquet" else "geom"  # as is usual there
-    numbers = ("epsilon", "delta")
     table = pyarrow.table({
-        **{name: pyarrow.array(values, pyarrow.float64() if name in numbers else pyarrow.string())
-           for name, values in fields.items()},
+        **{name: pyarrow.array(values) for name, values in fields.items()},
         geometry: pyarrow.array(wkb, pyarrow.binary()),
     })  # fmt: skip
     member = {**frame_member(shape.frame), **shape.member()}
@@ -206,19 +206,6 @@ def shape_files(
     look = path.with_suffix(".qml")
     styled = [] if os.path.lexists(look) else [NewFile(look, qgis_style_path().read_bytes())]
     return [*styled, *(NewFile(each, data) for each, data in files.items())]
-
-
-def _about(shape: LearnedShape, ending: str) -> dict[str, str | float]:
-    """Fields that every feature of a layer has."""
-    privacy = shape.privacy
-    statement = privacy_statement(privacy)[:_LONGEST]
-    if ending == ".shp":  # its texts have room for 80 letters
-        private = privacy is not None and privacy.private
-        statement = "differentially private" if private else "not private"
-    if privacy is None:
-        return {"statement": statement}
-    budget = {"epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
-    return {"statement": statement, **budget, "neighbours": privacy.neighbours}
 
 
 def whole_square(frame: Frame, *masks: Mask) -> LearnedShape:

@@ -10,6 +10,7 @@ from typing import Any
 
 from geodp_app.formatting import SPACE, counted
 from geodp_app.version import __version__
+from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepRecord
@@ -20,6 +21,9 @@ from learners.core.releases import (
     Release,
     SharpenedRelease,
     TilesRelease,
+    support_cost,
+    support_shape,
+    support_words,
 )
 from learners.privacy.accounting import (
     Charge,
@@ -52,8 +56,10 @@ def report(release: Release) -> dict[str, Any]:
         document["unit"] = f"an example is one row of each {unit}, chosen among that one's rows"
     if (text := wrong_labels_text(release)) is not None:
         document["wrong labels"] = text
-    if (text := support_text(release)) is not None:
+    if text := support_words(release):
         document["support"] = text
+    if (check := Check.of(release)) is not None:
+        document["accuracy"] = {"words": check.words, **check.shares()}
     if privacy is not None:
         document["account"] = _account(privacy, dict(release.parameters))
         document["accounting"] = accounting_document(privacy)
@@ -107,19 +113,6 @@ def wrong_labels_text(release: Release) -> str | None:
     return f"{text}, or belong to parts too small to see"
 
 
-def support_text(release: Release) -> str | None:
-    """What its support means and what it cost, in one sentence; None if it has none."""
-    if not isinstance(release, TilesRelease) or release.support is None:
-        return None
-    support = release.support
-    return (
-        f"{sum(support.cells)} of {len(support.cells)} cells ({support.per_side} a side) had "
-        f"enough reports to say anything, at least {support.threshold} by a count with noise, "
-        f"which cost epsilon {_support_cost(release):g} of the whole; what the shape says in the "
-        "other cells rests on too few reports"
-    )
-
-
 def support_caption(release: Release, *, short: bool = False) -> str:
     """What is hatched where a release is shown, and what it cost to know.
 
@@ -132,28 +125,26 @@ def support_caption(release: Release, *, short: bool = False) -> str:
     Returns
     -------
     str
-        Empty if it has no support.
+        Empty if nothing is known, or nothing had to be released to know that there is nothing.
     """
-    support = release.support if isinstance(release, TilesRelease) else None
-    if support is None:
+    shape, cost = support_shape(release), support_cost(release)
+    if shape is None:
         return ""
-    text = "Enough reports everywhere" if all(support.cells) else "Hatched: too few reports"
-    cost = f"ε{SPACE}={SPACE}{_support_cost(release):g}"
-    return f"{text} ({cost})" if short else f"{text} to say anything (released with {cost})"
-
-
-def _support_cost(release: Release) -> float:
-    """Epsilon that support has of the run's, for the run's neighbours."""
-    assert release.privacy is not None  # nothing else releases support
-    charge = release.privacy.charge("support counts")
-    assert charge is not None
-    return charge.alone * (2 if release.privacy.neighbours == "replace-one" else 1)
+    if not cost:
+        return "Hatched: hardly any reports"
+    assert isinstance(release, TilesRelease)  # as it had a cost
+    assert release.support is not None
+    whole = all(release.support.cells)
+    text = "Enough reports everywhere" if whole else "Hatched: too few reports"
+    paid = f"ε{SPACE}={SPACE}{cost:g}"
+    return f"{text} ({paid})" if short else f"{text} to say anything (released with {paid})"
 
 
 #: What keeps a charge from growing with the number of what it pays for.
 _REACH: dict[ChargeName, str] = {
     "noisy cells": ", however many cells there are: an example lies in one",
     "support counts": ", however many cells there are: an example lies in one",
+    "check counts": ", of the examples that the learner did not see: instead of the rest",
     "noisy splits": ", for all cells that hold an example together",
 }
 

@@ -22,6 +22,7 @@ from geometry.geojson_rings import short
 from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicLattice
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
+from learners.core.accuracy import COUNTS
 from learners.core.codec_parts import (
     amount,
     bits,
@@ -56,6 +57,7 @@ from learners.core.releases import (
 from learners.core.support import Support
 from learners.declaration import Learner, Parameter
 from learners.privacy.accounting import (
+    APART,
     LEAST_DELTA,
     MOST_RATE,
     PrivacySpent,
@@ -154,6 +156,10 @@ def _check_run(learner: str, parameters: dict[str, Any], privacy: PrivacySpent) 
     selections = privacy.charge("selections")
     if "edges" in parameters and privacy.delta != LEAST_DELTA:
         raise ValueError(f"privacy.delta: of a run by tiles it is {LEAST_DELTA:g}")
+    if {"check", *COUNTS} & set(parameters) != (
+        set() if privacy.charge(APART) is None else {"check", *COUNTS}
+    ):
+        raise ValueError("parameters.check: its four counts and their charge belong together")
     steps = parameters.get("steps")
     if steps is not None and (selections is None or selections.times != steps):
         raise ValueError(f"parameters.steps: {steps}, and the charges are of another number")
@@ -466,7 +472,7 @@ _WHOLE_NUMBERS = frozenset(
     {"steps", "blocks", "concepts", "domain", "experts", "hypotheses", "rounds", "runs", "cells",
      "tiles", "edges", "queries", "halts", "kept", "chunks", "bound", "margin"}
 )  # fmt: skip
-_NOISY_NUMBERS = frozenset({"noisy_count", "noisy_mistakes"})
+_NOISY_NUMBERS = frozenset({"noisy_count", "noisy_mistakes", *COUNTS})
 _NUMBERS = {"choice_rate": MOST_RATE, "wrong_labels": 1.0, "tested": 1.0}
 #: Of the noise of votes, which a parity's are not.
 _CONSTANTS = ("tight", "printed")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.grid import Bounds, Box, Frame, checked_bounds
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Measure
+from learners.core.accuracy import checked, divided, with_check
 from learners.core.checks import check_examples, check_points, predict_as_came, share_right
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
@@ -37,6 +38,7 @@ from learners.core.sklearn_support import (
 )
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
+from learners.privacy.randomness import RandomSource, open_source
 
 SelectionName = Literal["envelope", "arrangement"]
 
@@ -104,11 +106,21 @@ class Run:
     begin: Callable[[GridCounts, Watch | None], Stream]
 
 
+class _Apart(NamedTuple):
+    """Examples that the learner does not see, their part of all, and what draws for them."""
+
+    held: GridCounts
+    part: float
+    source: RandomSource
+
+
 @keyword_parameters()
 class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
-    Every learner has a parameter `grid`.  Examples may come as rows or as their counts: the same
+    Every learner has a parameter `grid`, and `check`: the part of the examples, strictly between 0
+    and 1, that is kept from it to tell how right the shape is (:mod:`learners.core.accuracy`); by
+    default none.  Examples may come as rows or as their counts: the same
     release under the same seed, as it asks only how many of each label lie on each grid point;
     where chunks vote rows have their own coins.
 
@@ -130,6 +142,7 @@ class Estimator(WithParameters, ABC):
 
     role: ClassVar[Role]
 
+    check: float | None = None
     positive: Any = None
 
     predict, score = predict_as_came, share_right
@@ -159,7 +172,8 @@ class Estimator(WithParameters, ABC):
         ValueError
             If a parameter is out of range.
         """
-        spent = self.validated()._planned().spent
+        learner = self.validated()
+        spent = with_check(learner._planned().spent, learner.check)
         spent = None if spent is None else spent.of_run(run)
         self.__dict__["_next_run"] = None if spent is None else spent.run
         return spent
@@ -276,7 +290,17 @@ class Estimator(WithParameters, ABC):
     ) -> Iterator[StepRecord]:
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run = learner._planned()
-        return self._keep(learner, run.begin(counts, watch), self._of_run(run.spent))
+        spent = with_check(run.spent, learner.check)
+        counts, apart = learner._apart(counts)
+        return self._keep(learner, run.begin(counts, watch), self._of_run(spent), apart)
+
+    def _apart(self, counts: GridCounts) -> tuple[GridCounts, _Apart | None]:
+        """The examples to learn from, and those that are kept for the check."""
+        if self.check is None:
+            return counts, None
+        source = open_source(vars(self)["seed"], "check")
+        kept, held = divided(counts, self.check, source)
+        return kept, _Apart(held, self.check, source)
 
     def _of_run(self, spent: PrivacySpent | None) -> PrivacySpent | None:
         """The statement of the run that begins, by the name that was promised or a new one."""
@@ -284,7 +308,11 @@ class Estimator(WithParameters, ABC):
         return None if spent is None else spent.of_run(name)
 
     def _keep(
-        self, learner: Self, stream: Stream, spent: PrivacySpent | None
+        self,
+        learner: Self,
+        stream: Stream,
+        spent: PrivacySpent | None,
+        apart: _Apart | None = None,
     ) -> Iterator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []
@@ -294,7 +322,10 @@ class Estimator(WithParameters, ABC):
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
                 self._take(learner)
                 self.bounds_: Bounds | None = learner._bounds()
-                self.release_: Release = release_of(common, self.role, released, stream.support)
+                release = release_of(common, self.role, released, stream.support)
+                if apart is not None:
+                    release = checked(release, apart.held, apart.part, apart.source)
+                self.release_: Release = release
             yield record
 
     def __getstate__(self) -> dict[str, Any]:

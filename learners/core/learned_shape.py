@@ -21,9 +21,10 @@ from geometry.crs import LONLAT, written_crs
 from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
 from geometry.mask import Mask, read_mask
+from learners.core.accuracy import Check
 from learners.core.checks import check_points
 from learners.core.codec import release_to_dict
-from learners.core.releases import Release, SpaceRelease, support_shape
+from learners.core.releases import Release, SpaceRelease, support_shape, support_words
 from learners.core.scene import HATCHED, plot_patch, scene, svg_path
 from learners.privacy.accounting import PrivacySpent, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
@@ -75,11 +76,20 @@ class LearnedShape:
 
     @property
     def statement(self) -> str:
-        """The guarantee in one sentence, or that there is none; and what an example is where that
-        is one of a person's rows."""
-        unit = dict(self.release.parameters).get("unit")
-        text = "" if unit is None else f" An example is one row of each {unit}."
-        return privacy_statement(self.privacy) + text
+        """The guarantee in one sentence, or that there is none; what an example is where that is
+        one of a person's rows; how right the shape is, if that was checked; and where it had
+        reports, as far as is released."""
+        unit, support = dict(self.release.parameters).get("unit"), support_words(self.release)
+        told = [privacy_statement(self.privacy)]
+        told += [] if unit is None else [f"An example is one row of each {unit}."]
+        told += [] if self.check is None else [self.check.words]
+        told += [f"{support[0].upper()}{support[1:]}."] if support else []
+        return " ".join(told)
+
+    @property
+    def check(self) -> Check | None:
+        """How right it is, if the run kept examples from its learner to tell."""
+        return Check.of(self.release)
 
     @property
     def accounting(self) -> dict[str, Any] | None:
@@ -150,6 +160,20 @@ class LearnedShape:
             shape = mask.clip(shape, self.frame)
         return {"learned": shape} | ({} if supported is None else {"support": supported})
 
+    def fields(self) -> dict[str, str | float]:
+        """What every feature of a file says of it, by name: the guarantee in a sentence and in
+        numbers, how right it is, and where it had reports, as far as these are released."""
+        fields: dict[str, str | float] = {"statement": privacy_statement(self.privacy)}
+        if (privacy := self.privacy) is not None:
+            fields |= {"epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
+            fields |= {"neighbours": privacy.neighbours}
+        if self.check is not None:
+            low, high = self.check.share()
+            fields |= {"accuracy": self.check.words, "right_low": low, "right_high": high}
+        if support := support_words(self.release):
+            fields["support"] = support
+        return fields
+
     def member(self) -> dict[str, Any]:
         """What files say of the run, JSON values only; nothing but what may be published."""
         member = {"version": __version__, "release": release_to_dict(self.release)}
@@ -185,7 +209,7 @@ class LearnedShape:
             member=self.member(),
             raw_grid=raw_grid,
             d=self.frame.d,
-            properties={"name": "learned", "label": 1},
+            properties={"name": "learned", "label": 1, **self.fields()},
             layers=layers or None,
         )
 
@@ -198,7 +222,7 @@ class LearnedShape:
         Returns
         -------
         geopandas.GeoDataFrame
-            Columns layer, statement and geometry.
+            Columns layer, geometry, and those of :meth:`fields`.
 
         Raises
         ------
@@ -209,7 +233,7 @@ class LearnedShape:
         """
         geopandas, bounds, layers = _extra("geopandas", "geo"), self.frame.bounds, self.layers()
         return geopandas.GeoDataFrame(
-            {"layer": list(layers), "statement": [self.statement] * len(layers)},
+            {"layer": list(layers), **{k: [v] * len(layers) for k, v in self.fields().items()}},
             geometry=[self._placed(shape) for shape in layers.values()],
             crs=None if bounds is None else written_crs(bounds.crs),
         )

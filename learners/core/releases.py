@@ -8,6 +8,7 @@ Its form in files: :mod:`learners.core.codec`.
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,11 +25,11 @@ from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
 from geometry.region import Region
-from geometry.tiling import Tile, TileIndex, tiles_shape
+from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.scores import Role
-from learners.core.support import Support
-from learners.privacy.accounting import PrivacySpent
+from learners.core.support import DOUBT, Blocks, Support, reported_blocks
+from learners.privacy.accounting import PrivacySpent, noise_scale
 
 #: What the pieces of a release are taken from.
 Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3 | PolynomialLattice | BallLattice
@@ -183,6 +184,20 @@ class TilesRelease(Release):
             If the tiles do not hold every grid point exactly once.
         """
         return TileIndex.of([step.tile for step in self.tiles if isinstance(step.tile, Tile)])
+
+    @property
+    def counted(self) -> bool:
+        """Whether noisy numbers of examples of its tiles are released."""
+        return all(step.count is not None for step in self.tiles)
+
+    def blocks(self) -> Blocks | None:
+        """What these numbers tell of where there were reports; None where they are too small."""
+        charge = None if self.privacy is None else self.privacy.charge("tile counts")
+        if charge is None or not self.counted:
+            return None
+        counts = {step.tile: step.count for step in self.tiles}
+        order = tile_square(self.d, math.isqrt(len(counts)))
+        return reported_blocks([counts[tile] for tile in order], noise_scale(charge.each, 1))
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
@@ -343,9 +358,54 @@ def _final(
 
 
 def support_shape(release: Release) -> BaseGeometry | None:
-    """Where there were enough examples, polygons in grid units; None if it is not released."""
-    support = release.support if isinstance(release, TilesRelease) else None
-    return None if support is None else support.shape(release.d)
+    """Where there were reports, polygons in grid units.
+
+    Released support; or else what the noisy numbers of examples of tiles tell, where they tell of
+    a part that had hardly any.  None if nothing is known, or no part is.
+    """
+    if not isinstance(release, TilesRelease):
+        return None
+    if release.support is not None:
+        return release.support.shape(release.d)
+    blocks = release.blocks()
+    return None if blocks is None or all(blocks.reported) else blocks.shape(release.d)
+
+
+def support_words(release: Release) -> str:
+    """Which part of the shape had reports, as far as is released, in one sentence without a full
+    stop; empty if nothing is."""
+    if not isinstance(release, TilesRelease) or release.privacy is None:
+        return ""
+    support = release.support
+    if support is not None:
+        return (
+            f"{sum(support.cells)} of {len(support.cells)} cells ({support.per_side} a side) had "
+            f"enough reports to say anything, at least {support.threshold} by a count with noise, "
+            f"which cost epsilon {support_cost(release):g} of the whole; what the shape says in "
+            "the other cells rests on too few reports"
+        )
+    if not release.counted:
+        return ""
+    blocks = release.blocks()
+    if blocks is None:
+        return "the noisy counts of its tiles are too small to tell where nobody reported"
+    several = len(blocks.reported)
+    parts = "tiles" if blocks.per_side == blocks.tiles else "blocks of tiles"
+    if all(blocks.reported):
+        return f"there were reports in all {several} {parts}"
+    return (
+        f"{several - sum(blocks.reported)} of {several} {parts} had hardly any reports, and what "
+        f"the shape says there rests on next to nothing (by noisy counts: an empty one "
+        f"passes for reported with probability {DOUBT:g} at most)"
+    )
+
+
+def support_cost(release: Release) -> float:
+    """Epsilon that support has of the run's, for the run's neighbours; 0 if it had none."""
+    charge = None if release.privacy is None else release.privacy.charge("support counts")
+    if charge is None or release.privacy is None:
+        return 0.0
+    return charge.alone * (2 if release.privacy.neighbours == "replace-one" else 1)
 
 
 def release_of(

@@ -109,7 +109,7 @@ def keyword_parameters(
             place = order.index(before) + 1
             order[place:place] = new
         # of all classifiers, so told last
-        order.sort(key=lambda name: name == "positive")
+        order.sort(key=("check", "positive").__contains__)
         # a dataclass has the inherited fields first; by keyword all orders are the same
         init: Any = made.__init__
         stated = inspect.signature(init)

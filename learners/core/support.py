@@ -29,6 +29,7 @@ at 100,000, three 95.7 % and 98.4 %.  What lies thinner than a quarter of the av
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,7 +37,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square, tiles_shape
-from learners.privacy.noise import discrete_laplace_array
+from learners.privacy.noise import discrete_laplace_array, most_noise
 from learners.privacy.randomness import RandomSource
 
 #: Most cells along a side.
@@ -44,6 +45,9 @@ MOST_PER_SIDE = 64
 
 #: Expected number of cells called supported, if all were empty, at most.
 FALSE_CELLS = Fraction(1, 20)
+
+#: Probability, at most, with which an empty block of tiles is called reported.
+DOUBT = 0.05
 
 #: An average cell holds so many thresholds at least: one a quarter as full is on the verge.
 _THRESHOLDS = 4
@@ -86,6 +90,71 @@ class Support:
         """The supported cells as a valid polygonal shapely geometry in units of the grid 0..d."""
         tiles = zip(tile_square(d, self.per_side), self.cells, strict=True)
         return tiles_shape(tile.polygon() for tile, supported in tiles if supported)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """What noisy counts of tiles, released in any case, tell of where there were reports.
+
+    A block of tiles is *reported* if its noisy count is above what noise alone would exceed with
+    probability :data:`DOUBT`: so of empty blocks so many at most are called reported, and of blocks
+    with twice that number of examples so many at most are not.
+
+    Attributes
+    ----------
+    tiles : int
+        Tiles along a side of the square.
+    per_side : int
+        Blocks along it, each of about as many tiles.
+    reported : tuple of bool
+        per_side * per_side of them, from the top row down and each row from the left.
+    """
+
+    tiles: int
+    per_side: int
+    reported: tuple[bool, ...]
+
+    def shape(self, d: int) -> BaseGeometry:
+        """The reported blocks as a valid polygonal shapely geometry in units of the grid 0..d."""
+        blocks = zip(tile_square(d, self.tiles), _blocks(self.tiles, self.per_side), strict=True)
+        return tiles_shape(tile.polygon() for tile, block in blocks if self.reported[block])
+
+
+def _blocks(tiles: int, per_side: int) -> list[int]:
+    """The block of each tile."""
+    along = [i * per_side // tiles for i in range(tiles)]
+    return [row * per_side + column for row in along for column in along]
+
+
+def reported_blocks(counts: Sequence[int], scale: Fraction) -> Blocks | None:
+    """Which blocks of tiles had reports, by noisy counts; it costs nothing.
+
+    Blocks are the smallest of which an average one has twice the examples that noise may feign.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Of all tiles, from the top row down and each row from the left.
+    scale : Fraction
+        Of the noise of each.
+
+    Returns
+    -------
+    Blocks or None
+        None if even four blocks would be too small.
+    """
+    tiles = math.isqrt(len(counts))
+    for per_side in range(tiles, 1, -1):
+        blocks = _blocks(tiles, per_side)
+        sizes, sums = [0] * per_side**2, [0] * per_side**2
+        for block, count in zip(blocks, counts, strict=True):
+            sizes[block] += 1
+            sums[block] += count
+        feigned = {size: most_noise(scale, size, DOUBT) for size in set(sizes)}
+        if sum(counts) >= 2 * per_side**2 * max(feigned.values()):
+            above = (sum_ > feigned[size] for sum_, size in zip(sums, sizes, strict=True))
+            return Blocks(tiles, per_side, tuple(above))
+    return None
 
 
 def cells_per_side(count: int, scale: Fraction, d: int) -> int:

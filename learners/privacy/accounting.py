@@ -52,11 +52,15 @@ ChargeName = Literal[
     "parities",
     "unanswered queries",
     "noisy votes",
+    "check counts",
 ]
 Neighbours = Literal["add-remove", "replace-one"]
 
 #: What a statement may be about; "replace-label" protects labels only: points and n are public.
 Relation = Literal["add-remove", "replace-one", "replace-label"]
+
+#: What is charged for examples that the others never see: of these and the rest the larger counts.
+APART: ChargeName = "check counts"
 
 #: Nats per example that are used at most, whatever epsilon would allow: a rate below the granted
 #: one is as private and more.  Beyond it a draw gains nothing but the time to rule out every piece
@@ -161,6 +165,11 @@ class PrivacySpent:
     def charge(self, name: ChargeName) -> Charge | None:
         """The charge of that name; None if there is none."""
         return next((charge for charge in self.charges if charge.name == name), None)
+
+    @property
+    def learned(self) -> PrivacySpent:
+        """The same without what counts apart."""
+        return replace(self, charges=tuple(one for one in self.charges if one.name != APART))
 
     @property
     def steps(self) -> int:

@@ -17,12 +17,17 @@ grows beyond 64 bits.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from learners.privacy.randomness import RandomSource, below, bernoulli
+
+#: Noise of a larger scale is told in steps, for :func:`most_noise`.
+_FINEST = 500
 
 #: Largest bounds of draws, and numerators of scales: noise then fits into 64 bits.
 _MOST_BITS, _SCALE_BITS = 62, 48
@@ -146,3 +151,40 @@ def discrete_laplace(source: RandomSource, scale: Fraction) -> int:
         negative = bernoulli(source, 1, 2)
         if not (negative and magnitude == 0):
             return -magnitude if negative else magnitude
+
+
+def most_noise(scale: Fraction, several: int, error: float) -> int:
+    """A number that a sum of independent noises exceeds with at most this probability.
+
+    The sum is X - Y, two negative binomial numbers: Laplace noise is the difference of two
+    geometric ones.  The least such number, up to a scale of 500; above, at most `several` steps
+    more, of a five-hundredth of the scale each.  What is told of released noise may be in floats.
+
+    Parameters
+    ----------
+    scale : Fraction
+        Of each noise.
+    several : int
+        How many.
+    error : float
+        Positive.
+
+    Examples
+    --------
+    >>> most_noise(Fraction(1), 1, 0.05)
+    2
+    """
+    step = max(1, math.ceil(scale / _FINEST))
+    q = math.exp(-step / float(scale))
+    last = math.ceil(float(scale) / step * (several + 40))
+    reached = betainc(np.arange(1, 2 * last + 2), several, q)  # P(X >= i), from i = 1 on
+    masses = -np.diff(np.append(1.0, reached[:last]))
+
+    def beyond(most: int) -> float:  # P(X - Y > most)
+        return float(masses @ reached[most : most + last])
+
+    low, high = -1, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if beyond(middle) <= error else (middle, high)
+    return high if step == 1 else step * (high + several)

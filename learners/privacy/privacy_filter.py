@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Literal
 
 from learners.privacy.accounting import (
+    APART,
     PrivacySpent,
     Relation,
     check_budget,
@@ -111,10 +112,14 @@ def renyi_cost(spent: PrivacySpent, relation: Relation, order: float) -> tuple[f
     cost = min(order * (epsilon * epsilon) / 2, epsilon)  # a square may be beyond all numbers
     if spent.charges and spent.account in ("basic", "optimal"):
         moves = 1 if relation == "add-remove" else 2
-        stated = spent.neighbours
-        several = ((one.times, mechanism(one, stated, relation)) for one in spent.charges)
-        sum_ = math.fsum(times * min(order * one.rho, one.epsilon) for times, one in several)
+        costs: dict[bool, list[float]] = {True: [], False: []}
+        for charge in spent.charges:
+            one = mechanism(charge, spent.neighbours, relation)
+            cost_of = charge.times * min(order * one.rho, one.epsilon)
+            costs[charge.name == APART].append(cost_of)
+        sum_ = math.fsum(costs[False])
         sum_ += rounding_epsilon(spent, moves) * (2 * order - 1) / (order - 1)
+        sum_ = max(sum_, *costs[True], 0.0)  # an example is in one or the other (lemma 11)
         if sum_ <= cost:
             cost, delta = sum_, delta_besides(spent, moves)
     return cost * (1 + GIVEN_UP), delta

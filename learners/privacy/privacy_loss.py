@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.privacy.accounting import (
+    APART,
     ARITHMETIC,
     LEAST_DELTA,
     MOST_RATE,
@@ -62,6 +63,7 @@ _KINDS: dict[ChargeName, Kind] = {
     "parities": "pure",
     "unanswered queries": "pure",
     "noisy votes": "exponential mechanism",
+    "check counts": "discrete Laplace",
 }
 
 #: Charges that hold for the neighbours of the statement; all others are for examples added or
@@ -85,6 +87,11 @@ _COMPOSING = (
     "Charges compose adaptively, each `times` times. Their composition at (e, d) makes the whole "
     "(e + besides.epsilon, d * besides.factor + besides.delta)-DP. `whole` is proved besides, and "
     "may be less: take either, not both."
+)
+
+_OF_APART = (
+    "An example is in what is charged apart or in all the rest, by a coin that looks at nothing: "
+    "compose either of them, and take the larger."
 )
 
 
@@ -269,7 +276,9 @@ def delta_besides(privacy: PrivacySpent, moves: int = 1) -> float:
     Parameters are those of :func:`rounding_epsilon`.
     """
     if privacy.account == "optimal":
-        rate = max((c.each for c in privacy.charges if c.name != "noisy counts"), default=0.0)
+        rate = max(
+            (c.each for c in privacy.learned.charges if c.name != "noisy counts"), default=0.0
+        )
         relation: Neighbours = "replace-one" if moves == 2 else "add-remove"
         return neglected_delta(rate, _rounded_draws(privacy), relation)
     # LEAST_DELTA of a run by tiles pays for either kind of neighbours
@@ -300,10 +309,17 @@ def check_statement(privacy: PrivacySpent) -> None:
     ValueError
         If they do.
     """
-    if not privacy.charges:
-        raise ValueError("a statement has charges")
     most = privacy.epsilon * (1 + _ABOVE)
     said = f"(epsilon, delta) = ({privacy.epsilon:g}, {privacy.delta:g})"
+    apart = [charge for charge in privacy.charges if charge.name == APART]
+    if apart:
+        privacy = privacy.learned
+        if len(apart) > 1 or apart[0].times > 1:
+            raise ValueError("a run is checked once")
+        if not mechanism(apart[0], privacy.neighbours).epsilon <= most:
+            raise ValueError(f"its check costs more than it says, {said}")
+    if not privacy.charges:
+        raise ValueError("a statement has charges")
     if sum(charge.times for charge in privacy.charges) > 2 * MOST_MECHANISMS:
         raise ValueError(f"charges of more than {2 * MOST_MECHANISMS:,} values are of no run")
     names = [charge.name for charge in privacy.charges]
@@ -409,7 +425,8 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     dict
         With `whole`, the proved guarantee; `charges`, each with its mechanism, parameters, pure
         epsilon, zCDP rho, bounded range and the law of its privacy loss, for the statement's own
-        neighbours; and `besides`, what they leave out (rounding, and margins of votes).
+        neighbours; `besides`, what they leave out (rounding, and margins of votes); and of a run
+        that was checked `apart`, what is of other examples.
 
     Examples
     --------
@@ -419,7 +436,12 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     [('pure', 1.0)]
     """
     moves = 2 if privacy.neighbours == "replace-one" else 1
-    rounding = rounding_epsilon(privacy, moves)
+    rounding, apart = rounding_epsilon(privacy, moves), privacy.charge(APART)
+
+    def document(charge: Charge) -> dict[str, Any]:
+        described = mechanism(charge, privacy.neighbours).to_dict()
+        return {"name": charge.name, "times": charge.times, **described}
+
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -430,14 +452,8 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
             "delta": privacy.delta,
             "account": privacy.account,
         },
-        "charges": [
-            {
-                "name": charge.name,
-                "times": charge.times,
-                **mechanism(charge, privacy.neighbours).to_dict(),
-            }
-            for charge in privacy.charges
-        ],
+        "charges": [document(one) for one in privacy.charges if one.name != APART],
+        **({"apart": [document(apart)], "of_apart": _OF_APART} if apart else {}),
         "besides": {
             "epsilon": 2 * rounding,
             "delta": delta_besides(privacy, moves),

@@ -85,9 +85,10 @@ def new_run_id() -> str:
     return SystemRandom().bytes(16).hex()
 
 
-def open_source(seed: int | None) -> RandomSource:
-    """The system's generator, or a seeded one that marks every report as not private."""
-    return SystemRandom() if seed is None else SeededRandom(seed)
+def open_source(seed: int | None, path: str = "") -> RandomSource:
+    """The system's generator, or a seeded one that marks every report as not private; `path` names
+    another of a seed's streams."""
+    return SystemRandom() if seed is None else SeededRandom(seed, path)
 
 
 def words(source: RandomSource, count: int) -> NDArray[np.uint64]:

@@ -49,6 +49,7 @@ from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.baselines.greedy import GreedyUnionLearner
+from learners.core.accuracy import with_check
 from learners.core.checks import check_count, check_points
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.records import StepRecord, StepRelease
@@ -278,8 +279,11 @@ class StabilityLearner(Estimator):
         # each row has a coin: counts, which have another order, are voted on alike, not equally
         learner, points, labels = self._begin(X, y)
         budget = plan_for(learner, plan_sparse_vector, learner.seed is None)
-        stream = learner._vote(budget, points, labels, watch)
-        return self._keep(learner, stream, self._of_run(budget.spent))
+        spent = with_check(budget.spent, learner.check)
+        rows = np.ones(len(points), dtype=np.int64)
+        kept, apart = learner._apart(GridCounts(learner.grid, points.copy(), labels.copy(), rows))
+        stream = learner._vote(budget, kept.points, kept.labels, watch)
+        return self._keep(learner, stream, self._of_run(spent), apart)
 
     def _vote(
         self,
@@ -345,7 +349,7 @@ class StabilityLearner(Estimator):
             constants=parameters["constants"],
             neighbours=privacy.neighbours,
         )
-        (right,), (votes,) = planned.spent.charges, privacy.charges
+        (right,), (votes,) = planned.spent.charges, privacy.learned.charges
         same = right.times == votes.times and math.isclose(right.each, votes.each, rel_tol=1e-7)
         if not same or planned.margin != parameters["margin"]:
             raise ValueError(

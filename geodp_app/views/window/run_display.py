@@ -16,7 +16,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.shading import ShadeMode
-from geodp_app.files.reports import support_caption, support_text
+from geodp_app.files.reports import support_caption
 from geodp_app.runs.course import Course
 from geodp_app.runs.figures import FiguresView, Published, Selecting
 from geodp_app.runs.one_report import OneReport
@@ -31,7 +31,7 @@ from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
 from geometry.mask import Mask, clipped
-from learners.core.releases import Release, support_shape
+from learners.core.releases import Release, support_shape, support_words
 from learners.cover.set_cover import score_k
 
 #: What pieces are called where the learner's own word says less.
@@ -155,7 +155,7 @@ class RunDisplay(QObject):
         clipped_to = "" if mask is None else f"clipped to {mask.name}"
         hatched = "" if self._described is None else support_caption(self._described, short=True)
         words = self._past_words or ", ".join(filter(None, (hatched, again, clipped_to)))
-        meaning = None if self._described is None else support_text(self._described)
+        meaning = None if self._described is None else support_words(self._described)
         self._views.plane_pane.note.set_words(words, meaning or "")
 
     def show_again(self) -> None:

@@ -1,0 +1,308 @@
+"""How right a learned shape is: a check on examples that were kept from the learner.
+
+1. Each example goes, by a coin of a public rate that looks at nothing, either to the learner or to
+   the check.
+2. The learner runs on its part as it would on a sample of its own.
+3. The check's part is counted by label and by where it lies, in four noisy counts: right and wrong
+   inside the shape, right and wrong outside.
+
+Privacy (docs/privacy.md, lemma 11): given the coins, an example is in one of the two parts, and in
+one of the four counts; so both have all of epsilon.
+
+From the counts anyone can tell, with stated confidence, the share of reports like these that lie on
+the right side (:meth:`Check.share`): the limits of Clopper and Pearson with the noise counted in,
+by the law of a binomial number and integer noise together.  How many examples were counted is not
+released; what it may be is bounded by the noisy counts, and a part of the error goes to that
+(Berger and Boos, *P values maximized over a confidence set for the nuisance parameter*, 1994).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc
+
+from geometry.grid_counts import GridCounts
+from learners.core.checks import check_open_unit
+from learners.privacy.accounting import (
+    MOST_RATE,
+    Charge,
+    Neighbours,
+    PrivacySpent,
+    noise_scale,
+    pure_budget,
+)
+from learners.privacy.noise import discrete_laplace_array, most_noise
+from learners.privacy.randomness import RandomSource
+
+#: Confidence of each statement about a share.
+CONFIDENCE = 0.95
+
+#: Names of the counts, as parameters of a release.
+COUNTS = ("right_inside", "wrong_inside", "right_outside", "wrong_outside")
+
+#: Coins are drawn with so many bits: a rate is a multiple of 2**-16.
+_BITS = 16
+
+#: Coins that are drawn at a time.
+_BLOCK = 1 << 22
+
+#: Part of the error that pays for not knowing how many examples were counted.
+_FOR_TOTAL = 0.1
+
+#: Steps to which values of the noise are rounded up, in its scale; and where they end, in it.
+_FINE, _REACH = 16, 24
+
+_R = TypeVar("_R")
+
+Where = Literal["all", "inside", "outside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a check has released.
+
+    Attributes
+    ----------
+    part : float
+        The share of the examples that the coins gave to it.
+    right_inside, wrong_inside, right_outside, wrong_outside : int
+        Noisy numbers of examples, by where they lie; right inside are those labelled 1.
+    scale : Fraction
+        Of the integer Laplace noise of each.
+    """
+
+    part: float
+    right_inside: int
+    wrong_inside: int
+    right_outside: int
+    wrong_outside: int
+    scale: Fraction
+
+    @classmethod
+    def of(cls, release: Any) -> Check | None:
+        """The check of a release; None if it has none."""
+        public, privacy = dict(release.parameters), release.privacy
+        charge = None if privacy is None else privacy.charge("check counts")
+        if charge is None:
+            return None
+        counts = (public[name] for name in COUNTS)
+        return cls(public["check"], *counts, noise_scale(charge.each, 1))
+
+    def share(self, where: Where = "all", confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Between what limits the share lies of reports on the right side of the shape.
+
+        Reports like these: independent draws from where the examples come from.  The limits hold
+        with at least this confidence, each side with half of the error, whatever the noise was.
+
+        Parameters
+        ----------
+        where : {"all", "inside", "outside"}
+            Of which reports.
+        confidence : float
+            Strictly between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            0 and 1 where the counts say nothing.
+        """
+        check_open_unit(confidence=confidence)
+        right = {"inside": self.right_inside, "outside": self.right_outside}
+        wrong = {"inside": self.wrong_inside, "outside": self.wrong_outside}
+        error = 1 - confidence
+        if where == "all":
+            limits = share_limits(sum(wrong.values()), sum(right.values()), 2, self.scale, error)
+        else:
+            limits = share_limits(wrong[where], right[where], 1, self.scale, error)
+        return 1 - limits[1], 1 - limits[0]
+
+    def shares(self) -> dict[str, list[float]]:
+        """The limits for each of "all", "inside" and "outside", JSON-ready."""
+        return {where: list(self.share(where)) for where in get_args(Where)}
+
+    @property
+    def words(self) -> str:
+        """What it says of the shape, in two sentences."""
+        kept = f"Checked by {100 * self.part:g} % of the reports, which the learner did not see"
+        low, high = _percent(self.share())
+        if (low, high) == ("0", "100"):
+            return f"{kept}: too few to say anything."
+        inside, outside = ("{} to {} %".format(*_percent(self.share(w))) for w in _PARTS)
+        return (
+            f"{kept}: of reports like these, {low} to {high} % lie on the right side of the shape; "
+            f"of those inside it {inside}, of those outside {outside}. Each range holds with "
+            f"{100 * CONFIDENCE:g} % confidence, the noise counted in."
+        )
+
+
+_PARTS: tuple[Where, Where] = ("inside", "outside")
+
+
+def _percent(share: tuple[float, float]) -> tuple[str, str]:
+    """Limits in per cent with a digit behind the point, rounded outwards."""
+    low, high = math.floor(1000 * share[0] + 1e-9) / 10, math.ceil(1000 * share[1] - 1e-9) / 10
+    return f"{low:g}", f"{high:g}"
+
+
+def with_check(spent: PrivacySpent | None, part: float | None) -> PrivacySpent | None:
+    """The statement of a run that is checked besides; unchanged without a check.
+
+    Raises
+    ------
+    ValueError
+        If the part is none, or the run is not private.
+    """
+    if part is None:
+        return spent
+    check_open_unit(check=part)
+    if spent is None:
+        raise ValueError("check is for private learners: compare tests the others")
+    neighbours: Neighbours = "add-remove" if spent.neighbours == "add-remove" else "replace-one"
+    each = min(pure_budget(spent.epsilon, neighbours), MOST_RATE)
+    noise_scale(each, 1)  # refuses an epsilon that is too small
+    return replace(spent, charges=(*spent.charges, Charge("check counts", each)))
+
+
+def divided(counts: GridCounts, part: float, source: RandomSource) -> tuple[GridCounts, GridCounts]:
+    """What goes to the learner, and what to the check: a coin for every example.
+
+    The rate of the coins is the multiple of 2**-16 nearest to `part`, and neither 0 nor 1.
+    """
+    rate = min(max(1, round(part * 2**_BITS)), 2**_BITS - 1)
+    ends, held = np.cumsum(counts.amounts), np.zeros(len(counts), dtype=np.int64)
+    for first in range(0, counts.n, _BLOCK):
+        many = min(_BLOCK, counts.n - first)
+        coins = np.frombuffer(source.bytes(2 * many), dtype="<u2") < rate
+        entries = np.searchsorted(ends, np.flatnonzero(coins) + first, side="right")
+        held += np.bincount(entries, minlength=len(held))
+    return _of_amounts(counts, counts.amounts - held), _of_amounts(counts, held)
+
+
+def _of_amounts(counts: GridCounts, amounts: NDArray[np.int64]) -> GridCounts:
+    """So many examples of each entry."""
+    rows = np.flatnonzero(amounts)
+    found = counts.where(rows)
+    return GridCounts(found.d, found.points, found.labels, amounts[rows])
+
+
+def checked(release: _R, held: GridCounts, part: float, source: RandomSource) -> _R:
+    """A release with the four noisy counts of the examples that were kept from its learner.
+
+    Parameters
+    ----------
+    release : Release
+        Its statement says what they cost (:func:`with_check`).
+    held : GridCounts
+    part : float
+    source : RandomSource
+    """
+    given: Any = release
+    charge = given.privacy.charge("check counts")
+    inside = given.predict(held.points) == 1
+    # right inside, wrong inside, right outside, wrong outside
+    places = np.where(inside, 0, 2) + (inside != held.labels)
+    true = held.by_group(places, len(COUNTS)).sum(axis=0)
+    noise = discrete_laplace_array(source, noise_scale(charge.each, 1), len(COUNTS))
+    noisy = zip(COUNTS, (true + noise).tolist(), strict=True)
+    whole: _R = replace(given, parameters=(*given.parameters, ("check", part), *noisy))
+    return whole
+
+
+@lru_cache(maxsize=256)
+def share_limits(
+    wrong: int, right: int, several: int, scale: Fraction, error: float
+) -> tuple[float, float]:
+    """Limits of a share p, of W of N drawn with probability p each, by two noisy numbers.
+
+    Parameters
+    ----------
+    wrong, right : int
+        W and N - W, each with the noise of so many counts.
+    several : int
+        1 or 2.
+    scale : Fraction
+        Of the integer Laplace noise of a count.
+    error : float
+        Probability with which p may lie outside, at most.
+
+    Returns
+    -------
+    low, high : float
+    """
+    noise, total = _noise(scale, several), wrong + right
+    for_total = error * _FOR_TOTAL / 2
+    reach = most_noise(scale, 2 * several, for_total)
+    least, most = total - reach, total + reach
+    each = error / 2 - for_total
+
+    def at_least(p: float) -> float:  # P(W + noise >= wrong), at most
+        return noise.mean(lambda z: _binomial_tail(most, p, wrong - z))
+
+    def at_most(p: float) -> float:  # P(W + noise <= wrong), at most
+        return noise.mean(lambda z: 1 - _binomial_tail(least, p, wrong + z + 1))
+
+    low = 0.0 if most < 1 else _crossing(at_least, each)
+    high = 1.0 if least < 1 else 1 - _crossing(lambda q: at_most(1 - q), each)
+    return low, high
+
+
+def _binomial_tail(n: int, p: float, k: NDArray[np.int64]) -> NDArray[np.float64]:
+    """P(W >= k) of a binomial number W of n draws, n >= 1."""
+    inner = np.clip(k, 1, n)
+    tail = betainc(inner, n - inner + 1, p)
+    return np.where(k <= 0, 1.0, np.where(k > n, 0.0, tail))
+
+
+def _crossing(rising: Callable[[float], float], level: float) -> float:
+    """A number up to which a function of 0..1 that rises stays at or below a level, from below."""
+    low, high = 0.0, 1.0
+    if rising(low) > level:
+        return low
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) <= level else (low, middle)
+    return low
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Noise:
+    """A law above that of a sum of integer Laplace noises, and above that of its negative.
+
+    Attributes
+    ----------
+    values : ndarray of int64, shape (m,)
+        Rising, at equal distances.
+    masses : ndarray of float64, shape (m,)
+        Their probabilities.
+    """
+
+    values: NDArray[np.int64]
+    masses: NDArray[np.float64]
+
+    def mean(self, rising: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> float:
+        """An upper bound of the mean of a function of the noise, or of its negative."""
+        return float(self.masses @ rising(self.values))
+
+
+@lru_cache(maxsize=64)
+def _noise(scale: Fraction, several: int) -> _Noise:
+    """The law of so many noises, their values rounded up to a grid; tails go to its last value."""
+    step = max(1, int(scale) // _FINE)
+    groups = 2 * math.ceil(_REACH * float(scale) / step) + 1
+    first = -step * (groups // 2)
+    rate = -1 / float(scale)
+    z = np.arange(first - step + 1, first - step + 1 + step * groups)
+    law = np.exp(rate * np.abs(z)) * math.tanh(-rate / 2)
+    masses = one = law.reshape(groups, step).sum(axis=1)
+    for _ in range(several - 1):
+        masses = np.convolve(masses, one)
+    masses[-1] += max(0.0, 1 - float(masses.sum()))
+    return _Noise(several * first + step * np.arange(len(masses)), masses)
