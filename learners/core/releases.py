@@ -395,8 +395,8 @@ def support_words(release: Release) -> str:
         return f"there were reports in all {several} {parts}"
     return (
         f"{several - sum(blocks.reported)} of {several} {parts} had hardly any reports, and what "
-        f"the shape says there rests on next to nothing (by noisy counts: an empty one "
-        f"passes for reported with probability {DOUBT:g} at most)"
+        "the shape says there rests on next to nothing (by noisy counts: with "
+        f"{100 - 100 * DOUBT:g} % confidence none of the others is empty)"
     )
 
 

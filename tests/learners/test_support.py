@@ -16,6 +16,7 @@ from chi_square import assert_drawn_from
 from counted import counted
 from noise_laws import at_least
 from numpy.typing import NDArray
+from scipy import stats
 from silent_noise import silent_noise
 from tiny_samples import SAMPLES, TYPES, in_quarters
 
@@ -27,16 +28,19 @@ from geometry.tiling import tile_square
 from learners import PolygonUnionLearner
 from learners.core import support
 from learners.core.codec import release_from_dict, release_to_dict
-from learners.core.releases import TilesRelease
+from learners.core.releases import TilesRelease, support_shape, support_words
 from learners.core.support import (
+    DOUBT,
     FALSE_CELLS,
     MOST_PER_SIDE,
     Support,
     cells_per_side,
     least_count,
     noisy_support,
+    reported_blocks,
 )
 from learners.privacy.accounting import ARITHMETIC, MOST_RATE
+from learners.privacy.noise import discrete_laplace_array, most_noise
 from learners.privacy.randomness import SeededRandom
 from learners.tiles.tiles import plan_tiles
 
@@ -341,3 +345,57 @@ def test_more_cells_than_grid_points_are_refused() -> None:
 @pytest.mark.parametrize("n", [0, 1])
 def test_hardly_any_examples_have_no_support(n: int) -> None:
     assert released(fitted(n=n)).cells == (False,)
+
+
+# -- what the counts of tiles tell ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tiles", "per_side"), [(3, 3), (5, 5), (6, 3), (7, 3), (10, 2)])
+def test_blocks_of_tiles_are_taken_for_reported_as_rarely_as_said(
+    tiles: int, per_side: int
+) -> None:
+    """Every second block is empty; the others have twice what noise may feign, as on average."""
+    scale, runs = Fraction(20), 400
+    along = np.arange(tiles) * per_side // tiles
+    block = (per_side * along[:, None] + along[None, :]).ravel()
+    sizes = np.bincount(block)
+    full = np.arange(per_side**2) % 2 == 0
+    feigned = max(most_noise(scale, int(size), DOUBT / per_side**2) for size in sizes)
+    # so many that blocks of this size are the smallest that are enough
+    amounts = np.where(full, 2 * feigned * per_side**2 / full.sum() + 60, 0)
+    held = (amounts / sizes)[block].round().astype(int)
+    noise, found = SeededRandom(5), []
+    for _ in range(runs):
+        counts = held + discrete_laplace_array(noise, scale, len(held))
+        told = reported_blocks(counts.tolist(), scale)
+        if told is not None and told.per_side == per_side:
+            found.append(told.reported)
+    assert len(found) > runs / 4
+    reported = np.array(found)
+    for wrong in (reported[:, ~full], ~reported[:, full]):
+        assert stats.binom.sf(wrong.any(axis=1).sum() - 1, len(found), DOUBT) > 1e-4
+
+
+def test_too_few_examples_tell_nothing_of_where_they_were() -> None:
+    assert reported_blocks([10] * 16, Fraction(100)) is None
+    release = PolygonUnionLearner(grid=64, seed=5).fit(*sample(64, 400)).release_
+    assert support_shape(release) is None
+    assert "too small to tell" in support_words(release)
+
+
+def test_a_run_by_tiles_tells_where_hardly_anybody_reported() -> None:
+    """All examples lie in the lower half."""
+    points, _ = sample(64, 60_000)
+    points[:, 1] //= 2
+    release = PolygonUnionLearner(grid=64, seed=5).fit(points, points[:, 0] < 20).release_
+    shape = support_shape(release)
+    assert shape is not None
+    assert shape.intersection(shapely.box(0, 40, 64, 64)).area < 1
+    assert shape.intersection(shapely.box(0, 0, 64, 24)).area > 0.99 * 64 * 24
+    assert "had hardly any reports" in support_words(release)
+    # it is read back from a file with the release
+    again = release_from_dict(release_to_dict(release))
+    assert support_shape(again).equals(shape)
+    everywhere = PolygonUnionLearner(grid=64, seed=5).fit(*sample(64, 60_000)).release_
+    assert support_shape(everywhere) is None
+    assert support_words(everywhere).startswith("there were reports in all")
