@@ -193,11 +193,12 @@ class TilesRelease(Release):
     def blocks(self) -> Blocks | None:
         """What these numbers tell of where there were reports; None where they are too small."""
         charge = None if self.privacy is None else self.privacy.charge("tile counts")
-        if charge is None or not self.counted:
+        about = dict(self.parameters).get("noisy_count")
+        if charge is None or about is None or not self.counted:
             return None
         counts = {step.tile: step.count for step in self.tiles}
         order = tile_square(self.d, math.isqrt(len(counts)))
-        return reported_blocks([counts[tile] for tile in order], noise_scale(charge.each, 1))
+        return reported_blocks([counts[tile] for tile in order], noise_scale(charge.each, 1), about)
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""

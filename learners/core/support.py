@@ -126,10 +126,11 @@ def _blocks(tiles: int, per_side: int) -> list[int]:
     return [row * per_side + column for row in along for column in along]
 
 
-def reported_blocks(counts: Sequence[int], scale: Fraction) -> Blocks | None:
+def reported_blocks(counts: Sequence[int], scale: Fraction, about: int) -> Blocks | None:
     """Which blocks of tiles had reports, by noisy counts; it costs nothing.
 
-    Blocks are the smallest of which an average one has twice the examples that noise may feign.
+    Blocks are the smallest of which an average one has twice the examples that noise may feign, by
+    a number whose noise is not theirs: the confidence is that of blocks of any size.
 
     Parameters
     ----------
@@ -137,6 +138,8 @@ def reported_blocks(counts: Sequence[int], scale: Fraction) -> Blocks | None:
         Of all tiles, from the top row down and each row from the left.
     scale : Fraction
         Of the noise of each.
+    about : int
+        A noisy number of all examples, drawn apart.
 
     Returns
     -------
@@ -152,7 +155,7 @@ def reported_blocks(counts: Sequence[int], scale: Fraction) -> Blocks | None:
             sums[block] += count
         each = DOUBT / per_side**2
         feigned = {size: most_noise(scale, size, each) for size in set(sizes)}
-        if sum(counts) >= 2 * per_side**2 * max(feigned.values()):
+        if about >= 2 * per_side**2 * max(feigned.values()):
             above = (sum_ > feigned[size] for sum_, size in zip(sums, sizes, strict=True))
             return Blocks(tiles, per_side, tuple(above))
     return None

@@ -367,17 +367,17 @@ def test_blocks_of_tiles_are_taken_for_reported_as_rarely_as_said(
     noise, found = SeededRandom(5), []
     for _ in range(runs):
         counts = held + discrete_laplace_array(noise, scale, len(held))
-        told = reported_blocks(counts.tolist(), scale)
-        if told is not None and told.per_side == per_side:
-            found.append(told.reported)
-    assert len(found) > runs / 4
+        told = reported_blocks(counts.tolist(), scale, int(held.sum()))
+        assert told is not None
+        assert told.per_side == per_side
+        found.append(told.reported)
     reported = np.array(found)
     for wrong in (reported[:, ~full], ~reported[:, full]):
         assert stats.binom.sf(wrong.any(axis=1).sum() - 1, len(found), DOUBT) > 1e-4
 
 
 def test_too_few_examples_tell_nothing_of_where_they_were() -> None:
-    assert reported_blocks([10] * 16, Fraction(100)) is None
+    assert reported_blocks([10] * 16, Fraction(100), 160) is None
     release = PolygonUnionLearner(grid=64, seed=5).fit(*sample(64, 400)).release_
     assert support_shape(release) is None
     assert "too small to tell" in support_words(release)
