@@ -35,9 +35,9 @@ from learners.registry import (
 
 
 def number(text: str) -> float:
-    """Read a finite number from the command line; refuse any other text."""
+    """Read a finite number from the command line, maybe in per cent; refuse any other text."""
     try:
-        value = float(text)
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -12,8 +12,9 @@ from geodp_app.formatting import amount, count, counted, percentage
 from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why
+from learners.core.accuracy import Check
 from learners.core.records import TileStep
-from learners.core.releases import Release
+from learners.core.releases import Release, support_words
 from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import ChargeName
 
@@ -105,7 +106,8 @@ def _errors(log: RunLog, end: FiguresView) -> str:
 
 
 def published_words(release: Release) -> str:
-    """What a release holds, by what was charged for it, and what it costs."""
+    """What a release holds, by what was charged for it, what it costs, how right it is if that was
+    checked, and where it had reports."""
     privacy = release.privacy
     if privacy is None:
         return "Nothing to publish: no noise was drawn, so the shape is not private."
@@ -118,7 +120,11 @@ def published_words(release: Release) -> str:
     drawn = ("selections", "sharpening")
     held += [charge.name for charge in privacy.charges if charge.name not in drawn]
     seeded = "" if privacy.private else " in name only: a seeded run is not private"
-    return f"May be published: {_listed(held)}. ε = {amount(privacy.epsilon)} is spent{seeded}."
+    told = [f"May be published: {_listed(held)}. ε = {amount(privacy.epsilon)} is spent{seeded}."]
+    check, support = Check.of(release), support_words(release)
+    told += [] if check is None else [check.words]
+    told += [f"{support[0].upper()}{support[1:]}."] if support else []
+    return " ".join(told)
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -40,6 +40,7 @@ def verdict(work: Work) -> Verdict:
     """The verdict beside n."""
     run = work.run
     n = work.sampling.n if work.examples is None else len(work.examples.points)
+    n = round(n * (1 - (run.parameters().get("check") or 0)))  # what it learns from
     try:
         found = _verdict(work, n)
     except ValueError as error:

@@ -93,8 +93,8 @@ class Check:
         charge = None if privacy is None else privacy.charge("check counts")
         if charge is None:
             return None
-        counts = (public[name] for name in COUNTS)
-        return cls(public["check"], *counts, noise_scale(charge.each, 1))
+        counts = {name: public[name] for name in COUNTS}
+        return cls(part=public["check"], **counts, scale=noise_scale(charge.each, 1))
 
     def share(self, where: Where = "all", confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Between what limits the share lies of reports on the right side of the shape.

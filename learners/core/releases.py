@@ -196,7 +196,7 @@ class TilesRelease(Release):
         about = dict(self.parameters).get("noisy_count")
         if charge is None or about is None or not self.counted:
             return None
-        counts = {step.tile: step.count for step in self.tiles}
+        counts = {step.tile: step.count for step in self.tiles if step.count is not None}
         order = tile_square(self.d, math.isqrt(len(counts)))
         return reported_blocks([counts[tile] for tile in order], noise_scale(charge.each, 1), about)
 
