@@ -117,7 +117,7 @@ def test_an_answer_of_another_moment_is_dropped(
     CHANGES[change](window)
     asked.answer()
     assert window.dual.pictures.shade_scale is None
-    assert not window.dual.rasters
+    assert not window.dual.pictures.rasters
 
 
 # -- what the release view is given ---------------------------------------------------------------
