@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.files.chained_lines import try_lock
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import Session, load_session, save_session
-from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.writing import named_failures
 
 _PREFIX, _FILE, _OWNER, _TEMPORARY = "window-", "recovery.geodp", "owner", ".geodp-*.tmp"
@@ -49,26 +48,15 @@ class Autosave:
         """The recovery file; None before the first save."""
         return None if self._own is None else self._own / _FILE
 
-    def save(self, document: Document, run: StoredRun | None = None) -> Path:
-        """Write the recovery file, whole or not at all; returns its path.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written; the last one stays as it was.
-        """
-        path = self.keep(document.work, document.path, run)
-        assert path is not None  # nobody has called it off
-        return path
-
-    def keep(
+    def save(
         self,
         work: Work,
-        original: Path | None,
-        run: StoredRun | None = None,
+        original: Path | None = None,
+        run: RunRecord | None = None,
         called_off: Callable[[], bool] = lambda: False,
     ) -> Path | None:
-        """Write a state of the work and the file that it was opened from or saved to.
+        """Write a state of the work and the file that it was opened from or saved to, whole or not
+        at all; returns the path of the recovery file.
 
         Nothing is written, and None returned, if it was called off before its turn came: what is
         discarded afterwards stays discarded.

@@ -109,9 +109,9 @@ def wrong_labels_text(release: Release) -> str | None:
 
 def support_text(release: Release) -> str | None:
     """What its support means and what it cost, in one sentence; None if it has none."""
-    if not isinstance(release, TilesRelease) or release.support is None:
-        return None
     support = release.support
+    if support is None:
+        return None
     return (
         f"{sum(support.cells)} of {len(support.cells)} cells ({support.per_side} a side) had "
         f"enough reports to say anything, at least {support.threshold} by a count with noise, "
@@ -134,7 +134,7 @@ def support_caption(release: Release, *, short: bool = False) -> str:
     str
         Empty if it has no support.
     """
-    support = release.support if isinstance(release, TilesRelease) else None
+    support = release.support
     if support is None:
         return ""
     text = "Enough reports everywhere" if all(support.cells) else "Hatched: too few reports"

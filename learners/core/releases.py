@@ -69,6 +69,11 @@ class Release(ABC):
     def steps(self) -> tuple[StepRelease | TileStep, ...]:
         """What each step published, in order."""
 
+    @property
+    def support(self) -> Support | None:
+        """Where there were enough examples to say anything; None where that is not released."""
+        return None
+
     @abstractmethod
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
@@ -344,8 +349,7 @@ def _final(
 
 def support_shape(release: Release) -> BaseGeometry | None:
     """Where there were enough examples, polygons in grid units; None if it is not released."""
-    support = release.support if isinstance(release, TilesRelease) else None
-    return None if support is None else support.shape(release.d)
+    return None if release.support is None else release.support.shape(release.d)
 
 
 def release_of(
