@@ -137,7 +137,8 @@ def test_simulated_examples_are_in_no_ledger(
 def test_a_ledger_that_is_gone_or_changed_lets_nothing_run(
     qtbot: QtBot, window: MainWindow, ledger: Ledger
 ) -> None:
-    ledger.path.write_text(ledger.path.read_text().replace('"epsilon":2.0', '"epsilon":9.0'))
+    changed = ledger.path.read_bytes().replace(b'"epsilon":2.0', b'"epsilon":9.0')
+    ledger.path.write_bytes(changed)
     window.document.set_run(epsilon=0.5)
     assert note(window).startswith("Nothing can be run, as the ledger cannot be used: ")
     failures: list[str] = []
