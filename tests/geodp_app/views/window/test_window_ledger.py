@@ -195,7 +195,7 @@ def test_the_dialog_joins_begins_and_keeps_none(
     assert "is there already" in dialog.problem.text()
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "p.csv"), ""))
     dialog.join_button.click()
-    assert "line 1" in dialog.problem.text()
+    assert "is no ledger of geodp" in dialog.problem.text()
     assert len(chosen) == 3
 
 
