@@ -395,8 +395,9 @@ def _fault(error: Exception, how: str) -> str:
         return _OTHER
     if name.startswith("SQLITE_CORRUPT") or isinstance(error, UnicodeDecodeError):
         return "is damaged"
-    folder = ": its folder must be writable, too" if name.startswith("SQLITE_CANTOPEN") else ""
-    return f"cannot be {how}: {one_line(error)}{folder}"
+    if name == "SQLITE_READONLY_DIRECTORY":  # a journal cannot be made
+        return f"cannot be {how}: its folder is readonly"
+    return f"cannot be {how}: {one_line(error)}"
 
 
 def no_head(path: Path, head: str) -> str:

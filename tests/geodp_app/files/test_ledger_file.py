@@ -335,7 +335,7 @@ def test_a_name_is_a_name(tmp_path: Path, monkeypatch, name: str) -> None:
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may do anything")
 def test_a_file_that_may_be_read_alone_is_read_and_not_written(book: Ledger) -> None:
     folder = book.path.parent
-    for path, mode, reason in ((book.path, 0o400, "readonly"), (folder, 0o500, "its folder must")):
+    for path, mode, reason in ((book.path, 0o400, "readonly"), (folder, 0o500, "its folder")):
         path.chmod(mode)
         assert numbers(book) == [1, 2, 3]
         with pytest.raises(InputError, match=f"cannot be written: .*{reason}"):
