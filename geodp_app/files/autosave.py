@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -20,10 +21,14 @@ from pathlib import Path
 from typing import IO
 
 from geodp_app.document.work import Work
-from geodp_app.files.chained_lines import try_lock
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import Session, load_session, save_session
 from geodp_app.files.writing import named_failures
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 _PREFIX, _FILE, _OWNER, _TEMPORARY = "window-", "recovery.geodp", "owner", ".geodp-*.tmp"
 
@@ -96,7 +101,7 @@ class Autosave:
             self._folder.mkdir(parents=True, exist_ok=True)
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))  # for this user alone
             self._owner = (own / _OWNER).open("xb", buffering=0)
-        try_lock(self._owner)
+        _try_lock(self._owner)
         self._own = own
         return own
 
@@ -163,9 +168,26 @@ def _owned(owner: Path) -> bool:
     """Whether a living process holds the file, or might."""
     try:
         with owner.open("r+b") as file:
-            return not try_lock(file)  # closing it drops the lock again
+            return not _try_lock(file)  # closing it drops the lock again
     except FileNotFoundError:
         return False
+
+
+#: Far behind any content: on Windows a locked byte cannot be read by others.
+_LOCKED_BYTE = 2**30
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed or the process ends; False if it is locked or cannot be."""
+    try:
+        if sys.platform == "win32":
+            file.seek(_LOCKED_BYTE)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _read_original(owner: Path) -> Path | None:
