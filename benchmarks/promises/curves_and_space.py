@@ -16,7 +16,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicKind, ConicLattice, lift
 from geometry.polynomials import BallLattice, PolynomialLattice
-from learners.core.scores import mistakes_score
+from learners.core.selection import mistakes_score
 from learners.curved.conic_union import DiscUnionLearner, EllipseUnionLearner
 from learners.curved.listed_selection import SimplexSelection3, simplex_count
 from learners.curved.polynomial_union import PolynomialUnionLearner

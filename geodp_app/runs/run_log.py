@@ -28,8 +28,7 @@ from geometry.region import Region
 from geometry.tiling import Tile, tiles_shape
 from learners.core.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.core.releases import Release
-from learners.core.scores import Role
-from learners.core.selection import PIECE_SIZE, HeavyBox
+from learners.core.selection import PIECE_SIZE, HeavyBox, Role
 from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import PrivacySpent, spent_after
 from learners.stability.sample_and_aggregate import VoteView

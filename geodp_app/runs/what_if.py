@@ -24,7 +24,7 @@ from geometry.halfplane import Halfplane
 from geometry.lift import Conic
 from geometry.region import Region
 from learners.core.records import Piece, inside_piece
-from learners.core.scores import Score, softened_nats
+from learners.core.selection import Score, softened_nats
 
 #: Odds beyond these are said as powers of ten.
 _PLAIN_ODDS = 1e4

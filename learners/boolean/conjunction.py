@@ -68,7 +68,7 @@ from learners.boolean.formulas import (
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
 from learners.core.checks import check_count, check_open_unit
 from learners.core.records import Diagnostics
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.other_accounts import AccountChoice, by_account
 from learners.cover.set_cover import Budget, plan_budget, step_count

@@ -24,7 +24,7 @@ from learners.boolean.literals import (
 )
 from learners.core.checks import check_labels, predict_as_came, share_right
 from learners.core.records import Diagnostics
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.sklearn_support import (
     WithParameters,
     check_column_names,

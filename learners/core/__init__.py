@@ -9,7 +9,6 @@ releases          what a run publishes
 learned_shape     a release that predicts, draws and writes itself
 scene             what pictures of it show
 codec             releases as JSON
-scores            the score of a piece
 selection         what samplers of pieces have in common
 support           where there were enough examples
 thread_map      work in threads, in order

@@ -19,7 +19,7 @@ from geometry.outline import Outline
 from geometry.polynomials import LiftedRegion
 from geometry.tiling import Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.privacy.accounting import (
     AccountName,
     Charge,

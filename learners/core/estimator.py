@@ -26,8 +26,7 @@ from learners.core.checks import check_examples, check_points, predict_as_came, 
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Lattice, Release, release_of
-from learners.core.scores import Role
-from learners.core.selection import PieceKind, Watch
+from learners.core.selection import PieceKind, Role, Watch
 from learners.core.sklearn_support import (
     WithParameters,
     check_column_names,

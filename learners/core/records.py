@@ -23,7 +23,7 @@ from geometry.outline import Outline
 from geometry.polygons import piece_polygon
 from geometry.region import Region
 from geometry.tiling import Tile
-from learners.core.scores import Role
+from learners.core.selection import Role
 
 Piece = tuple[Halfplane, ...]
 

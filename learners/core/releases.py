@@ -26,7 +26,7 @@ from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, c
 from geometry.region import Region
 from geometry.tiling import Tile, TileIndex, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.support import Support
 from learners.privacy.accounting import PrivacySpent
 

@@ -35,8 +35,15 @@ from geometry.grid_counts import GridCounts
 from learners.core.checks import check_count, check_open_unit
 from learners.core.mistakes import Mistakes
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
-from learners.core.scores import Role, Score, mistakes_score, set_cover_score
-from learners.core.selection import Sampler, Selected, Watch
+from learners.core.selection import (
+    Role,
+    Sampler,
+    Score,
+    Selected,
+    Watch,
+    mistakes_score,
+    set_cover_score,
+)
 from learners.parameters import log_over
 from learners.privacy.accounting import (
     MOST_RATE,

@@ -18,7 +18,7 @@ from typing import ClassVar
 from geometry.grid import Box
 from geometry.lift import ConicKind, ConicLattice
 from learners.core.estimator import Estimator, Run
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
 from learners.curved.conic_selection import ConicSelection

@@ -17,8 +17,7 @@ from typing import ClassVar
 from geometry.grid import Box
 from geometry.polynomials import PolynomialLattice
 from learners.core.estimator import Estimator, Run
-from learners.core.scores import Role
-from learners.core.selection import Sampler
+from learners.core.selection import Role, Sampler
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
 from learners.curved.listed_selection import LiftedSelection

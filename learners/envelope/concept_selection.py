@@ -29,8 +29,7 @@ import numpy as np
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import mistakes_score
-from learners.core.selection import Selected, Watch
+from learners.core.selection import Selected, Watch, mistakes_score
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.race import run_race

@@ -70,8 +70,7 @@ from dataclasses import dataclass, replace
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.core.scores import Score
-from learners.core.selection import PIECE_SIZE, PieceKind, Selected, Watch, check_max_boxes
+from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, Watch, check_max_boxes
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.piled_lines import draw_from_piles

@@ -47,8 +47,7 @@ from geometry.counting import (
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner, njit
-from learners.core.scores import Score
-from learners.core.selection import PIECE_SIZE, PieceKind, Selected, SelectionProgress, Watch
+from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
 from learners.envelope.boxes import NO_SHEET, admits_some
 from learners.envelope.chunks import exponential, less, uniform_below
 from learners.envelope.close_pairs import settle_conflicts

@@ -53,8 +53,7 @@ from learners.core.checks import check_count, check_points
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.records import StepRecord, StepRelease
 from learners.core.releases import CoverRelease
-from learners.core.scores import Role, mistakes_score
-from learners.core.selection import Selected, SelectionProgress, Watch
+from learners.core.selection import Role, Selected, SelectionProgress, Watch, mistakes_score
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import Cover
 from learners.privacy.accounting import PrivacySpent, Relation

@@ -21,8 +21,7 @@ from geometry.counting import make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import mistakes_score
-from learners.core.selection import Cancelled, SelectionProgress
+from learners.core.selection import Cancelled, SelectionProgress, mistakes_score
 from learners.envelope import close_pairs
 from learners.envelope.boxes import pairs_across
 from learners.envelope.close_pairs import make_pairs, settle_conflicts, take_pairs

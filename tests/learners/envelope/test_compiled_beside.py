@@ -14,7 +14,7 @@ import pytest
 from numba import typeof
 
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import mistakes_score
+from learners.core.selection import mistakes_score
 from learners.envelope import core
 from learners.envelope.compiled_beside import compile_beside, signatures
 from learners.envelope.factorised_boxes import make_workspace

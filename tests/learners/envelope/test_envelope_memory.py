@@ -15,8 +15,7 @@ from envelope_laws import watched_strands
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners.core.scores import set_cover_score
-from learners.core.selection import PieceKind, Selected
+from learners.core.selection import PieceKind, Selected, set_cover_score
 from learners.envelope import partition, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection

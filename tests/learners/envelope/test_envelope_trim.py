@@ -10,7 +10,7 @@ from envelope_laws import watched_strands
 from hypothesis import given, settings, strategies as st
 
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import set_cover_score
+from learners.core.selection import set_cover_score
 from learners.envelope import boxes as box_loops
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.core.scores import Score
+from learners.core.selection import Score
 from learners.envelope import (
     cell_weights,
     factorised_boxes,

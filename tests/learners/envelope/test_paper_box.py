@@ -12,7 +12,7 @@ from numba import njit
 
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
-from learners.core.scores import set_cover_score
+from learners.core.selection import set_cover_score
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes

@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import set_cover_score
-from learners.core.selection import PIECE_SIZE, Cancelled, PieceKind, SelectionProgress
+from learners.core.selection import (
+    PIECE_SIZE,
+    Cancelled,
+    PieceKind,
+    SelectionProgress,
+    set_cover_score,
+)
 from learners.envelope import piled_lines
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.piled_lines import Sampler, find_piles, make_lines

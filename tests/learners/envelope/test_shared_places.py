@@ -22,8 +22,7 @@ from test_close_pairs import pair_all
 from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import set_cover_score
-from learners.core.selection import Cancelled, PieceKind, SelectionProgress
+from learners.core.selection import Cancelled, PieceKind, SelectionProgress, set_cover_score
 from learners.envelope import piled_lines, shared_points, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.compaction import compact
