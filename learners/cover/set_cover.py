@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from learners.core.checks import check_count, check_open_unit
-from learners.core.mistakes import Mistakes
-from learners.core.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
+from learners.core.records import Mistakes, StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.core.selection import (
     Role,
     Sampler,
