@@ -66,13 +66,12 @@ from learners.boolean.formulas import (
     run_by_steps,
 )
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
-from learners.core.checks import check_count, check_open_unit
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.other_accounts import AccountChoice, by_account
 from learners.cover.set_cover import Budget, plan_budget, step_count
-from learners.parameters import log_over
+from learners.parameters import check_count, check_open_unit, log_over
 from learners.privacy.accounting import (
     Charge,
     Neighbours,

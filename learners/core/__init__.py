@@ -1,8 +1,7 @@
 """What all learners share.
 
 estimator         fit, predict and the stream of records of a learner of regions
-checks            what is asked of examples and numbers
-labels            what a label says
+examples          what is asked of points and labels
 sklearn_support   parameters, and what scikit-learn asks of an estimator
 records           what a step publishes, and what only the curator may see
 releases          what a run publishes

@@ -21,8 +21,8 @@ from geometry.crs import LONLAT, written_crs
 from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
 from geometry.mask import Mask, read_mask
-from learners.core.checks import check_points
 from learners.core.codec import release_to_dict
+from learners.core.examples import check_points
 from learners.core.releases import Release, SpaceRelease, support_shape
 from learners.core.scene import HATCHED, plot_patch, scene, svg_path
 from learners.privacy.accounting import PrivacySpent, privacy_statement

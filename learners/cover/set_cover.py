@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from learners.core.checks import check_count, check_open_unit
 from learners.core.records import Mistakes, StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.core.selection import (
     Role,
@@ -43,7 +42,7 @@ from learners.core.selection import (
     mistakes_score,
     set_cover_score,
 )
-from learners.parameters import log_over
+from learners.parameters import check_count, check_open_unit, log_over
 from learners.privacy.accounting import (
     MOST_RATE,
     Charge,

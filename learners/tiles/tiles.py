@@ -42,11 +42,11 @@ from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
-from learners.core.checks import check_open_unit
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
 from learners.core.thread_map import thread_map
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
+from learners.parameters import check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
     MOST_RATE,
