@@ -34,9 +34,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.clipping import Inequality, Vertex, clip, reduced, side
 from geometry.duality import ConvexPart, Line, admitted_parts, dual_line
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice, Inequality, Sheet, Vertex, clip, reduced, side
 from geometry.lattice_points import LatticePolygon
 
 

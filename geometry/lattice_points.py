@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from geometry.clipping import Inequality
+from geometry.halfplane import Inequality
 
 #: floor((slope*u + offset) / modulus), modulus > 0: how far a side lets a column reach.
 Reach = tuple[int, int, int]

@@ -1,6 +1,6 @@
 """Polygons from halfplanes: exact clipping, and shapely shapes to draw and export.
 
-The vertices of a piece are the exact ones of the clipped square (:mod:`geometry.clipping`),
+The vertices of a piece are the exact ones of the clipped square (:mod:`geometry.halfplane`),
 rounded to doubles once, at the end.  For m halfplanes that is O(m^2) operations.
 
 Shapes are for drawing, areas and export.  Which label a grid point gets is decided by
@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.clipping import Vertex, clip_area, reduced, side
-from geometry.halfplane import Halfplane
+from geometry.halfplane import Halfplane, Vertex, clip_area, reduced, side
 from geometry.ring_sides import held_points
 
 #: So many vertices at one place make a union slow.

@@ -21,10 +21,9 @@ from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.figures import FiguresView, Published
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
-from geometry.region import Region
 from geometry.tiling import Tile, tiles_shape
 from learners.core.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.core.releases import Release

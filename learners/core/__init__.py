@@ -6,7 +6,6 @@ sklearn_support   parameters, and what scikit-learn asks of an estimator
 records           what a step publishes, and what only the curator may see
 releases          what a run publishes
 learned_shape     a release that predicts, draws and writes itself
-scene             what pictures of it show
 codec             releases as JSON
 selection         what samplers of pieces have in common
 support           where there were enough examples

@@ -19,11 +19,10 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import Halfplane
+from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
 from geometry.outline import Outline
 from geometry.polygons import piece_polygon
-from geometry.region import Region
 from geometry.tiling import Tile
 from learners.core.selection import Role
 

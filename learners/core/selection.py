@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice
-from geometry.region import Region
+from geometry.halfplane import HalfplaneLattice, Region
 
 # a score is of a role, as the declarations are
 from learners.declaration import Role as Role

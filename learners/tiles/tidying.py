@@ -44,8 +44,8 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.clipping import Vertex
 from geometry.faces import cut_faces
+from geometry.halfplane import Vertex
 from geometry.outline import Outline, units
 from geometry.polygons import clip_to_box
 from geometry.tiling import Tile
