@@ -15,7 +15,7 @@ from geometry.geojson_rings import short
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
-from geometry.outline import Outline
+from geometry.polygons import Outline
 from geometry.polynomials import LiftedRegion
 from geometry.tiling import Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep

@@ -21,8 +21,7 @@ from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
-from geometry.outline import Outline
-from geometry.polygons import piece_polygon
+from geometry.polygons import Outline, piece_polygon
 from geometry.tiling import Tile
 from learners.core.selection import Role
 

@@ -46,8 +46,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.faces import cut_faces
 from geometry.halfplane import Vertex
-from geometry.outline import Outline, units
-from geometry.polygons import clip_to_box
+from geometry.polygons import Outline, clip_to_box, units
 from geometry.tiling import Tile
 from learners.core.records import Tidied, TileStep
 from learners.tiles.straight_sides import straightened
