@@ -27,10 +27,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geometry.grid_counts import GridCounts
+from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import Selected, Watch, mistakes_score
-from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.race import run_race
 from learners.envelope.strands import Examples, Strand, start_strand

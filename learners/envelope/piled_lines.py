@@ -44,13 +44,12 @@ from geometry.counting import (
     line_row,
     make_tables,
 )
-from geometry.grid_counts import GridCounts
+from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner, njit
 from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
 from learners.envelope.boxes import NO_SHEET, admits_some
 from learners.envelope.chunks import exponential, less, uniform_below
-from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.core import RESERVE, TINY
 from learners.envelope.first_boxes import rectangles
 from learners.envelope.partition import draw_box, put_mass

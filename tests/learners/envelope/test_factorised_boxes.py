@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from geometry.columns import count_columns
 from geometry.counting import make_tables
+from geometry.grid_counts import order_by_column
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.selection import Score
 from learners.envelope import (
@@ -32,7 +33,7 @@ from learners.envelope.factorised_boxes import (
     make_workspace,
 )
 from learners.envelope.target import Target
-from learners.envelope.uncertain import SEVERAL, order_by_column
+from learners.envelope.uncertain import SEVERAL
 
 examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
 inner_term = compiled(cell_weights.inner_term)
