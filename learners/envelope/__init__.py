@@ -5,7 +5,6 @@ compiled.
 
 envelope_selection   halfplanes and triangles of the set cover
 concept_selection    labelled pieces of at most three edges, by mistakes: what a tile draws
-first_boxes          boxes that hold the whole class, to begin with
 race                 parts of the class are refined side by side, until one draw is decided
 strands              such a part: its boxes, tables and bits
 repeated_draws       more draws from a law, for the curator
@@ -13,7 +12,7 @@ annealing            how the scores of a law are distributed, for the curator
 views                boxes, and where the halfplanes may still lie, for the curator
 core                 trials and splits until one is accepted
 target               what is drawn from: the score, its rate and the prior
-boxes                one box of dual points, and what of it belongs to the class
+boxes                one box of dual points, what of it belongs to the class, and the first ones
 paper_box            the same in the measure "paper", whose boxes are made otherwise
 partition            boxes that cover the class, with their masses in a sum tree
 trials               a point of a plain box, kept with the probability it deserves

@@ -71,7 +71,7 @@ from dataclasses import dataclass, replace
 from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, Watch, check_max_boxes
-from learners.envelope.first_boxes import first_boxes
+from learners.envelope.boxes import first_boxes
 from learners.envelope.piled_lines import draw_from_piles
 from learners.envelope.race import STRANDS, run_race, weigh_all
 from learners.envelope.repeated_draws import draw_again

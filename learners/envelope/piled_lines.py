@@ -48,10 +48,9 @@ from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner, njit
 from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
-from learners.envelope.boxes import NO_SHEET, admits_some
+from learners.envelope.boxes import NO_SHEET, admits_some, rectangles
 from learners.envelope.chunks import exponential, less, uniform_below
 from learners.envelope.core import RESERVE, TINY
-from learners.envelope.first_boxes import rectangles
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.target import Target
 from learners.envelope.trials import exact_value
