@@ -5,9 +5,8 @@ compiled.
 
 envelope_selection   halfplanes and triangles of the set cover
 concept_selection    labelled pieces of at most three edges, by mistakes: what a tile draws
-race                 parts of the class are refined side by side, until one draw is decided
+race                 parts of the class are refined side by side, until a draw is decided
 strands              such a part: its boxes, tables and bits
-repeated_draws       more draws from a law, for the curator
 annealing            how the scores of a law are distributed, for the curator
 views                boxes, and where the halfplanes may still lie, for the curator
 core                 trials and splits until one is accepted
