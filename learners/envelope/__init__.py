@@ -19,9 +19,8 @@ splits               a plain box is halved where a rejected point suggests
 close_pairs          a bound that wrong labels hardly loosen
 shared_points        a bound for places with many examples of both labels
 piled_lines          boxes whose lines are weighed by what they gain in piles of reports
-factorised_boxes     tighter envelopes for small boxes, divided into cells
+factorised_boxes     tighter envelopes for small boxes, divided into cells with weights
 uncertain            the examples that a box's edges leave uncertain
-cell_weights         what cells weigh
 factorised_moves     trials in them, and their splits
 compiled_beside      a second process compiles the loops of factorised boxes
 compaction           light boxes that meet in a face are merged again
