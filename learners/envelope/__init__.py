@@ -14,8 +14,7 @@ target               what is drawn from: the score, its rate and the prior
 boxes                one box of dual points, what of it belongs to the class, and the first ones
 paper_box            the same in the measure "paper", whose boxes are made otherwise
 partition            boxes that cover the class, with their masses in a sum tree
-trials               a point of a plain box, kept with the probability it deserves
-splits               a plain box is halved where a rejected point suggests
+trials               a point of a plain box is kept with the probability it deserves, or splits it
 close_pairs          a bound that wrong labels hardly loosen
 shared_points        a bound for places with many examples of both labels
 piled_lines          boxes whose lines are weighed by what they gain in piles of reports
