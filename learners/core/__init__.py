@@ -9,6 +9,5 @@ learned_shape     a release that predicts, draws and writes itself
 codec             releases as JSON
 selection         what samplers of pieces have in common
 support           where there were enough examples
-thread_map      work in threads, in order
 confidence        bounds from independent draws
 """
