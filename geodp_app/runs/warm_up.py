@@ -26,7 +26,7 @@ from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.core.selection import mistakes_score
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
-from learners.curved.conic_union import EllipseUnionLearner
+from learners.curved.unions import EllipseUnionLearner
 from learners.envelope.annealing import Annealing
 from learners.envelope.boxes import first_boxes
 from learners.envelope.compiled_beside import compile_beside, compile_here

@@ -45,7 +45,7 @@ class ConvexPolytopeLearner(Estimator):
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
-        As in :class:`learners.curved.conic_union.DiscUnionLearner`.
+        As in :class:`learners.curved.unions.DiscUnionLearner`.
 
     Attributes
     ----------

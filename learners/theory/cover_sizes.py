@@ -49,8 +49,7 @@ from geometry.halfplane import FINE_D, HalfplaneLattice, Measure
 from learners.boolean.conjunction import cover_budget, strawman_budget
 from learners.boolean.consistent_conjunction import check_sizes, log_formulas
 from learners.core.selection import softened_shortfall
-from learners.cover.other_accounts import AccountChoice, by_account
-from learners.cover.set_cover import Budget, plan_budget, theorem_steps
+from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, theorem_steps
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.parameters import log_over
 from learners.privacy.accounting import AccountName, Neighbours
