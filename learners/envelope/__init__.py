@@ -17,7 +17,8 @@ partition            boxes that cover the class, with their masses in a sum tree
 trials               a point of a plain box is kept with the probability it deserves, or splits it
 close_pairs          a bound that wrong labels hardly loosen
 shared_points        a bound for places with many examples of both labels
-piled_lines          boxes whose lines are weighed by what they gain in piles of reports
+pile_gains           what a line may gain in piles of reports
+piled_lines          boxes whose lines are weighed by that
 factorised_boxes     tighter envelopes for small boxes, divided into cells with weights
 uncertain            the examples that a box's edges leave uncertain
 factorised_moves     trials in them, and their splits
