@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geometry.edge_zones import EdgeZone
 from geometry.tiling import Tile
 from learners.core.records import StepRelease, TileStep, inside_piece
-from learners.core.scores import Role
+from learners.core.selection import Role
 
 
 class Decisions:

@@ -21,15 +21,13 @@ from geodp_app.runs.figures import FiguresView, Published
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
-from geometry.region import Region
 from geometry.tiling import Tile, tiles_shape
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
 from learners.core.releases import Release
-from learners.core.scores import Role
-from learners.core.selection import PIECE_SIZE, HeavyBox
+from learners.core.selection import PIECE_SIZE, HeavyBox, Role
 from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import PrivacySpent, spent_after
 from learners.stability.sample_and_aggregate import VoteView

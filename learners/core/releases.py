@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Region
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
-from geometry.region import Region
 from geometry.tiling import Tile, TileIndex, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.support import Support
 from learners.privacy.accounting import PrivacySpent
 

@@ -33,7 +33,7 @@ from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import StepRecord, TileStep
 from learners.core.releases import SharpenedRelease
-from learners.core.scores import Role, set_cover_score
+from learners.core.selection import Role, set_cover_score
 from learners.cover import set_cover
 from learners.cover.set_cover import (
     Budget,

@@ -32,9 +32,8 @@ from geodp_app.views.dual.conic_view import ConicView
 from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import Pane
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic
-from geometry.region import Region
 from learners.core.records import Piece, halfplanes_of
 from learners.core.releases import Release
 

@@ -43,7 +43,7 @@ from geodp_app.runs.protocol import (
 )
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.records import GreedyDiagnostics, StepDiagnostics, StepRecord
-from learners.core.scores import set_cover_score
+from learners.core.selection import set_cover_score
 
 
 class Client:
