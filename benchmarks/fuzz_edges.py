@@ -22,8 +22,7 @@ from geodp_app.document.examples import Frame
 from geodp_app.drawing.shapes import Drawing, Ring, Shape
 from geometry.geojson import target_of
 from geometry.mask import Mask
-from geometry.outline import Outline, cornered
-from geometry.polygons import contains_points
+from geometry.polygons import Outline, contains_points, cornered
 
 #: A hair is a sum of two directions over this: shorter than any way to an edge elsewhere.
 _SPLIT = 1000

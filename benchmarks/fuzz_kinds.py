@@ -36,8 +36,8 @@ from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.importing import import_target
 from geodp_app.files.learned_file import learned_text, read_learned
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session, save_session
-from geodp_app.files.stored_run import StoredRun
 from geodp_app.runs.learner_process import make_learner
 from geometry.geojson import GeoJSONError, read_geojson
 from geometry.grid import Bounds
@@ -197,7 +197,7 @@ MEMBERS = ("session.json", "points.npz/points.npy", "points.npz/labels.npy", "st
 _SEAM = b"\n--8<--\n"
 
 
-def stored_runs() -> Iterator[tuple[Work, StoredRun]]:
+def stored_runs() -> Iterator[tuple[Work, RunRecord]]:
     """A work and a run of each of some learners."""
     rng = np.random.default_rng(1)
     frame = Frame(64, BOX)
@@ -215,7 +215,7 @@ def stored_runs() -> Iterator[tuple[Work, StoredRun]]:
         settings = RunSettings(name, epsilon=4.0, k=2, n_steps=2, seed=3, tiles=2)
         model = make_learner(settings, 64)
         records = tuple(model.steps(examples.points, examples.labels))
-        yield work, StoredRun(settings, 64, records, model.release_)
+        yield work, RunRecord(settings, 64, records, model.release_)
 
 
 def session_seeds() -> list[bytes]:
@@ -225,7 +225,7 @@ def session_seeds() -> list[bytes]:
     return bundles + [_unpacked(work, run) for work, run in runs]
 
 
-def _unpacked(work: Work, run: StoredRun | None) -> bytes:
+def _unpacked(work: Work, run: RunRecord | None) -> bytes:
     path = FOLDER / f"{os.getpid()}-seed.geodp"
     save_session(path, work, run)
     parts = dict.fromkeys(MEMBERS, b"")
@@ -300,7 +300,7 @@ def run_session(data: bytes) -> str:
     return "read"
 
 
-def _has_nan(run: StoredRun | None) -> bool:
+def _has_nan(run: RunRecord | None) -> bool:
     return run is not None and any("nan" in line for line in run.to_lines())
 
 

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import io
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,8 @@ from geodp_app.cli import main
 from geodp_app.commands.parser import build_parser
 from geodp_app.commands.plugin import declared
 from geodp_app.errors import InputError
-from geodp_app.files import chained_lines
-from geodp_app.files.ledger import Ledger, NewRun, Source
-from geodp_app.files.ledger_state import budget_words
+from geodp_app.files.ledger import _TABLE, Ledger, NewRun, Source
+from geodp_app.files.ledger_state import budget_words, chained
 from geodp_app.qgis.command import GeodpError, option_arguments, run as run_program
 from learners.privacy.accounting import Charge, pure_spent
 from learners.privacy.privacy_filter import Budget
@@ -177,8 +177,7 @@ def ledger_seeds() -> list[bytes]:
         runs = [_run_of(name) for name in ("tiles", "cover", "histogram")]
         ledger.begin(runs, _ROWS)
         ledger.end({runs[0].run: "released", runs[1].run: "cancelled"})
-        lines = chained_lines.read(path).lines
-        found.append(b"\n".join(json.dumps(line).encode() for line in lines))
+        found.append(b"\n".join(json.dumps(line).encode() for line in ledger.state().lines))
     return found
 
 
@@ -199,15 +198,36 @@ def mutate_lines(data: bytes, rng: Random, seeds: list[bytes]) -> bytes:
 
 
 def run_ledger(data: bytes) -> str:
-    """Read a ledger, say what it says, and enter a run."""
+    """A ledger of these lines, whose hashes fit."""
+    return _run_ledger(_filled(path_of(".ledger"), data))
+
+
+def ledger_files() -> list[bytes]:
+    """Files of such ledgers."""
+    return [_filled(path_of("-seed.ledger"), lines).read_bytes() for lines in ledger_seeds()]
+
+
+def run_ledger_file(data: bytes) -> str:
+    """A file that may be no ledger at all."""
     path = path_of(".ledger")
-    values = [json_of(line) for line in data.split(b"\n")]
-    try:
-        made = [value for value in values if isinstance(value, dict)]
-        text = chained_lines._chained(made, "")[0] if len(made) == len(values) else data
-    except ValueError:  # NaN
-        text = data
-    path.write_bytes(text)
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+    path.write_bytes(data)
+    return _run_ledger(path)
+
+
+def _filled(path: Path, data: bytes) -> Path:
+    path.unlink(missing_ok=True)
+    head = ""
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute(_TABLE)
+        for line in data.split(b"\n"):
+            head = chained(head, line)
+            file.execute("INSERT INTO lines VALUES (CAST(? AS TEXT), ?)", (line, head))
+    return path
+
+
+def _run_ledger(path: Path) -> str:
+    """Read a ledger, say what it says, and enter a run."""
     try:
         ledger = Ledger(path)
         state = ledger.state()
@@ -220,7 +240,6 @@ def run_ledger(data: bytes) -> str:
         run = _run_of("tiles")
         ledger.begin([run], _ROWS)
     except InputError as error:
-        must(path.read_bytes().startswith(text[:-1]) or True, "")
         must(len(Ledger(path).state().entries) == len(state.entries), "refused, and yet entered")
         return refused(path, error, options=True)
     ledger.end({run.run: "released"})
@@ -324,6 +343,7 @@ KINDS = {
         Kind("predict", predict_seeds, mutate_parts, run_predict),
         Kind("render", render_seeds, mutate_parts, run_render),
         Kind("ledger", ledger_seeds, mutate_lines, run_ledger),
+        Kind("ledger-file", ledger_files, mutate_bytes, run_ledger_file),
         Kind("command", command_seeds, mutate_command, run_command, framed=True),
     )
 }

@@ -2,8 +2,8 @@
 
     python benchmarks/ledger_faults.py [--kills 200]
 
-*disk*: the system lets the file grow by so many bytes and no more (RLIMIT_FSIZE), for every number
-up to the size of a run's entry: the entry is refused, and the ledger as it was.
+*disk*: the system lets no file grow beyond so many bytes (RLIMIT_FSIZE), for every seventh number
+up to the size at which a group of runs is entered: the group is refused, and the ledger as it was.
 *kill*: two processes spend one budget, run after run; each writes a mark after its run was entered
 and before its end is told, as a draw would be.  Both get SIGKILL at a random moment, so many times.
 Then the ledger reads, every mark's run is in it, no run is there twice, and the budget is kept.
@@ -56,27 +56,28 @@ def new_run() -> NewRun:
 
 
 def full_disk(folder: Path, stride: int = 1) -> Outcome:
-    """An entry that fails after every number of bytes."""
+    """A group of runs that fails after every number of bytes, of the file or of its journal."""
     outcome = Outcome()
     ledger = Ledger.create(folder / "a.ledger", budget=BUDGET)
     ledger.begin([new_run()], ROWS)
     old = ledger.path.read_bytes()
-    ledger.begin([new_run()], ROWS)
-    size = ledger.path.stat().st_size - len(old)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    for room in range(0, size, stride):
-        ledger.path.write_bytes(old)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) + room, before[1]))
+    room, said = 0, ""
+    while True:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
         try:
-            ledger.begin([new_run()], ROWS)
-            refused = False
+            ledger.begin([new_run() for _ in range(12)], ROWS)
+            break
         except InputError as error:
-            refused = "cannot be written" in str(error)
+            said = str(error)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        outcome.check(refused and ledger.path.read_bytes() == old, f"room for {room} bytes")
+        refused = "cannot be written" in said and ledger.path.read_bytes() == old
+        outcome.check(refused, f"room for {room} bytes")
+        room += stride
     signal.signal(signal.SIGXFSZ, handler)
+    outcome.check(len(ledger.state().entries) == 13, f"room for {room} bytes")
     return outcome
 
 
@@ -147,7 +148,7 @@ def main() -> int:
     faults = 0
     with tempfile.TemporaryDirectory(prefix="geodp-ledger-") as name:
         for part, outcome in (
-            ("disk", full_disk(Path(name))),
+            ("disk", full_disk(Path(name), 7)),
             ("kill", killed(Path(name), options.kills)),
         ):
             faults += len(outcome.faults)

@@ -16,10 +16,11 @@ from geodp_app.document.sampling import Distribution
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure, Sheet
 from learners.core.records import StepRecord
-from learners.core.scores import Role, Score
 from learners.core.selection import (
     PIECE_SIZE,
     PieceKind,
+    Role,
+    Score,
     Selected,
     Selection,
     SelectionProgress,

@@ -46,7 +46,7 @@ from questions import Case, Listener, Time, first_question, peak_memory
 from geodp_app.runs.warm_up import warm_up as load_loops
 from geometry.grid_counts import GridCounts
 from learners import PolygonUnionLearner
-from learners.core.scores import Score
+from learners.core.selection import Score
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.randomness import SeededRandom
 

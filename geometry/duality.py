@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geometry.clipping import Inequality
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice, Inequality, Sheet
 
 #: Integers (a, b, c) of a line a*u + b*v = c.
 Line = tuple[int, int, int]

@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from shapely import affinity
 from shapely.geometry.base import BaseGeometry
 
-from geometry.clipping import Inequality, Vertex, clip_area
-from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice
+from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Inequality, Vertex, clip_area
 from geometry.polygons import clip_to_box, clip_to_square, convex_polygon, orient_valid
 from geometry.tiling import Tile, tiles_shape
 

@@ -45,8 +45,7 @@ from geometry.geojson_write import feature_collection, unit_box_map, write_geojs
 from geometry.globe import on_grid, within_180
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
-from geometry.outline import cornered
-from geometry.polygons import orient_valid, polygonal, united
+from geometry.polygons import cornered, orient_valid, polygonal, united
 
 #: Largest file that is read, in bytes.
 MAX_BYTES = 64 * 2**20
@@ -146,7 +145,7 @@ class TargetFile:
     def figure(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
         """Its polygons in units of a grid of size d as they were read, by which points are judged.
 
-        Each corner is at the nearest multiple of 1/:func:`geometry.outline.units` grid unit, so
+        Each corner is at the nearest multiple of 1/:func:`geometry.polygons.units` grid unit, so
         that rounding leaves no grid point beside an edge on which it lies; several polygons are
         not united, as a union rounds where edges cross.
 

@@ -41,8 +41,8 @@ def own_member(document: dict[str, Any]) -> dict[str, Any]:
     member = document.get("geodp", {})
     if isinstance(member, str) and "type" not in document:  # a version: a report begins so
         raise GeoJSONError(
-            "is a report, a ledger or another record of geodp, and no map: name the shape itself, "
-            "the file that geodp learn -o wrote"
+            "is a report or another record of geodp, and no map: name the shape itself, the file "
+            "that geodp learn -o wrote"
         )
     if not isinstance(member, dict):
         raise GeoJSONError(f"member geodp must be an object, not {short(member)}")

@@ -225,6 +225,8 @@ def window_of(box: Bounds, tolerance: float) -> Window:
 
 #: An edge that is moved is off by no more than this share of a grid step.
 _SHARE = 1 / 256
+#: Nor by less than this share of its coordinates: PROJ leads there and back again so exactly.
+_EXACT = 1e-10
 #: Two datums are no more than so many degrees apart.
 _DATUMS = 0.02
 
@@ -415,6 +417,8 @@ def _unrolled(
     fixed = np.full(xy.shape, np.nan)
     for pole in poles:
         xy, fixed, ring_of = _with_pole(xy, fixed, ring_of, pole, there)
+    # a way there and back is no more exact
+    tolerance = max(tolerance, _EXACT * float(np.abs(xy).max()))
     lonlat, ring_of, _ = bent(xy, ring_of, there, off, tolerance, fixed)
     if np.isnan(lonlat).any():
         raise CrsError(f"{crs[:40]}: the shape reaches over its edge")

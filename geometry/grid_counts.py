@@ -295,3 +295,35 @@ def _checked(amounts: NDArray[np.int64]) -> NDArray[np.int64]:
     if amounts.sum(dtype=np.float64) > MOST_EXAMPLES:
         raise ValueError(f"counts add up to more than {MOST_EXAMPLES} examples")
     return amounts
+
+
+def settle_conflicts(counts: GridCounts) -> GridCounts:
+    """Drop pairs of examples on the same grid point with different labels.
+
+    Every piece holds both or neither, so a score that is a sum has the same law without them.  With
+    them, the bound of a box would count both as right as long as a boundary may pass through the
+    point, and hardly any box is narrow enough to rule that out.
+    """
+    first = np.flatnonzero(counts.begins)
+    surplus = np.where(counts.labels, counts.amounts, -counts.amounts)
+    net = np.add.reduceat(surplus, first) if len(first) else surplus
+    left = net != 0
+    return GridCounts(counts.d, counts.points[first[left]], net[left] > 0, np.abs(net[left]))
+
+
+def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ordinates of the entries by label, each int32 of shape (d + 2 + entries,).
+
+    Number x says at which place the ordinates of column x begin, rising, and number d + 1 where
+    the last column ends.
+    """
+    width = counts.d + 1
+    found = []
+    for label in (False, True):
+        x, y = np.compress(counts.labels == label, counts.points, axis=0).T
+        places = np.empty(width + 1 + len(y), dtype=np.int32)
+        places[0] = width + 1
+        places[1 : width + 1] = width + 1 + np.bincount(x, minlength=width).cumsum()
+        places[width + 1 :] = y
+        found.append(places)
+    return found[0], found[1]

@@ -1,4 +1,4 @@
-"""How a parameter is read: what is a number becomes Python's own, what is not is named.
+"""How a parameter is read and checked: what is a number becomes Python's own, what is not is named.
 
 NumPy's numbers, fractions and decimals are read as the int or float of the same value; where there
 is none, as the float nearest to it.  What is read is what a run spends and its release states.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import types
+from collections.abc import Callable
 from decimal import Decimal
+from functools import wraps
 from numbers import Number, Real
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -146,3 +148,56 @@ def _listed(plain: set[Any], choices: list[Any]) -> str:
     if type(None) in plain:
         words.append("None")
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+_Computed = TypeVar("_Computed", bound=Callable[..., Any])
+
+
+def within_floats(compute: _Computed) -> _Computed:
+    """Decorator of what is computed of numbers that people give: beyond all floats is an error.
+
+    Raises
+    ------
+    ValueError
+        Where a float overflows or a divisor vanishes: a number is larger or smaller than anybody's.
+    """
+
+    @wraps(compute)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compute(*args, **kwargs)
+        except (OverflowError, ZeroDivisionError):
+            raise ValueError(
+                "one of these numbers is so large, or so near to 0 or 1, that the answer is beyond "
+                "what can be computed: take less extreme ones"
+            ) from None
+
+    return cast(_Computed, computed)
+
+
+def check_count(name: str, value: int) -> int:
+    """A whole number of at least 1, as an int.
+
+    Raises
+    ------
+    ValueError
+        Otherwise.
+    """
+    return whole(name, value, 1)
+
+
+def check_open_unit(**values: float) -> None:
+    """Refuse values that do not lie strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        With the name of the first such value.
+    """
+    for name, value in values.items():
+        try:
+            inside = 0 < real(name, value) < 1
+        except ValueError:
+            inside = False
+        if not inside:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {shown(value)}")

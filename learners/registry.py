@@ -352,7 +352,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="discs",
         title="Discs",
         sentence="Covers the shape by discs, picked one after the other.",
-        path="learners.curved.conic_union.DiscUnionLearner",
+        path="learners.curved.unions.DiscUnionLearner",
         promise="(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
         systems=(11,),
@@ -366,7 +366,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="ellipses",
         title="Ellipses",
         sentence="Covers the shape by ellipses, picked one after the other.",
-        path="learners.curved.conic_union.EllipseUnionLearner",
+        path="learners.curved.unions.EllipseUnionLearner",
         promise="(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
         systems=(11,),
@@ -539,7 +539,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="polynomials",
         title="Union of regions bounded by polynomials",
         sentence="Covers the shape by regions bounded by a polynomial, picked one after the other.",
-        path="learners.curved.polynomial_union.PolynomialUnionLearner",
+        path="learners.curved.unions.PolynomialUnionLearner",
         promise="(epsilon, delta)-DP by a cover of regions of degree 2 or 3 of a small public "
         "class, which are halfspaces of a lift",
         systems=(11,),

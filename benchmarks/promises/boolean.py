@@ -39,7 +39,7 @@ from learners.boolean.consistent_conjunction import (
 )
 from learners.boolean.literals import Literal, evaluate, read_columns
 from learners.boolean.parity import COIN, ParityLearner, PrivateParityLearner, plan_parity
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.cover.set_cover import theorem_steps
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
 from learners.privacy.exponential_mechanism import utility_loss

@@ -16,11 +16,14 @@ from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicKind, ConicLattice, lift
 from geometry.polynomials import BallLattice, PolynomialLattice
-from learners.core.scores import mistakes_score
-from learners.curved.conic_union import DiscUnionLearner, EllipseUnionLearner
+from learners.core.selection import mistakes_score
 from learners.curved.listed_selection import SimplexSelection3, simplex_count
-from learners.curved.polynomial_union import PolynomialUnionLearner
 from learners.curved.space import BallUnionLearner, ConvexPolytopeLearner, SimplexUnionLearner
+from learners.curved.unions import (
+    DiscUnionLearner,
+    EllipseUnionLearner,
+    PolynomialUnionLearner,
+)
 from learners.theory.cover_sizes import CoverPlan, set_cover_examples
 from promises.plane import covered
 from promises.row import Row, Verdict, always, exact
@@ -364,7 +367,7 @@ ROWS: tuple[Row, ...] = (
         80, 1, _ENUMERATED,
     ),
     Row(
-        (11,), "learners/curved/polynomial_union.py, for KMMS's section 6",
+        (11,), "learners/curved/unions.py, for KMMS's section 6",
         "Regions bounded by random polynomials of degree 2 are met within 4 % on average by "
         "members of the default class.",
         f"d = {_D2}, coefficients of the normal law; reach 2, 64 levels", _polynomials_fit, 20, 1,

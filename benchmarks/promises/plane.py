@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.arrangement import arrange
+from geometry.arrangement import LatticePolygon, arrange
 from geometry.duality import admitted_parts
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from geometry.lattice_points import LatticePolygon
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.core.records import inside_piece, predict_pieces
-from learners.core.scores import Role, mistakes_score
+from learners.core.selection import Role, mistakes_score
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection

@@ -150,7 +150,7 @@ def _known(options: argparse.Namespace) -> Ledger:
     state = ledger.state()
     if options.of is not None and state.of != state.hash_of(options.of):
         raise InputError(f"{options.file}: was not begun for {options.of!r}")
-    if options.head is not None and not ledger.holds(options.head):
+    if options.head is not None and not state.holds(options.head):
         raise InputError(no_head(options.file, options.head))
     budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
     for path in options.join or ():
@@ -220,7 +220,7 @@ def statement(state: State) -> list[str]:
             f"{len(bare)} more without privacy, or seeded: no sum counts them, and nothing of "
             "them may be published."
         )
-    report.append(f"Head: {state.head} of {state.lines} lines. Note it elsewhere.")
+    report.append(f"Head: {state.head} of {len(state.lines)} lines. Note it elsewhere.")
     report.append("Private but for the budget: which runs were made, and how they ended.")
     return report
 
@@ -300,5 +300,6 @@ def _document(state: State) -> dict[str, Any]:
             for entry in state.entries
         ],
         "head": state.head,
-        "lines": state.lines,
+        "lines": len(state.lines),
+        "as_written": state.lines,
     }

@@ -91,7 +91,7 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
-    from learners.core.checks import within_floats
+    from learners.parameters import within_floats
 
     try:
         within_floats(_plan)(options)

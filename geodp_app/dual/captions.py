@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.shading import Scale, ShadeMode
@@ -120,19 +119,18 @@ def whole_words(marks: Sequence[Mark], *, release: bool) -> str:
 def curator_words(
     lattice: HalfplaneLattice,
     tile: TileShown | None,
-    mode: ShadeMode | Literal["change"],
+    mode: ShadeMode,
+    shade: Scale | None,
     edge: int,
     edges: int,
-    *,
-    shaded: bool,
 ) -> tuple[str, str]:
-    """How to read lines and shading, and what is said without examples; `shaded`: colours show."""
-    if mode == "change":
+    """How to read lines and shading, and what is said without examples; `shade`: of the colours."""
+    if shade is not None and shade.signed:
         words = _CHANGE
-    elif mode == "off" or not (shaded or mode == "probability"):
+    elif mode == "off" or (shade is None and mode != "probability"):
         words = reading_words(lattice)
     else:
-        words = shading_words(mode, edge, edges) if shaded else _NO_PROBABILITIES
+        words = _NO_PROBABILITIES if shade is None else shading_words(mode, edge, edges)
     return (words, EMPTY) if tile is None else (f"{tile.label} {words}", tile.no_examples)
 
 

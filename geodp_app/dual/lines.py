@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.dual.sheets import Window, extent
-from geometry.clipping import Vertex, clip
 from geometry.duality import dual_line
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex, clip
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

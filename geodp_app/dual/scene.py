@@ -66,15 +66,13 @@ class Mark:
 
 
 def chosen_marks(
-    pieces: Sequence[Piece], newest: int, first: int = 1, *, whole: bool = False
+    pieces: Sequence[Piece], first: int = 1, *, whole: bool = False
 ) -> tuple[Mark, ...]:
-    """Marks of the pieces up to the newest, oldest first.
+    """Marks of the pieces, oldest first; the last piece is the newest.
 
     Parameters
     ----------
     pieces : sequence of tuple of Halfplane
-    newest : int
-        Index of the newest piece to show; -1 shows none.
     first : int
         Step of the first piece.
     whole : bool
@@ -83,10 +81,10 @@ def chosen_marks(
     return tuple(
         Mark(
             *(i + first, edge, len(piece), halfplane.sheet, *dual_position(halfplane)),
-            age=newest - i + whole,
+            age=len(pieces) - 1 - i + whole,
             whole=whole,
         )
-        for i, piece in enumerate(pieces[: newest + 1])
+        for i, piece in enumerate(pieces)
         for edge, halfplane in enumerate(piece)
     )
 

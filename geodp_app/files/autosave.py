@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -19,12 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from geodp_app.document.document import Document
 from geodp_app.document.work import Work
-from geodp_app.files.chained_lines import try_lock
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import Session, load_session, save_session
-from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.writing import named_failures
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 _PREFIX, _FILE, _OWNER, _TEMPORARY = "window-", "recovery.geodp", "owner", ".geodp-*.tmp"
 
@@ -49,26 +53,15 @@ class Autosave:
         """The recovery file; None before the first save."""
         return None if self._own is None else self._own / _FILE
 
-    def save(self, document: Document, run: StoredRun | None = None) -> Path:
-        """Write the recovery file, whole or not at all; returns its path.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written; the last one stays as it was.
-        """
-        path = self.keep(document.work, document.path, run)
-        assert path is not None  # nobody has called it off
-        return path
-
-    def keep(
+    def save(
         self,
         work: Work,
-        original: Path | None,
-        run: StoredRun | None = None,
+        original: Path | None = None,
+        run: RunRecord | None = None,
         called_off: Callable[[], bool] = lambda: False,
     ) -> Path | None:
-        """Write a state of the work and the file that it was opened from or saved to.
+        """Write a state of the work and the file that it was opened from or saved to, whole or not
+        at all; returns the path of the recovery file.
 
         Nothing is written, and None returned, if it was called off before its turn came: what is
         discarded afterwards stays discarded.
@@ -108,7 +101,7 @@ class Autosave:
             self._folder.mkdir(parents=True, exist_ok=True)
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))  # for this user alone
             self._owner = (own / _OWNER).open("xb", buffering=0)
-        try_lock(self._owner)
+        _try_lock(self._owner)
         self._own = own
         return own
 
@@ -175,9 +168,26 @@ def _owned(owner: Path) -> bool:
     """Whether a living process holds the file, or might."""
     try:
         with owner.open("r+b") as file:
-            return not try_lock(file)  # closing it drops the lock again
+            return not _try_lock(file)  # closing it drops the lock again
     except FileNotFoundError:
         return False
+
+
+#: Far behind any content: on Windows a locked byte cannot be read by others.
+_LOCKED_BYTE = 2**30
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed or the process ends; False if it is locked or cannot be."""
+    try:
+        if sys.platform == "win32":
+            file.seek(_LOCKED_BYTE)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _read_original(owner: Path) -> Path | None:

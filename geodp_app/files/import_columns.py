@@ -14,7 +14,7 @@ from typing import Literal
 
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import GEOMETRIES
-from learners.core.labels import OPPOSITES, normal
+from learners.core.examples import OPPOSITES, normal
 
 Kind = Literal["grid", "degrees"]
 

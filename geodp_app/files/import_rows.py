@@ -20,7 +20,7 @@ from geodp_app.files.import_columns import Columns, Kind
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.persons import names_of
 from geometry.grid import GridMap
-from learners.core.labels import OPPOSITES, meant, normal
+from learners.core.examples import OPPOSITES, meant, normal
 
 #: What becomes of a row whose place lies outside the public bounds.
 OutOfBounds = Literal["refuse", "drop", "clip"]
@@ -32,7 +32,7 @@ def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
     Parameters
     ----------
     found : sequence of str
-        The different labels of a file, in the form of :func:`learners.core.labels.normal`.
+        The different labels of a file, in the form of :func:`learners.core.examples.normal`.
     """
     if not found:
         return OPPOSITES[0]
@@ -91,7 +91,7 @@ class ReadRows:
     codes : ndarray of int32, shape (n,)
         Which of `labels`; negative for an empty or a further one.
     labels : tuple of str
-        Different labels in the form of :func:`learners.core.labels.normal`, in the
+        Different labels in the form of :func:`learners.core.examples.normal`, in the
         order of the file.
     shown : tuple of str
         The same as they stand at first.

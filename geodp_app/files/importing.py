@@ -25,8 +25,8 @@ from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.import_file import TEXT_ENDINGS
 from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.ledger import beside
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session
-from geodp_app.files.stored_run import StoredRun
 from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_points import SEQUENCES
@@ -53,13 +53,13 @@ class Opened:
     kind : {"session", "target", "examples"}
     note : str
         One line for the person.
-    run : StoredRun or None
+    run : RunRecord or None
         The run of a session.
     """
 
     kind: Kind
     note: str
-    run: StoredRun | None = None
+    run: RunRecord | None = None
 
 
 class PointsOnlyError(InputError):

@@ -1,9 +1,14 @@
 """A ledger: what all runs on the data of the same people have spent, and whether one more may.
 
-A ledger is a file of hash-chained lines (:mod:`geodp_app.files.chained_lines`): what was fixed when
-it was begun, budgets, and two lines a run.  The first of these is on the disk before anything is
-drawn, and from then on the run counts in full, however it ends.  Nothing is drawn that the budget
-does not allow (docs/privacy.md, lemma R1), unless somebody puts an older copy of the file back.
+A ledger is a SQLite file of one table of lines: what was fixed when it was begun, budgets, and two
+lines a run.  The first of these is on the disk before anything is drawn, and from then on the run
+counts in full, however it ends.  Nothing is drawn that the budget does not allow (docs/privacy.md,
+lemma R1), unless somebody puts an older copy of the file back.
+
+Lines are added in one transaction, all or none, in view of what is there when it begins: no other
+process writes until it ends, and then they are on the disk, and so is the end of the rollback
+journal (``synchronous = EXTRA``).  A process that is killed leaves the old lines or the new ones.
+While one writes, or after it was killed, a journal lies beside the file, and belongs to it.
 
 Everything in a ledger counts as drawn from the same people, whatever file it was read from: a copy,
 a corrected file or a part of one begins no new count.  Names and contents of files stand in it as
@@ -14,25 +19,30 @@ It is private: that a run was cancelled, and when runs were made, may depend on 
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.errors import InputError
-from geodp_app.files import chained_lines
-from geodp_app.files.chained_lines import Line, Lines
 from geodp_app.files.ledger_state import (
     FORMAT,
     VERSION,
     End,
     Entry,
+    Line,
     State,
+    chained,
     excess_words,
     read_state,
 )
+from geodp_app.files.strict import one_line
 from geodp_app.version import __version__
 from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
@@ -45,6 +55,16 @@ from learners.privacy.randomness import SystemRandom, new_run_id
 BESIDE = "geodp.ledger"
 #: Links from one to the next that are followed; no system follows more.
 _MOST_LINKS = 40
+
+#: Seconds that another process may keep the file locked.
+PATIENCE = 10.0
+#: Most bytes that are read.
+MOST_BYTES = 64 * 2**20
+#: All that the file holds: no view, trigger or other table.
+_TABLE = "CREATE TABLE lines (line TEXT NOT NULL, hash TEXT NOT NULL)"
+_OTHER = (
+    "is no ledger of geodp, or an older one: begin another and --join what was learned under it"
+)
 
 _WARNING = "Private: for the curator. What may be published of it is the budget."
 
@@ -176,8 +196,9 @@ class Ledger:
             "salt": salt,
             "of": None if of is None else state.hash_of(of),
         }
-        chained_lines.create(path, first, *([] if budget is None else [_set(budget)]))
-        return cls(path)
+        ledger = cls(path)
+        ledger._create([first, *([] if budget is None else [_set(budget)])])
+        return ledger
 
     def state(self) -> State:
         """What it holds now.
@@ -187,17 +208,8 @@ class Ledger:
         InputError
             If it cannot be read, is no ledger, or was changed.
         """
-        return self._state(chained_lines.read(self.path))
-
-    def holds(self, head: str) -> bool:
-        """Whether the ledger had this head once: then nothing up to there was changed since.
-
-        Raises
-        ------
-        InputError
-            As :meth:`state`.
-        """
-        return chained_lines.read(self.path).holds(head)
+        with self._transaction("read") as file:
+            return self._state(file)
 
     def begin(self, runs: Sequence[NewRun], source: Source, head: str | None = None) -> None:
         """Enter runs before they draw, all of them or none.
@@ -207,8 +219,8 @@ class Ledger:
         runs : sequence of NewRun
         source : Source
         head : str, optional
-            What the ledger must have had as its head once (:meth:`holds`): then it is no older one
-            that was put back, as far as to there.
+            What the ledger must have had as its head once (:meth:`State.holds`): then it is no
+            older one that was put back, as far as to there.
 
         Raises
         ------
@@ -216,19 +228,15 @@ class Ledger:
             If the ledger or its budget does not allow them: nothing may be drawn.
         """
         described = self._described(source)
-
-        def lines(found: Lines) -> list[Line]:
-            state = self._state(found)
+        with self._entering() as (state, lines):
             self._check_unit(state, source)
-            if head is not None and not found.holds(head):
+            if head is not None and not state.holds(head):
                 raise InputError(f"{no_head(self.path, head)}; nothing was drawn")
             if {run.run for run in runs} & {entry.run for entry in state.entries}:
                 raise InputError(f"{self.path}: has such a run already; nothing was drawn")
             if excess := self._excess(state, (run.privacy for run in runs)):
                 raise InputError(f"{self.path}: {excess}; nothing was drawn")
-            return [_begun(run, described) for run in runs]
-
-        chained_lines.append(self.path, lines)
+            lines += [_begun(run, described) for run in runs]
 
     def end(self, ends: dict[str, End]) -> None:
         """Say how runs ended, by their names; what was said before stays.
@@ -238,16 +246,13 @@ class Ledger:
         InputError
             If it cannot be written; the runs count in any case.
         """
-
-        def lines(found: Lines) -> list[Line]:
-            open_runs = {e.run for e in self._state(found).entries if e.end is None}
-            return [
+        with self._entering() as (state, lines):
+            open_runs = {entry.run for entry in state.entries if entry.end is None}
+            lines += [
                 {"kind": "ended", "run": run, "end": end}
                 for run, end in ends.items()
                 if run in open_runs
             ]
-
-        chained_lines.append(self.path, lines)
 
     def join(self, runs: Sequence[tuple[NewRun, End]], source: Source) -> int:
         """Enter runs of the past, which no budget can undo; how many it did not know.
@@ -258,11 +263,8 @@ class Ledger:
             If the runs are about other neighbours or another unit than the ledger, it says
             otherwise of one of them, or it cannot be written.
         """
-        described, added = self._described(source), 0
-
-        def lines(found: Lines) -> list[Line]:
-            nonlocal added
-            state = self._state(found)
+        described = self._described(source)
+        with self._entering() as (state, lines):
             self._check_unit(state, source)
             known = {entry.run: entry for entry in state.entries}
             new = [(run, end) for run, end in runs if run.run not in known]
@@ -271,12 +273,9 @@ class Ledger:
                 if entry is not None and (entry.privacy != run.privacy or not _counts(entry)):
                     raise InputError(f"{self.path}: says otherwise of run {run.run}")
             self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
-            added = len(new)
-            entered = [_begun(run, described) for run, _ in new]
-            return entered + [{"kind": "ended", "run": run.run, "end": end} for run, end in new]
-
-        chained_lines.append(self.path, lines)
-        return added
+            lines += [_begun(run, described) for run, _ in new]
+            lines += [{"kind": "ended", "run": run.run, "end": end} for run, end in new]
+        return len(new)
 
     def set_budget(self, budget: Budget) -> None:
         """Set a budget, or another one; that it was set stays in the ledger.
@@ -286,19 +285,16 @@ class Ledger:
         InputError
             If it cannot be written.
         """
-
-        def lines(found: Lines) -> list[Line]:
-            self._state(found)
-            return [_set(budget)]
-
-        chained_lines.append(self.path, lines)
+        with self._entering() as (_, lines):
+            lines.append(_set(budget))
 
     # pieces
 
     def _described(self, source: Source) -> tuple[str, str | None]:
         """Salted hashes of its name and, if the ledger wants them, its contents."""
         # the first line says how; it is compared with all others when the run is entered
-        state = self._state(chained_lines.read(self.path, first=True))
+        with self._transaction("read") as file:
+            state = self._state(file, most=1)
         contents = None
         if state.hashes_contents and source.pieces is not None:
             contents = state.hash_of(source.pieces())
@@ -327,8 +323,81 @@ class Ledger:
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from None
 
-    def _state(self, found: Lines) -> State:
-        return read_state(os.fspath(self.path), found)
+    def _create(self, lines: Iterable[Line]) -> None:
+        """Make the file of these lines; SQLite would make it for all to read."""
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            raise InputError(f"{self.path}: is there already; choose another name") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from None
+        with self._transaction("written") as file:
+            file.execute(_TABLE)
+            _enter(file, "", lines)
+
+    @contextlib.contextmanager
+    def _entering(self) -> Iterator[tuple[State, list[Line]]]:
+        """What it holds, and a list whose lines are entered as the block ends."""
+        with self._transaction("written") as file:
+            state, lines = self._state(file), list[Line]()
+            yield state, lines
+            _enter(file, state.head, lines)
+
+    @contextlib.contextmanager
+    def _transaction(self, how: Literal["read", "written"]) -> Iterator[sqlite3.Connection]:
+        """The open file; what the block does to it is done, and on the disk, if it ends well."""
+        if not os.path.isfile(self.path):  # a pipe would be waited for, a missing file be made
+            there = os.path.exists(self.path)
+            raise InputError(f"{self.path}: {'is not a file' if there else 'is not there'}")
+        if os.path.getsize(self.path) > MOST_BYTES:
+            raise InputError(f"{self.path}: has more than {MOST_BYTES:,} bytes; begin another one")
+        try:
+            with contextlib.closing(
+                sqlite3.connect(os.path.abspath(self.path), PATIENCE, isolation_level=None)
+            ) as file:
+                file.text_factory = bytes
+                for setting in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
+                    file.execute(f"PRAGMA {setting}")
+                file.execute("BEGIN" if how == "read" else "BEGIN IMMEDIATE")
+                yield file
+                file.execute("COMMIT")
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # a message may quote the file
+            raise InputError(f"{self.path}: {_fault(error, how)}") from None
+
+    def _state(self, file: sqlite3.Connection, most: int = -1) -> State:
+        """What the first lines tell of, or all."""
+        if file.execute("SELECT sql FROM sqlite_master").fetchall() != [(_TABLE.encode(),)]:
+            raise InputError(f"{self.path}: {_OTHER}")
+        for (found,) in file.execute("PRAGMA quick_check(1)"):
+            if found != b"ok":
+                raise InputError(f"{self.path}: is damaged")
+        rows = file.execute("SELECT line, hash FROM lines ORDER BY rowid LIMIT ?", (most,))
+        return read_state(os.fspath(self.path), rows)
+
+
+def _enter(file: sqlite3.Connection, before: str, lines: Iterable[Line]) -> None:
+    """Put lines after those that have that head."""
+    for line in lines:
+        text = json.dumps(line, allow_nan=False, separators=(",", ":"))
+        before = chained(before, text.encode())
+        file.execute("INSERT INTO lines VALUES (?, ?)", (text, before))
+
+
+def _fault(error: Exception, how: str) -> str:
+    """What SQLite says, for the curator."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR_LOCK")):
+        return (
+            "another program keeps it locked, or its disk knows no locks: try again, or keep it "
+            "on a disk of this machine"
+        )
+    if name.startswith("SQLITE_NOTADB"):
+        return _OTHER
+    if name.startswith("SQLITE_CORRUPT") or isinstance(error, UnicodeDecodeError):
+        return "is damaged"
+    if name == "SQLITE_READONLY_DIRECTORY":  # a journal cannot be made
+        return f"cannot be {how}: its folder is readonly"
+    return f"cannot be {how}: {one_line(error)}"
 
 
 def no_head(path: Path, head: str) -> str:

@@ -1,6 +1,10 @@
 """What the lines of a ledger say: its rule, its budget and its runs.
 
-The file itself is :mod:`geodp_app.files.ledger`.
+The file itself is :mod:`geodp_app.files.ledger`.  With each line stands SHA-256 of the hash of the
+line before and of its own text: a line that was changed, taken out, put in or moved is found when
+the ledger is read.  Two things are not found, as they leave one that could have been written so:
+the end was taken off, and all from some line on was written anew with hashes that fit.  Whoever
+notes the last hash elsewhere finds these as well (:meth:`State.holds`).
 """
 
 from __future__ import annotations
@@ -12,13 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from geodp_app.errors import InputError
-from geodp_app.files.chained_lines import Line, Lines
-from geodp_app.files.strict import one_line
+from geodp_app.files.strict import one_line, read_json
 from learners.core.codec_parts import privacy_from_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Rule, added_up, restated
 
-FORMAT, VERSION = "geodp ledger", 2
+Line = dict[str, Any]
+
+FORMAT, VERSION = "geodp ledger", 3
 
 #: How a run ended; one that never began to draw was withdrawn, and costs nothing.
 End = Literal["released", "cancelled", "failed", "withdrawn"]
@@ -78,9 +83,9 @@ class State:
     budgets : int
         How often one was set.
     entries : tuple of Entry
-    head : str
-        Stands for all lines.
-    lines : int
+    lines : tuple of dict
+    hashes : tuple of str
+        One a line.
     """
 
     name: str
@@ -92,8 +97,20 @@ class State:
     budget: Budget | None = None
     budgets: int = 0
     entries: tuple[Entry, ...] = ()
-    head: str = ""
-    lines: int = 0
+    lines: tuple[Line, ...] = ()
+    hashes: tuple[str, ...] = ()
+
+    @property
+    def head(self) -> str:
+        """The last hash: it stands for all lines."""
+        return self.hashes[-1]
+
+    def holds(self, head: str) -> bool:
+        """Whether the ledger had this head once; a beginning of it will do.
+
+        Then nothing up to there was changed since.
+        """
+        return any(each.startswith(head) for each in self.hashes)
 
     @property
     def spending(self) -> tuple[PrivacySpent, ...]:
@@ -132,20 +149,29 @@ class State:
         return made.hexdigest()
 
 
-def read_state(name: str, found: Lines) -> State:
-    """The ledger that lines tell of.
+def chained(before: str, text: bytes) -> str:
+    """The hash of a line after the one that has that hash."""
+    return hashlib.sha256(before.encode() + text).hexdigest()
+
+
+def read_state(name: str, rows: Iterable[tuple[bytes, bytes]]) -> State:
+    """The ledger that lines tell of; each is given with its hash.
 
     Raises
     ------
     InputError
-        If they tell of none; the message names the line.
+        If they tell of none, or were changed; the message names the line.
     """
-    number = 0
     state: State | None = None
     budget, budgets, entries = None, 0, dict[str, Entry]()
+    lines, hashes = list[Line](), [""]
     try:
-        for line in found.lines:
-            number += 1
+        for text, kept in rows:
+            hashes.append(chained(hashes[-1], text))
+            if kept != hashes[-1].encode():
+                raise ValueError("does not follow from the lines before it: it was changed")
+            line = read_json(text)
+            lines.append(line)
             if state is None:
                 state = _first(name, line)
             elif line["kind"] == "budget":
@@ -161,12 +187,16 @@ def read_state(name: str, found: Lines) -> State:
             else:
                 raise ValueError("is of no known kind")
     except _FAULTS as error:
-        raise InputError(f"{name}: line {number} {one_line(error)}") from None
+        raise InputError(f"{name}: line {len(hashes) - 1} {one_line(error)}") from None
     if state is None:
         raise InputError(f"{name}: is no ledger: it has no first line")
-    runs = tuple(entries.values())
     return replace(
-        state, budget=budget, budgets=budgets, entries=runs, head=found.head, lines=number
+        state,
+        budget=budget,
+        budgets=budgets,
+        entries=tuple(entries.values()),
+        lines=tuple(lines),
+        hashes=tuple(hashes[1:]),
     )
 
 

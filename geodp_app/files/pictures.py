@@ -15,7 +15,7 @@ from shapely import box
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
-from learners.core.scene import HATCHED, scene, svg_path
+from learners.core.learned_shape import HATCHED, scene, svg_path
 
 # Okabe and Ito's palette, on paper
 _POSITIVE, _NEGATIVE = "#0072B2", "#E69F00"

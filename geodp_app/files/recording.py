@@ -134,8 +134,8 @@ def recording_of(
     """
     ledger = ledger_of(given, files)
     if ledger is not None:
-        ledger.state()  # what is wrong with it is told before long work
-        if head is not None and not ledger.holds(head):
+        state = ledger.state()  # what is wrong with it is told before long work
+        if head is not None and not state.holds(head):
             raise InputError(no_head(ledger.path, head))
     elif head is not None:
         raise InputError("--head is of a ledger, and there is none: give --ledger, too")

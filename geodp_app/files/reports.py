@@ -132,8 +132,7 @@ def support_caption(release: Release, *, short: bool = False) -> str:
         return ""
     if not cost:
         return "Hatched: hardly any reports"
-    assert isinstance(release, TilesRelease)  # as it had a cost
-    assert release.support is not None
+    assert release.support is not None  # as it had a cost
     whole = all(release.support.cells)
     text = "Enough reports everywhere" if whole else "Hatched: too few reports"
     paid = f"ε{SPACE}={SPACE}{cost:g}"

@@ -6,7 +6,7 @@ A session is a zip archive with three members:
                    the mask, the ledger
 ``points.npz``     the examples, if there are any: ``points`` (n, 2) uint16 (uint32 on grids from
                    65536 up), ``labels`` (n,) uint8
-``steps.jsonl``    the run, if there is one (:mod:`geodp_app.files.stored_run`)
+``steps.jsonl``    the run, if there is one (:mod:`geodp_app.files.run_record`)
 
 Members are stored without compression: random grid points hardly shrink, and saving stays fast.
 The same session gives the same bytes.  A session of another schema is refused in one line.
@@ -38,7 +38,7 @@ from geodp_app.document.examples import Examples
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.strict import (
     MAX_TOTAL,
     Archive,
@@ -143,10 +143,10 @@ class Session(NamedTuple):
     """What a session file holds."""
 
     work: Work
-    run: StoredRun | None = None
+    run: RunRecord | None = None
 
 
-def save_session(path: str | os.PathLike[str], work: Work, run: StoredRun | None = None) -> None:
+def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None = None) -> None:
     """Write a session, whole or not at all, for its owner alone (mode 0600).
 
     Raises
@@ -189,7 +189,7 @@ def load_session(path: str | os.PathLike[str]) -> Session:
         raise InputError(f"{name}: {error}") from None
 
 
-def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
+def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
     bounds = None if work.bounds is None else work.bounds.to_json()
     examples = None
     if work.examples is not None:
@@ -244,7 +244,7 @@ def _read_archive(archive: Archive) -> Session:
     if not has_steps:
         return Session(work)
     with _damage_in(_STEPS):
-        run = StoredRun.from_lines(archive.read(_STEPS).split(b"\n"))
+        run = RunRecord.from_lines(archive.read(_STEPS).split(b"\n"))
     return Session(work, run)
 
 

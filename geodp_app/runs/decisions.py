@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geometry.edge_zones import EdgeZone
 from geometry.tiling import Tile
 from learners.core.records import StepRelease, TileStep, inside_piece
-from learners.core.scores import Role
+from learners.core.selection import Role
 
 
 class Decisions:
@@ -84,8 +84,7 @@ class Decisions:
         self, release: StepRelease | TileStep
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Which points a step decides, and how it labels them."""
-        if isinstance(release, TileStep):
-            assert isinstance(release.tile, Tile)
+        if release.tile is not None:
             decided = self._held(release.tile)
             return decided, release.predict(self.points[decided])
         alive = np.flatnonzero(self._step == 0)
@@ -93,7 +92,7 @@ class Decisions:
         decided = alive[held != self._before]
         return decided, np.full(len(decided), not self._before)
 
-    def _held(self, tile: Tile) -> NDArray[np.int64]:
+    def _held(self, tile: Tile | EdgeZone) -> NDArray[np.int64]:
         """Indices of the undecided points in a tile."""
         # columns of their own, and short ones: many times as fast for a million points
         if self._columns is None:

@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.files.stored_run import Question
+from geodp_app.files.run_record import Question
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, duration, percentage
 from learners.core.records import StepDiagnostics
 from learners.core.releases import Release
+from learners.core.selection import SelectionProgress
 from learners.privacy.accounting import AccountName, Relation
 from learners.registry import RELATIONS
-from learners.stability.sample_and_aggregate import VoteView
+from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
 #: Why a run's statement holds, or why there is none.
 Guarantee = Literal["private", "seeded", "greedy"]
@@ -44,35 +45,33 @@ class Selecting:
     ----------
     step : int
         The step it will make, from 1.
-    trials, boxes : int
+    done : SelectionProgress or None
+        What the learner says of it, without its tables.
     seconds : float
-    votes : VoteView or None
-        Of a run by votes, once its chunks are trained.
-    training : bool
-        Whether trials and boxes are chunks trained, of how many.
     """
 
     step: int
-    trials: int = 0
-    boxes: int = 0
+    done: SelectionProgress | None = None
     seconds: float = 0.0
-    votes: VoteView | None = None
-    training: bool = False
+
+    @property
+    def votes(self) -> VoteView | None:
+        """Of a run by votes, once its chunks are trained."""
+        return self.done.votes if isinstance(self.done, VoteProgress) else None
 
     def text(self) -> str:
         """One line."""
-        if self.votes is not None:
-            asked, left = len(self.votes.asked), self.votes.queries_left
+        done, votes = self.done, self.votes
+        if votes is not None:
+            asked, left = len(votes.asked), votes.queries_left
             queries = "query" if left == 1 else "queries"
             return f"Asking… {counted(asked, 'point')} answered, {count(left)} {queries} left"
-        if not self.trials:
+        if done is None or not done.trials:
             return "Selecting…"
-        if self.training:
-            return f"Training… {count(self.trials)} of {count(self.boxes)} chunks"
-        return (
-            f"Selecting… {count(self.trials)} trials, {count(self.boxes)} boxes, "
-            f"{duration(self.seconds)}"
-        )
+        trials, boxes = count(done.trials), count(done.boxes)
+        if isinstance(done, VoteProgress):
+            return f"Training… {trials} of {boxes} chunks"
+        return f"Selecting… {trials} trials, {boxes} boxes, {duration(self.seconds)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
@@ -285,12 +286,7 @@ class _Run:
         self._began = self._reported = time.monotonic()
         try:
             record = self._record = next(self._stream)
-            return Stepped(
-                run=self.number,
-                record=record,
-                views=self._views(self._last),
-                votes=self._votes,
-            )
+            return Stepped(self.number, record, self._views(self._last), self._votes)
         finally:
             # it holds on to the sampler's tables
             self._last = None
@@ -312,14 +308,11 @@ class _Run:
         if now - self._reported >= REPORT_EVERY:
             self._reported = now
             report = Progressed(
-                run=self.number,
-                step=self._step,
-                trials=progress.trials,
-                boxes=progress.boxes,
+                self._step,
+                replace(progress, heaviest=None, density=None),
                 seconds=now - self._began,
+                run=self.number,
                 views=self._views(progress) if self._pictured else (),
-                votes=self._votes,
-                training="votes" in self._settings.declared.shows,
                 density=self._density(progress),
             )
         self._look(report)

@@ -26,8 +26,7 @@ from geodp_app.runs.figures import Selecting
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece, StepRecord
 from learners.core.releases import Release
-from learners.core.scores import Score
-from learners.core.selection import HeavyBox, SheetDensities
+from learners.core.selection import HeavyBox, Score, SheetDensities
 from learners.privacy.accounting import PrivacySpent
 from learners.stability.classifiers import QueryRecord
 from learners.stability.sample_and_aggregate import VoteView

@@ -15,7 +15,7 @@ from geodp_app.runs.what_if import ConicQuestion
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from learners.core.records import inside_piece
-from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.core.selection import Score, mistakes_score, set_cover_score
 from learners.cover.set_cover import score_k
 
 

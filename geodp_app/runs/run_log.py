@@ -5,7 +5,6 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -16,20 +15,19 @@ from geodp_app.document.examples import Examples
 from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.files.stored_run import Question, StoredRun
+from geodp_app.files.run_record import Question, RunRecord
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.figures import FiguresView, Published
+from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
-from geometry.region import Region
 from geometry.tiling import Tile, tiles_shape
-from learners.core.records import Piece, StepRecord, TileStep, halfplanes_of
+from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
 from learners.core.releases import Release
-from learners.core.scores import Role
-from learners.core.selection import PIECE_SIZE, HeavyBox
+from learners.core.selection import PIECE_SIZE, HeavyBox, Role
 from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import PrivacySpent, spent_after
 from learners.stability.sample_and_aggregate import VoteView
@@ -43,45 +41,33 @@ class RunLog:
 
     Parameters
     ----------
-    points : ndarray of int64, shape (n, 2)
-        The examples, grid units.
-    labels : ndarray of bool, shape (n,)
-    grid : int
-        d.
-    settings : RunSettings
+    work : Work
+        The examples, the drawing that labels them, and the settings.
+    run : RunRecord, optional
+        What has been made of it; by default it begins.
     test : Examples, optional
-        Points to test the hypothesis on, see :func:`geodp_app.document.simulating.fresh_sample`.
-    records : iterable of StepRecord
-        Steps made already, in order.
-    release : Release, optional
-        Of a run that is finished.
+        Points to test the hypothesis on; by default a :func:`fresh_sample` of the work.
     """
 
     def __init__(
-        self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        grid: int,
-        settings: RunSettings,
-        test: Examples | None = None,
-        records: Iterable[StepRecord] = (),
-        release: Release | None = None,
+        self, work: Work, run: RunRecord | None = None, test: Examples | None = None
     ) -> None:
-        self.grid = grid
-        self.settings = settings
-        self.role: Role | None = settings.declared.role
-        self.release: Release | None = None
-        self._records: list[StepRecord] = []
+        self.work = work
+        given = RunRecord(work.run, work.drawing.grid) if run is None else run
+        self.run = replace(given, records=())
+        self.role: Role | None = self.settings.declared.role
         self._views: list[tuple[HeavyBox, ...]] = []
         #: Of a run by votes: the newest view (private); a session does not keep it.
         self.votes: VoteView | None = None
-        #: Of a run by votes: what was asked after it.
-        self.questions: list[Question] = []
-        self._examples = Decisions(points, labels, self.role)
-        self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
+        self._examples = _decisions(work.examples, self.role)
+        self._test = _decisions(test or fresh_sample(work), self.role)
         #: What the learner will spend; None until it says so, and when it is not private.
         self.plan: PrivacySpent | None = None
-        self._cursor, self._at_end, self._newest = 0, False, 0
+        self._cursor = 0
+        #: Whether a finished run is shown as a whole: its cursor was put one step beyond the last.
+        self.at_end = False
+        #: The newest step that there is something to see of.
+        self.newest = 0
         self._regions: dict[int, BaseGeometry] = {}
         self._tile_shapes: list[BaseGeometry] = []  # made as tiles come, while others are learned
         self._tiling: tuple[Tile | EdgeZone, ...] = ()
@@ -90,30 +76,35 @@ class RunLog:
         self._gains: list[int] = []
         #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
         self.as_good: dict[int, AsGood] = {}
-        for record in records:
+        for record in given.records:
             self.add(record)
-        if release is not None:
-            self.finish(release)
+        if run is not None and run.release is None:
+            self.plan = make_learner(run.settings, run.grid).plan()
 
-    @classmethod
-    def restored(cls, work: Work, run: StoredRun) -> RunLog:
-        """The log of a run that was kept with a session; the work holds its examples."""
-        examples = work.examples
-        points = np.empty((0, 2), dtype=np.int64) if examples is None else examples.points
-        labels = np.empty(0, dtype=np.bool_) if examples is None else examples.labels != 0
-        test = fresh_sample(work)
-        log = cls(points, labels, run.grid, run.settings, test, run.records, run.release)
-        log.questions = list(run.questions)
-        if run.release is None:
-            from geodp_app.runs.learner_process import make_learner
+    @property
+    def settings(self) -> RunSettings:
+        """What the learner was given."""
+        return self.run.settings
 
-            log.plan = make_learner(run.settings, run.grid).plan()
-        return log
+    @property
+    def grid(self) -> int:
+        """d."""
+        return self.run.grid
 
-    def stored(self) -> StoredRun:
-        """What a session keeps of it."""
-        asked = tuple(self.questions)
-        return StoredRun(self.settings, self.grid, self.records, self.release, asked)
+    @property
+    def records(self) -> tuple[StepRecord, ...]:
+        """Steps made so far."""
+        return self.run.records
+
+    @property
+    def release(self) -> Release | None:
+        """What may be published, once the run has come to its end."""
+        return self.run.release
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """Of a run by votes: what was asked after it."""
+        return self.run.questions
 
     @property
     def published(self) -> Published:
@@ -125,33 +116,42 @@ class RunLog:
 
     # growing
 
-    def add(self, record: StepRecord, views: tuple[HeavyBox, ...] = ()) -> None:
-        """One more step; a cursor at the newest follows, but not to an edge that no example is
-        nearest to: there is nothing to see.
+    def add(
+        self,
+        record: StepRecord,
+        views: tuple[HeavyBox, ...] = (),
+        votes: VoteView | None = None,
+    ) -> None:
+        """One more step, and what was seen of it; a cursor at the newest follows, but not to an
+        edge that no example is nearest to: there is nothing to see.
 
         Raises
         ------
         ValueError
             If it is not the next step.
         """
-        if record.step != len(self._records) + 1:
-            raise ValueError(f"step {record.step} does not follow step {len(self._records)}")
-        follows = self._cursor == self._newest
+        if record.step != len(self.records) + 1:
+            raise ValueError(f"step {record.step} does not follow step {len(self.records)}")
+        follows = self._cursor == self.newest
         self._examples.add(record.release)
-        if self._test is not None:
-            self._test.add(record.release)
+        self._test.add(record.release)
         if record.release.tile is not None:
             self._tile_shapes.append(record.release.shape())
-        self._records.append(record)
+        self.run = self.run.stepped(record)
         self._views.append(views)
+        self.votes = votes
         if not self.idle(record):
-            self._newest = record.step
+            self.newest = record.step
         if follows:
-            self._cursor = self._newest
+            self._cursor = self.newest
 
     def finish(self, release: Release) -> None:
         """The run has come to its end."""
-        self.release = release
+        self.run = replace(self.run, release=release)
+
+    def ask(self, question: Question) -> None:
+        """A point was asked about after its end."""
+        self.run = self.run.asked(question)
 
     @staticmethod
     def idle(record: StepRecord) -> bool:
@@ -162,19 +162,13 @@ class RunLog:
     @property
     def between(self) -> bool:
         """Whether more steps belong to what the newest one is about: the edge of a triangle."""
-        zone = self._records[-1].release.zone if self._records else None
-        if zone is None or len(self._records) == self._records[-1].steps:
+        zone = self.records[-1].release.zone if self.records else None
+        if zone is None or len(self.records) == self.records[-1].steps:
             return False
-        following = self.tiling[len(self._tile_shapes)]
-        assert isinstance(following, EdgeZone)  # as the one before
-        looked_at = self._records[self._newest - 1].release.zone
+        following = EdgeZone(zone.zones, zone.number + 1)
+        looked_at = self.records[self.newest - 1].release.zone
         same = looked_at is not None and looked_at.edge_number == zone.edge_number
         return following.edge_number == zone.edge_number or not same
-
-    @property
-    def records(self) -> tuple[StepRecord, ...]:
-        """Steps made so far."""
-        return tuple(self._records)
 
     @property
     def planned(self) -> int:
@@ -184,8 +178,8 @@ class RunLog:
         Of a cover that will be sharpened, at least so many, until its zones are known; at most so
         many triangles, if the run itself finds k.
         """
-        if self._records:
-            return self._records[-1].steps
+        if self.records:
+            return self.records[-1].steps
         s = self.settings
         if s.has("n_steps"):
             return s.cover_steps * (1 + (PIECE_SIZE["triangle"] if s.sharpened else 0))
@@ -209,22 +203,15 @@ class RunLog:
 
     @cursor.setter
     def cursor(self, step: int) -> None:
-        last = len(self._records) + (self.release is not None)
-        if not 0 <= step <= last:
-            raise ValueError(f"step {step} is outside 0..{last}")
-        self._at_end = step > len(self._records)
-        self._cursor = step - self._at_end
+        if not 0 <= step <= self.last:
+            raise ValueError(f"step {step} is outside 0..{self.last}")
+        self.at_end = step > len(self.records)
+        self._cursor = step - self.at_end
 
     @property
-    def at_end(self) -> bool:
-        """Whether a finished run is shown as a whole: the cursor was put one step further than the
-        last."""
-        return self._at_end
-
-    @property
-    def newest(self) -> int:
-        """The newest step that there is something to see of."""
-        return self._newest
+    def last(self) -> int:
+        """The furthest that the cursor can be put: one step further than the last, at the end."""
+        return len(self.records) + (self.release is not None)
 
     @property
     def first_act(self) -> int:
@@ -234,7 +221,7 @@ class RunLog:
         if self.sharpening:
             return self.triangles
         each = 1 + PIECE_SIZE["triangle"]
-        return self._records[-1].steps // each if self._records else self.settings.cover_steps
+        return self.records[-1].steps // each if self.records else self.settings.cover_steps
 
     def title(self, step: int) -> str:
         """What a step is called, from 1, and how many there will be; 0 is before the first."""
@@ -258,8 +245,7 @@ class RunLog:
     @property
     def pieces(self) -> tuple[tuple[Region, ...], ...]:
         """Pieces of the steps shown; the last is the newest.  At the end, those of no tile."""
-        shown = (record.release for record in self._records[: self._cursor])
-        return tuple(step.piece for step in shown if not (self._at_end and step.tile))
+        return tuple(step.piece for step in self.shown if not (self.at_end and step.tile))
 
     @property
     def newest_piece(self) -> Piece:
@@ -267,42 +253,41 @@ class RunLog:
 
         Empty before the first and at the end, for a tile without any, and for a disc or an ellipse.
         """
-        if not self._cursor or self._at_end:
+        if not self._cursor or self.at_end:
             return ()
-        return self._records[self._cursor - 1].release.halfplanes
+        return self.records[self._cursor - 1].release.halfplanes
 
     @property
-    def tile_steps(self) -> tuple[TileStep, ...]:
-        """Steps of a run by tiles that are shown; the last is the newest."""
-        shown = (record.release for record in self._records[: self._cursor])
-        return tuple(step for step in shown if isinstance(step, TileStep))
+    def shown(self) -> tuple[StepRelease | TileStep, ...]:
+        """What the steps shown published; the last is the newest."""
+        return tuple(record.release for record in self.records[: self._cursor])
 
     @property
     def triangles(self) -> int:
         """Steps made so far that label no tile, nor the zone of an edge."""
-        return len(self._records) - len(self._tile_shapes)
+        return len(self.records) - len(self._tile_shapes)
 
     @property
     def sharpening(self) -> bool:
         """Whether the last step made draws the edge of a triangle again."""
-        return self._sharpens(len(self._records))
+        return self._sharpens(len(self.records))
 
     @property
     def in_tiles(self) -> bool:
         """Whether the last step shown labels a tile, or the zone of an edge."""
-        return bool(self._cursor) and self._records[self._cursor - 1].release.tile is not None
+        return bool(self._cursor) and self.records[self._cursor - 1].release.tile is not None
 
     @property
     def tiling(self) -> tuple[Tile | EdgeZone, ...]:
         """All tiles, or zones of edges, also those to come; empty before the first."""
         if len(self._tiling) < max(1, len(self._tile_shapes)):
-            self._tiling = all_tiles(self._records)
+            self._tiling = all_tiles(self.records)
         return self._tiling
 
     def tile_lattice(self, step: int) -> HalfplaneLattice:
         """The lattice of the own frame of the tile of a step, or of its zone."""
         zone = self.record(step).release.zone
-        return zone.lattice if zone else own_lattice(self._records, self.settings["measure"])
+        return zone.lattice if zone else own_lattice(self.records, self.settings["measure"])
 
     def seen_by(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The examples that a step has seen, those of a tile in its own frame, and their labels."""
@@ -352,7 +337,7 @@ class RunLog:
     def region(self) -> BaseGeometry:
         """The hypothesis as a valid shape in grid units: that of the release, at the end."""
         if self._cursor not in self._regions:
-            tidied = self.tile_steps[-1].tidied if self.in_tiles else None
+            tidied = self.shown[-1].tidied if self._cursor else None
             if tidied is not None:
                 shape = tidied.outline.polygon()
             elif self._sharpens(self._cursor):
@@ -374,7 +359,7 @@ class RunLog:
     def _sharpened_region(self) -> BaseGeometry:
         done = self._tile_shapes[: self._cursor - self.triangles]
         if not self._unsharpened:
-            steps = self._records[: self.triangles]
+            steps = self.records[: self.triangles]
             cover = union_shape([halfplanes_of(r.release.piece) for r in steps], self.grid)
             self._unsharpened = [cover.intersection(zone.polygon()) for zone in self.tiling]
         return joined_shape([*done, *self._unsharpened[len(done) :]])
@@ -405,10 +390,11 @@ class RunLog:
     def shown_figures(self) -> FiguresView:
         """Those at the cursor."""
         view = replace(self.figures(self._cursor), steps=self.planned)
-        return replace(view, title="The end", at_end=True) if self._at_end else view
+        return replace(view, title="The end", at_end=True) if self.at_end else view
 
     def _figure(self, view: FiguresView, record: StepRecord) -> FiguresView:
         step, known, privacy = record.step, record.diagnostics, self.privacy
+        test = self._test.wrong(step)
         spent = None if privacy is None else spent_after(privacy, self._charged(step))
         missed = round(known.false_negative_rate * len(self._examples.labels))
         return replace(
@@ -416,7 +402,7 @@ class RunLog:
             step=step,
             steps=record.steps,
             known=known,
-            test_error=None if self._test is None else float(self._test.wrong(step).mean()),
+            test_error=float(test.mean()) if len(test) else None,
             positives_covered=None if self.role == "conjunction" else self.positives - missed,
             positives=self.positives,
             threshold=record.release.threshold,
@@ -432,7 +418,7 @@ class RunLog:
             return step
         # whether it goes on says the next one's noisy count; where it ended, all of them might have
         whole = self.privacy.steps
-        ended = self._sharpens(step) or self._records[step - 1].steps == step
+        ended = self._sharpens(step) or self.records[step - 1].steps == step
         return whole + 1 if ended else min(step + 1, whole)
 
     def gain(self, step: int) -> tuple[int, int]:
@@ -461,7 +447,7 @@ class RunLog:
     @property
     def gains(self) -> tuple[int, ...]:
         """Of every step made, examples decided rightly less those decided wrongly; at least 0."""
-        for step in range(len(self._gains) + 1, len(self._records) + 1):
+        for step in range(len(self._gains) + 1, len(self.records) + 1):
             right, wrong = self.gain(step)
             self._gains.append(max(0, right - wrong))
         return tuple(self._gains)
@@ -475,7 +461,7 @@ class RunLog:
         charge = privacy.charge("sharpening" if zones else "selections")
         if charge is None:
             return None
-        noisy, first = (self._records[i - 1].release.threshold for i in (step, 1))
+        noisy, first = (self.records[i - 1].release.threshold for i in (step, 1))
         if self.settings.sharpened and noisy is not None and first is not None:
             return rate_before_sharpening(charge.each, noisy, first)
         counted = privacy.charge("noisy number of examples") is not None
@@ -491,6 +477,13 @@ class RunLog:
 
     def record(self, step: int) -> StepRecord:
         """A step that has been made."""
-        if not 1 <= step <= len(self._records):
-            raise ValueError(f"step {step} is outside 1..{len(self._records)}")
-        return self._records[step - 1]
+        if not 1 <= step <= len(self.records):
+            raise ValueError(f"step {step} is outside 1..{len(self.records)}")
+        return self.records[step - 1]
+
+
+def _decisions(examples: Examples | None, role: Role | None) -> Decisions:
+    """Nothing decided yet; of no examples where there are none."""
+    if examples is None:
+        return Decisions(np.empty((0, 2), dtype=np.int64), np.empty(0), role)
+    return Decisions(examples.points, examples.labels, role)

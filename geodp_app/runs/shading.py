@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from geodp_app.runs.protocol import AsGood, ShadedCell, ShadedSheet, ShadeQuestion, ShareQuestion
 from geometry.arrangement import Arrangement, Cell, arrange
-from geometry.clipping import Vertex
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex
 from learners.core.records import Piece, inside_piece
 
 #: Draws from a halfplane's law that are enough for what it is normalised by, and the work, in

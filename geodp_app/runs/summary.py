@@ -13,7 +13,6 @@ from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why
 from learners.core.accuracy import Check
-from learners.core.records import TileStep
 from learners.core.releases import Release, support_words
 from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import ChargeName
@@ -111,7 +110,7 @@ def published_words(release: Release) -> str:
     privacy = release.privacy
     if privacy is None:
         return "Nothing to publish: no noise was drawn, so the shape is not private."
-    pieces = [step for step in release.steps if not isinstance(step, TileStep)]
+    pieces = [step for step in release.steps if step.tile is None]
     tiles = len(release.steps) - len(pieces)
     three = any(len(step.halfplanes) == 3 for step in pieces)
     held = [counted(len(pieces), "triangle" if three else "piece")] if pieces else []

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from geodp_app.document.work import RunSettings
 from geodp_app.formatting import MISSING, count, percentage
 from geometry.halfplane import HalfplaneLattice
-from learners.cover.other_accounts import rates_by_account
-from learners.cover.set_cover import NOISE_SHARE, plan_budget, theorem_steps
+from learners.cover.set_cover import NOISE_SHARE, plan_budget, rates_by_account, theorem_steps
 from learners.theory.cover_sizes import lattice_note
 from learners.theory.theorems import alpha_for, examples_for, find_theorem, theorem_of
 

@@ -23,14 +23,14 @@ from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.core.scores import mistakes_score
+from learners.core.selection import mistakes_score
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
-from learners.curved.conic_union import EllipseUnionLearner
+from learners.curved.unions import EllipseUnionLearner
 from learners.envelope.annealing import Annealing
+from learners.envelope.boxes import first_boxes
 from learners.envelope.compiled_beside import compile_beside, compile_here
 from learners.envelope.factorised_boxes import make_workspace
-from learners.envelope.first_boxes import first_boxes
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Examples, start_strand
 from learners.envelope.target import make_target

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from geodp_app.formatting import amount, count, decimal
 from geodp_app.runs.protocol import ShadeQuestion
-from geometry.halfplane import Halfplane
+from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
-from geometry.region import Region
 from learners.core.records import Piece, inside_piece
-from learners.core.scores import Score, softened_nats
+from learners.core.selection import Score, softened_nats
 
 #: Odds beyond these are said as powers of ten.
 _PLAIN_ODDS = 1e4

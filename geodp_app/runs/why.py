@@ -1,6 +1,6 @@
 """Why a step chose its piece, in whole sentences.  Private: they count examples.
 
-The score is spelled out with its own numbers (:mod:`learners.core.scores`), so that a reader can
+The score is spelled out with its own numbers (:mod:`learners.core.selection`), so that a reader can
 add it up; the noisy count in it is published, everything else is not.
 """
 
@@ -12,7 +12,7 @@ from geodp_app.formatting import SPACE, amount, count, decimal
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone
 from learners.core.records import StepRecord, StepRelease, TileStep
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.declaration import Learner
 
 #: Estimated shares below this are no more than "less than" their upper end.

@@ -20,7 +20,7 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
 from geodp_app.tables.columns import Fault, TableColumns
-from learners.core.labels import OPPOSITES
+from learners.core.examples import OPPOSITES
 
 
 def load_ibis() -> Any:

@@ -24,14 +24,13 @@ from typing import ClassVar
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
-from learners.core.checks import check_count
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.records import GreedyDiagnostics, StepDiagnostics, StepRecord, StepRelease
-from learners.core.scores import Role, set_cover_score
-from learners.core.selection import PieceKind, Selected, Watch
+from learners.core.selection import PieceKind, Role, Selected, Watch, set_cover_score
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.best_piece import BestPiece, best_piece, gain_less_loss
 from learners.cover.set_cover import Cover, step_count
+from learners.parameters import check_count
 
 
 @keyword_parameters()

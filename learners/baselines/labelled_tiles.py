@@ -12,8 +12,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile
 from learners.core.estimator import Stream
-from learners.core.mistakes import Mistakes
-from learners.core.records import StepRecord, TileStep
+from learners.core.records import Mistakes, StepRecord, TileStep
 from learners.core.selection import SelectionProgress
 
 

@@ -20,7 +20,7 @@ spend it twice; the rate comes from the optimal account.  What is guaranteed of 
 :func:`learners.theory.cover_sizes.cover_examples`.  Privacy: docs/privacy.md,
 lemma C1.
 
-Other accounts are there to be compared, with the same noise: :mod:`learners.cover.other_accounts`.
+Other accounts are there to be compared, with the same noise: :mod:`learners.cover.set_cover`.
 The laws of the draws are exact, so nothing need be charged for arithmetic;
 :func:`learners.cover.set_cover.plan_budget` takes 2^-37 of epsilon a step off nevertheless, which
 is left over.
@@ -66,13 +66,11 @@ from learners.boolean.formulas import (
     run_by_steps,
 )
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
-from learners.core.checks import check_count, check_open_unit
 from learners.core.records import Diagnostics
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
-from learners.cover.other_accounts import AccountChoice, by_account
-from learners.cover.set_cover import Budget, plan_budget, step_count
-from learners.parameters import log_over
+from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, step_count
+from learners.parameters import check_count, check_open_unit, log_over
 from learners.privacy.accounting import (
     Charge,
     Neighbours,

@@ -63,10 +63,10 @@ from numpy.typing import ArrayLike, NDArray
 from learners.boolean.conjunction import LiteralCover
 from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
 from learners.boolean.literals import Columns, Literal, candidate_literal
-from learners.core.checks import check_count, check_open_unit
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.finite.sample_sizes import least_count
+from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, inner_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index, private_rate
 from learners.privacy.randomness import open_source

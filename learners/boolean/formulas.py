@@ -22,15 +22,15 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.core.checks import check_labels, predict_as_came, share_right
+from learners.core.examples import check_column_names, check_labels, column_names
 from learners.core.records import Diagnostics
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.sklearn_support import (
     WithParameters,
-    check_column_names,
     classifier_tags,
-    column_names,
     keyword_parameters,
+    predict_as_came,
+    share_right,
 )
 from learners.privacy.accounting import PrivacySpent
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.scores import Role
+from learners.core.selection import Role
 
 #: Rows whose sum of ones fits into a byte.
 _BYTE_ROWS = 255

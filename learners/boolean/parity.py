@@ -41,14 +41,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.core.checks import (
-    check_count,
-    check_labels,
-    check_open_unit,
+from learners.core.examples import check_labels
+from learners.core.sklearn_support import (
+    WithParameters,
+    keyword_parameters,
     predict_as_came,
     share_right,
 )
-from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import below_array

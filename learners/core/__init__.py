@@ -1,17 +1,13 @@
 """What all learners share.
 
 estimator         fit, predict and the stream of records of a learner of regions
-checks            what is asked of examples and numbers
-labels            what a label says
+examples          what is asked of points and labels
 sklearn_support   parameters, and what scikit-learn asks of an estimator
 records           what a step publishes, and what only the curator may see
 releases          what a run publishes
 learned_shape     a release that predicts, draws and writes itself
-scene             what pictures of it show
 codec             releases as JSON
-scores            the score of a piece
 selection         what samplers of pieces have in common
 support           where there were enough examples
-thread_map      work in threads, in order
 confidence        bounds from independent draws
 """

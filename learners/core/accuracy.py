@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from geometry.grid_counts import GridCounts
-from learners.core.checks import check_open_unit
+from learners.parameters import check_open_unit
 from learners.privacy.accounting import (
     MOST_RATE,
     Charge,

@@ -15,11 +15,11 @@ from geometry.geojson_rings import short
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
-from geometry.outline import Outline
+from geometry.polygons import Outline
 from geometry.polynomials import LiftedRegion
 from geometry.tiling import Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.privacy.accounting import (
     AccountName,
     Charge,

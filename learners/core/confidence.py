@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.core.checks import check_open_unit
+from learners.parameters import check_open_unit
 
 #: Whether something holds, at a confidence; "open" if the draws are too few to tell.
 Verdict = Literal["yes", "no", "open"]

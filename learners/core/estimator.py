@@ -23,18 +23,17 @@ from geometry.grid import Bounds, Box, Frame, checked_bounds
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Measure
 from learners.core.accuracy import checked, divided, with_check
-from learners.core.checks import check_examples, check_points, predict_as_came, share_right
+from learners.core.examples import check_column_names, check_examples, check_points, column_names
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Lattice, Release, release_of
-from learners.core.scores import Role
-from learners.core.selection import PieceKind, Watch
+from learners.core.selection import PieceKind, Role, Watch
 from learners.core.sklearn_support import (
     WithParameters,
-    check_column_names,
     classifier_tags,
-    column_names,
     keyword_parameters,
+    predict_as_came,
+    share_right,
 )
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent

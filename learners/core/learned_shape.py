@@ -1,19 +1,22 @@
 """A learned shape: what a run released, where its grid lies, and the maps that it is clipped to.
 
-It predicts, draws itself and writes itself.  All is made from the release, public bounds and public
-maps, so it may be published as the release may (docs/privacy.md, lemma 6).  geopandas and
-matplotlib are loaded when they are asked for.
+It predicts, draws itself and writes itself.  The window draws with Qt in colours of its theme; all
+other pictures, SVG or by matplotlib, are made of a :func:`scene`.  All is made from the release,
+public bounds and public maps, so it may be published as the release may (docs/privacy.md, lemma 6).
+geopandas and matplotlib are loaded when they are asked for.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import shapely
 from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
@@ -22,10 +25,9 @@ from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
 from geometry.mask import Mask, read_mask
 from learners.core.accuracy import Check
-from learners.core.checks import check_points
 from learners.core.codec import release_to_dict
+from learners.core.examples import check_points
 from learners.core.releases import Release, SpaceRelease, support_shape, support_words
-from learners.core.scene import HATCHED, plot_patch, scene, svg_path
 from learners.privacy.accounting import PrivacySpent, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
 from learners.version import __version__
@@ -317,3 +319,77 @@ def _extra(module: str, extra: str) -> Any:
     except ImportError as error:
         name = module.partition(".")[0]
         raise ImportError(f"this needs {name}: pip install 'geodp[{extra}]' ({error})") from error
+
+
+#: Bluish green of Okabe and Ito, and a grey for what rests on too few reports.
+_LEARNED, _UNSUPPORTED = "#009E73", "#666666"
+
+#: A definition for SVG documents that hold hatching.
+HATCHED = (
+    '<defs><pattern id="hatched" width="8" height="8" patternUnits="userSpaceOnUse">'
+    f'<path d="M-1 9L9 -1" stroke="{_UNSUPPORTED}"/></pattern></defs>'
+)
+
+
+class Drawn(NamedTuple):
+    """Polygons in grid units, their colour #RRGGBB, the opacity of what fills them, 0..1, the width
+    of their outline in pixels, and whether hatching fills them."""
+
+    shape: BaseGeometry
+    colour: str
+    fill: float
+    line: float
+    hatched: bool = False
+
+
+def scene(layers: Mapping[str, BaseGeometry], d: int, line: float = 1.5) -> tuple[Drawn, ...]:
+    """The shape and, where support was released, the rest of the square of a grid of size d.
+
+    `layers` are those of :class:`LearnedShape`.
+    """
+    learned = Drawn(layers["learned"], _LEARNED, 0.22, line)
+    if "support" not in layers:
+        return (learned,)
+    rest = shapely.box(0, 0, d, d).difference(layers["support"])
+    return learned, Drawn(rest, _UNSUPPORTED, 0.5, 0.0, hatched=True)
+
+
+def svg_path(drawn: Drawn, d: int, box: tuple[float, float, float, float]) -> str:
+    """Polygons as a path of SVG, empty if there are none; details below half a pixel are left out.
+
+    `box` is where the grid's square lies, in pixels: left, top, width, height.
+    """
+    left, top, width, height = box
+    rings = []
+    for ring in _rings(shapely.simplify(drawn.shape, d / max(width, height) / 2)):
+        at = (ring[:-1] * (1, -1) + (0, d)) * (width / d, height / d) + (left, top)
+        rings.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in at.tolist()) + "Z")
+    if not rings:
+        return ""
+    fill = "url(#hatched)" if drawn.hatched else drawn.colour
+    line = f' stroke="{drawn.colour}" stroke-width="{drawn.line:g}"' if drawn.line else ""
+    return (
+        f'<path d="{"".join(rings)}" fill="{fill}" fill-opacity="{drawn.fill:g}"{line} '
+        'fill-rule="evenodd" stroke-linejoin="round"/>'
+    )
+
+
+def plot_patch(drawn: Drawn, frame: Frame, **style: Any) -> Any:
+    """Polygons as a patch of matplotlib, in the system of the bounds or in grid units, in one piece
+    across the antimeridian; `style` goes before their own."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    rings = _rings(drawn.shape)
+    corners = np.concatenate([np.empty((0, 2)), *rings])
+    codes = [[Path.MOVETO, *[Path.LINETO] * (len(ring) - 2), Path.CLOSEPOLY] for ring in rings]
+    place = corners if frame.place is None else frame.place.to_own(corners)
+    fill = f"{drawn.colour}{round(255 * drawn.fill):02x}"
+    look = {"edgecolor": drawn.colour, "linewidth": drawn.line, "facecolor": fill}
+    look |= {"facecolor": "none", "hatch": "//"} if drawn.hatched else {}
+    return PathPatch(Path(place, np.concatenate(codes) if codes else None), **look | style)
+
+
+def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
+    parts = [part for part in shapely.get_parts(shape) if not part.is_empty]
+    return [shapely.get_coordinates(ring) for ring in shapely.get_rings(parts)]

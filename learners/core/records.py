@@ -1,7 +1,8 @@
 """What a run leaves behind step by step: what is released, and the diagnostics beside it.
 
 What a step publishes is a :class:`StepRelease` or a :class:`TileStep`.  Everything that a curator
-may look at but not publish is a :class:`StepDiagnostics`.  What a finished run publishes:
+may look at but not publish is a :class:`StepDiagnostics`; how wrong a run is after each of its
+steps is kept in one place, :class:`Mistakes`.  What a finished run publishes:
 :mod:`learners.core.releases` (docs/privacy.md, lemma 6).
 """
 
@@ -17,13 +18,12 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.edge_zones import EdgeZone
-from geometry.halfplane import Halfplane
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
-from geometry.outline import Outline
-from geometry.polygons import piece_polygon
-from geometry.region import Region
+from geometry.polygons import Outline, piece_polygon
 from geometry.tiling import Tile
-from learners.core.scores import Role
+from learners.core.selection import Role
 
 Piece = tuple[Halfplane, ...]
 
@@ -282,3 +282,42 @@ def predict_pieces(
         else:
             inside &= inside_piece(piece, points)
     return inside
+
+
+class Mistakes:
+    """The labels that a run has given so far, and how many are wrong; a step gives some entries
+    another one.
+
+    Parameters
+    ----------
+    counts : GridCounts
+        All examples, m entries.
+    labels : bool or ndarray of bool, shape (m,)
+        What is predicted before the first step.
+    """
+
+    def __init__(self, counts: GridCounts, labels: bool | NDArray[np.bool_]) -> None:
+        self._counts, self._n = counts, counts.n
+        self.labels: NDArray[np.bool_] = np.full(len(counts), labels)
+        wrong = np.where(self.labels != counts.labels, counts.amounts, 0)
+        self._false_positives = int(wrong[self.labels].sum())
+        self._false_negatives = int(wrong[~self.labels].sum())
+
+    def relabel(self, rows: NDArray[np.int64], labels: bool | NDArray[np.bool_]) -> None:
+        """Give entries, numbers of shape (k,), other labels."""
+        new = np.full(len(rows), labels)
+        changed = rows[new != self.labels[rows]]
+        self.labels[rows] = new
+        amounts = self._counts.amounts[changed]
+        # each goes from one label to the other: from wrong to right, or from right to wrong
+        signed = np.where(self.labels[changed], amounts, -amounts)
+        positive = self._counts.labels[changed]
+        self._false_negatives -= int(signed[positive].sum())
+        self._false_positives += int(signed[~positive].sum())
+
+    def diagnostics(
+        self, alive: tuple[int, int], taken: tuple[int, int], **others: Any
+    ) -> StepDiagnostics:
+        """Of a step: (negatives, positives) that it has seen and taken, and the other fields."""
+        wrong = self._false_positives, self._false_negatives
+        return StepDiagnostics.tallied(alive, taken, wrong, self._n, **others)

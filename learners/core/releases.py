@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Region
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
-from geometry.region import Region
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
 from learners.privacy.accounting import PrivacySpent, noise_scale
 
@@ -69,6 +68,11 @@ class Release(ABC):
     @abstractmethod
     def steps(self) -> tuple[StepRelease | TileStep, ...]:
         """What each step published, in order."""
+
+    @property
+    def support(self) -> Support | None:
+        """Where there were enough examples to say anything; None where that is not released."""
+        return None
 
     @abstractmethod
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:

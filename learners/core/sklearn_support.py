@@ -26,13 +26,12 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, dataclass_transform
+from typing import Any, Protocol, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import has_geometry
-from learners.core.labels import spelled
+from learners.core.examples import check_labels, spelled
 from learners.parameters import kinds, read
 from learners.privacy.accounting import PrivacySpent
 
@@ -264,50 +263,66 @@ def classifier_tags(random: bool) -> Any:
     )
 
 
-def refuse_sparse(X: object) -> None:
-    """Refuse scipy's sparse matrices and arrays, which numpy takes for single objects.
-
-    Raises
-    ------
-    TypeError
-        If X is one.
-    """
-    if hasattr(X, "tocsr") and hasattr(X, "toarray"):
-        raise TypeError("Sparse data was passed for X, but dense data is required: use toarray()")
-
-
-def column_names(X: object) -> NDArray[np.object_] | None:
-    """Column names of a data frame, shape (columns,).
-
-    None for an array, for points of geopandas, or if one is no string.
-    """
-    columns = getattr(X, "columns", None)
-    if columns is None or has_geometry(X):
-        return None
-    names = list(columns)
-    if not all(isinstance(name, str) for name in names):
-        return None
-    return np.array(names, dtype=object)
-
-
-def check_column_names(X: object, fitted: NDArray[np.object_] | None) -> None:
-    """Refuse a data frame whose columns are not those of the examples, in the same order.
-
-    Parameters
-    ----------
-    X : array or data frame
-    fitted : ndarray of object or None
-        The examples' column names; None if they had none.
+def accuracy(
+    predicted: NDArray[np.int64],
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    positive: Any = None,
+) -> float:
+    """Share of the examples that are predicted right as 0 or 1, each counted by its weight.
 
     Raises
     ------
     ValueError
-        If both have names, and they differ.
+        As :func:`learners.core.examples.check_labels`.
     """
-    names = column_names(X)
-    if names is None or fitted is None or list(names) == list(fitted):
-        return
-    raise ValueError(
-        "The feature names should match those that were passed during fit: "
-        f"{list(fitted)}, got {list(names)}"
+    right = predicted == check_labels(y, len(predicted), positive)
+    return float(
+        np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
     )
+
+
+class _OfTwoLabels(Protocol):
+    """A learner of two labels."""
+
+    positive: Any
+
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]: ...
+
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+def predict_as_came(self: _OfTwoLabels, X: ArrayLike | Any) -> NDArray[Any]:
+    """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
+
+    After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
+        run ended without a hypothesis.
+    NotFittedError
+        If no run is complete.
+    """
+    return self._as_came(self._zeros_and_ones(X))
+
+
+def share_right(
+    self: _OfTwoLabels, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Share of labelled points that are predicted right, 0..1: private, if these are.
+
+    Parameters
+    ----------
+    X, y : array or data frame
+        Points and labels, shape (n,), as :meth:`fit` takes them.
+    sample_weight : array of float, shape (n,), optional
+        What each point counts; by default all the same.
+    """
+    return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
+
+
+# scikit-learn asks a method for its name
+for method, name in ((predict_as_came, "predict"), (share_right, "score")):
+    method.__name__ = method.__qualname__ = name

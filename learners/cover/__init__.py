@@ -6,7 +6,6 @@ threshold_learner       one border along an axis
 cover_run               a run of the cover, as parameters ask for it
 set_cover               the engine: counts, selections, budget
 sharpening              edges drawn again
-other_accounts          accounts to be compared
 arrangement_selection   selection from all cells of the dual arrangement
 best_piece              the best piece, without privacy
 branch_and_bound        the search that finds it

@@ -43,12 +43,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.arrangement import arrange
+from geometry.arrangement import LatticePolygon, arrange
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from geometry.lattice_points import LatticePolygon
-from learners.core.scores import Score
-from learners.core.selection import PIECE_SIZE, PieceKind, Selected, SelectionProgress, Watch
+from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
 from learners.privacy.randomness import RandomSource, below
 
 T = TypeVar("T")

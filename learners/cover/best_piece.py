@@ -39,8 +39,7 @@ from geometry.columns import count_columns
 from geometry.counting import LineTables, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.core.scores import Role
-from learners.core.selection import PIECE_SIZE, PieceKind, SelectionProgress, Watch
+from learners.core.selection import PIECE_SIZE, PieceKind, Role, SelectionProgress, Watch
 from learners.cover.branch_and_bound import (
     DEPTH_BITS,
     NO_SHEET,

@@ -33,8 +33,14 @@ from geometry.halfplane import Halfplane, HalfplaneLattice, Measure
 from learners.core.estimator import Estimator, Run, SelectionName, Stream
 from learners.core.records import StepRecord, StepRelease, TileStep
 from learners.core.releases import TilesRelease
-from learners.core.scores import Role, mistakes_score
-from learners.core.selection import PieceKind, Selected, SelectionProgress, Watch
+from learners.core.selection import (
+    PieceKind,
+    Role,
+    Selected,
+    SelectionProgress,
+    Watch,
+    mistakes_score,
+)
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.best_piece import best_piece, gain_less_loss
 from learners.cover.cover_run import plane_cover

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.core.checks import check_count, check_open_unit
 from learners.core.estimator import CoverParameters, PlaneParameters, Run, Stream
 from learners.core.releases import Lattice
 from learners.core.selection import PieceKind, Sampler, Selection, Watch
@@ -25,6 +24,7 @@ from learners.cover.set_cover import (
 )
 from learners.cover.sharpening import plan_sharpened, sharpened_steps
 from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.parameters import check_count, check_open_unit
 from learners.privacy.randomness import open_source
 
 

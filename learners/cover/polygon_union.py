@@ -16,8 +16,7 @@ from typing import ClassVar
 from geometry.grid import Box
 from geometry.halfplane import Measure
 from learners.core.estimator import Estimator, Run, SelectionName
-from learners.core.scores import Role
-from learners.core.selection import PieceKind
+from learners.core.selection import PieceKind, Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import plane_cover
 from learners.cover.set_cover import Finish, Pieces

@@ -32,8 +32,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.records import Piece, StepRecord, StepRelease
-from learners.core.scores import Role, mistakes_score
-from learners.core.selection import Selected, SelectionProgress, Watch
+from learners.core.selection import Role, Selected, SelectionProgress, Watch, mistakes_score
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import Cover
 from learners.finite.finite_class import ThresholdClass

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.inner_loops import inner, njit
-from learners.core.scores import POWER
+from learners.core.selection import POWER
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.shared_points import examples_of, greatest_score

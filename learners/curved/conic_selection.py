@@ -5,7 +5,7 @@ proportional to
 
     weight(value) = (1 - rate * value / POWER) ** -POWER,
 
-value the integer of :class:`learners.core.scores.Score`, which must be at most 0.  Where a member
+value the integer of :class:`learners.core.selection.Score`, at most 0.  Where a member
 fits that is exp(rate * value); one that falls short by much counts as if the rate were lower, so a
 law without a member that fits is no sharper for more examples
 (docs/decisions/0019-softened-scores.md).  A lattice of discs has some 2**60 members at d = 1024,
@@ -46,8 +46,15 @@ import numpy as np
 
 from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicLattice
-from learners.core.scores import POWER, Score, softened_nats
-from learners.core.selection import Selected, SelectionProgress, Watch, check_max_boxes
+from learners.core.selection import (
+    POWER,
+    Score,
+    Selected,
+    SelectionProgress,
+    Watch,
+    check_max_boxes,
+    softened_nats,
+)
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_boxes import ConicTarget, Refinement
 from learners.curved.shared_points import Tables, make_tables

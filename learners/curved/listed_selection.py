@@ -40,11 +40,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
+from geometry.halfplane import Region
 from geometry.halfspace3 import HalfspaceLattice3, Normal, spanning_fours
 from geometry.polynomials import BallLattice, PolynomialLattice
-from geometry.region import Region
-from learners.core.scores import Score
-from learners.core.selection import Selected, SelectionProgress, Watch
+from learners.core.selection import Score, Selected, SelectionProgress, Watch
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import RandomSource
 

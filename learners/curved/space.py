@@ -21,8 +21,7 @@ from typing import ClassVar
 from geometry.halfspace3 import HalfspaceLattice3
 from geometry.polynomials import BallLattice
 from learners.core.estimator import Estimator, Run
-from learners.core.scores import Role
-from learners.core.selection import Sampler
+from learners.core.selection import Role, Sampler
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
 from learners.curved.listed_selection import HalfspaceSelection3, LiftedSelection, SimplexSelection3
@@ -46,7 +45,7 @@ class ConvexPolytopeLearner(Estimator):
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
-        As in :class:`learners.curved.conic_union.DiscUnionLearner`.
+        As in :class:`learners.curved.unions.DiscUnionLearner`.
 
     Attributes
     ----------

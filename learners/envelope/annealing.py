@@ -26,7 +26,7 @@ from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import njit
-from learners.core.scores import Score
+from learners.core.selection import Score
 from learners.envelope.boxes import NO_SHEET
 from learners.envelope.target import make_target
 from learners.envelope.trials import exact_value

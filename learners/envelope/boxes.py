@@ -8,17 +8,26 @@ positives from above; its *inner* piece lies in all of them and bounds the negat
 A row may be of 32 bits (:func:`learners.envelope.partition.box_type`).  Compiled loops add,
 subtract and multiply its numbers in 64 bits; a number that is passed on as it stands is made one of
 64 bits first, or the function that takes it would be compiled a second time.
+
+:func:`first_boxes` are those that a selection begins with: together they hold the whole class,
+every piece once, which is half of what docs/privacy.md, lemma E2 asks of a partition.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
+from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner
-from learners.envelope.paper_box import proposals
+from learners.envelope.paper_box import passing_lines, proposals, readings
 
 #: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then its counts, its sheets,
 #: and two numbers in one (:func:`orders_of`, :func:`pairs_across`)
@@ -183,3 +192,35 @@ def recount(paper, tables, box, rows):
         lines, below, totals = tables.lines, tables.below, tables.totals
         box[POSITIVES] = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
         box[NEGATIVES] = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
+
+
+@functools.lru_cache(maxsize=8)
+def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
+    """The starting boxes, shape (count, 16): every multiset of `size` sheets and rectangles.
+
+    Together they hold every admitted piece; an unordered choice of edges stands for all its
+    orders.
+    """
+    made_of = readings(lattice)
+    edges = [(sheet, part) for sheet in made_of.sheets for part in rectangles(made_of)]
+    if lattice.measure == "paper":
+        edges += [(sheet, part) for sheet in lattice.sheets for part in passing_lines(lattice)]
+    choices = list(itertools.combinations_with_replacement(edges, size))
+    boxes = np.zeros((len(choices), 16), dtype=np.int64)
+    for box, chosen in zip(boxes, choices, strict=True):
+        for e, (_, part) in enumerate(chosen):
+            box[4 * e : 4 * e + 4] = part
+        box[SHEETS] = pack_sheets(tuple(sheet for sheet, _ in chosen))
+        box[ORDERS] = math.factorial(size) // math.prod(
+            math.factorial(chosen.count(edge)) for edge in set(chosen)
+        )
+    boxes.setflags(write=False)
+    return boxes
+
+
+def rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
+    """Half-open rectangles u0, u1, v0, v1 that cover the admitted points of a sheet."""
+    side = lattice.d << lattice.bits
+    ends = {-side: 0, 0: side + 1, side + 1: lattice.high + 1}
+    # u and v lie within side of each other and the line meets the square: one is in 0..side
+    return [(u, ends[u], v, ends[v]) for u in ends for v in ends if u == 0 or v == 0]

@@ -99,20 +99,6 @@ class ClosePairs(NamedTuple):
     width: int
 
 
-def settle_conflicts(counts: GridCounts) -> GridCounts:
-    """Drop pairs of examples on the same grid point with different labels.
-
-    Every piece holds both or neither, so a score that is a sum has the same law without them.  With
-    them, the bound of a box would count both as right as long as a boundary may pass through the
-    point, and hardly any box is narrow enough to rule that out.
-    """
-    first = np.flatnonzero(counts.begins)
-    surplus = np.where(counts.labels, counts.amounts, -counts.amounts)
-    net = np.add.reduceat(surplus, first) if len(first) else surplus
-    left = net != 0
-    return GridCounts(counts.d, counts.points[first[left]], net[left] > 0, np.abs(net[left]))
-
-
 def take_pairs(counts: GridCounts) -> tuple[GridCounts, NDArray[np.int64]]:
     """The examples left, and pairs of a positive and a negative that lie close together.
 

@@ -48,7 +48,7 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
     from numba import typeof
 
     from geometry.counting import make_tables
-    from learners.core.scores import mistakes_score
+    from learners.core.selection import mistakes_score
     from learners.envelope.factorised_boxes import make_workspace
     from learners.envelope.factorised_moves import factor_trial, factorise, split_factors
     from learners.envelope.partition import box_type, make_partition

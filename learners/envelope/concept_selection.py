@@ -27,12 +27,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geometry.grid_counts import GridCounts
+from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import mistakes_score
-from learners.core.selection import Selected, Watch
-from learners.envelope.close_pairs import settle_conflicts
-from learners.envelope.first_boxes import first_boxes
+from learners.core.selection import Selected, Watch, mistakes_score
+from learners.envelope.boxes import first_boxes
 from learners.envelope.race import run_race
 from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target

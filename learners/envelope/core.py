@@ -40,8 +40,7 @@ from learners.envelope.partition import (
     leaves_open,
     no_room,
 )
-from learners.envelope.splits import split
-from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, trial
+from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, split, trial
 
 #: Why a call of :func:`run` came back.
 ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL, NEEDS_WORKSPACE = range(6)

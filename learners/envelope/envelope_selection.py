@@ -68,15 +68,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from geometry.grid_counts import GridCounts
+from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.core.scores import Score
-from learners.core.selection import PIECE_SIZE, PieceKind, Selected, Watch, check_max_boxes
-from learners.envelope.close_pairs import settle_conflicts
-from learners.envelope.first_boxes import first_boxes
+from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, Watch, check_max_boxes
+from learners.envelope.boxes import first_boxes
 from learners.envelope.piled_lines import draw_from_piles
-from learners.envelope.race import STRANDS, run_race, weigh_all
-from learners.envelope.repeated_draws import draw_again
+from learners.envelope.race import STRANDS, draw_again, run_race, weigh_all
 from learners.envelope.strands import Examples, Strand, piece_at, start_strand
 from learners.envelope.target import make_target
 from learners.privacy.randomness import RandomSource, SeededRandom
@@ -135,7 +132,7 @@ class EnvelopeSelection:
         counts, score, rate
             As in :meth:`select`.
         most, work : int
-            As in :func:`learners.envelope.repeated_draws.draw_again`.
+            As in :func:`learners.envelope.race.draw_again`.
 
         Returns
         -------

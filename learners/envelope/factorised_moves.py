@@ -13,16 +13,19 @@ import numpy as np
 
 from geometry.inner_loops import cached_inner, inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
-from learners.envelope.cell_weights import (
+from learners.envelope.chunks import exponential, uniform_below
+from learners.envelope.factorised_boxes import (
+    CELLS,
+    MIX,
+    SIDE,
     best_mix,
     cell_term,
+    count_cells,
     inner_term,
     pair_term,
     weigh_beside,
     weigh_cells,
 )
-from learners.envelope.chunks import exponential, uniform_below
-from learners.envelope.factorised_boxes import CELLS, MIX, SIDE, count_cells
 from learners.envelope.partition import (
     BOXES,
     EXACT,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from geometry.columns import Counts, column_shift, count_columns
 from geometry.counting import LineTables, make_tables
-from geometry.grid_counts import GridCounts
+from geometry.grid_counts import GridCounts, order_by_column, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET
@@ -24,7 +24,6 @@ from learners.envelope.close_pairs import (
     make_pairs,
     most_pairs,
     only_marked,
-    settle_conflicts,
     take_pairs,
 )
 from learners.envelope.compaction import compact
@@ -41,7 +40,6 @@ from learners.envelope.partition import (
 )
 from learners.envelope.shared_points import heavy_points
 from learners.envelope.target import Target
-from learners.envelope.uncertain import order_by_column
 from learners.privacy.randomness import RandomSource
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.

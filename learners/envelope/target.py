@@ -9,7 +9,7 @@ from typing import NamedTuple
 from geometry.columns import column_shift
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner
-from learners.core.scores import Score
+from learners.core.selection import Score
 from learners.envelope.paper_box import PaperBox, paper_box, readings
 
 #: Cells of the coarse lattice along a side of the square; most trials end there.

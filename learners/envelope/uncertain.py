@@ -8,11 +8,9 @@ docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geometry.columns import abscissae, cut_after, first_cut, unpack, within_cut
 from geometry.counting import coefficients
-from geometry.grid_counts import GridCounts
 from geometry.inner_loops import inner
 from learners.envelope.boxes import SHEETS, edge_in
 
@@ -23,24 +21,6 @@ X, Y, LABEL, CHARGED, AMOUNT = range(5)
 #: In place of the edge that an example is charged to: negatives that several edges leave uncertain,
 #: which count for nothing, and in a box of two edges whatever both do, which counts for pairs.
 SEVERAL = -1
-
-
-def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Ordinates of the entries by label, each int32 of shape (d + 2 + entries,).
-
-    Number x says at which place the ordinates of column x begin, rising, and number d + 1 where
-    the last column ends.
-    """
-    width = counts.d + 1
-    found = []
-    for label in (False, True):
-        x, y = np.compress(counts.labels == label, counts.points, axis=0).T
-        places = np.empty(width + 1 + len(y), dtype=np.int32)
-        places[0] = width + 1
-        places[1 : width + 1] = width + 1 + np.bincount(x, minlength=width).cumsum()
-        places[width + 1 :] = y
-        found.append(places)
-    return found[0], found[1]
 
 
 @inner

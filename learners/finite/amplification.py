@@ -49,8 +49,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.checks import check_labels, check_open_unit, predict_as_came, share_right
-from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.core.examples import check_labels
+from learners.core.sklearn_support import (
+    WithParameters,
+    keyword_parameters,
+    predict_as_came,
+    share_right,
+)
+from learners.parameters import check_open_unit
 from learners.privacy.accounting import Neighbours, pure_budget
 from learners.privacy.exponential_mechanism import exponential_index, private_rate
 from learners.privacy.noise import below_array

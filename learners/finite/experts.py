@@ -39,8 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.checks import check_count
-from learners.parameters import real, whole
+from learners.parameters import check_count, real, whole
 from learners.privacy.accounting import (
     AccountName,
     Charge,

@@ -46,10 +46,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.checks import check_count, check_labels, predict_as_came, share_right
-from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.core.examples import check_labels
+from learners.core.sklearn_support import (
+    WithParameters,
+    keyword_parameters,
+    predict_as_came,
+    share_right,
+)
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
+from learners.parameters import check_count
 from learners.privacy.accounting import Neighbours
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import open_source

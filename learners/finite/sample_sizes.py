@@ -35,7 +35,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from learners.core.checks import check_open_unit
+from learners.parameters import check_open_unit
 from learners.privacy.accounting import noise_scale
 
 #: Beyond this many examples a promise is void, and none are searched for.

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.core.checks import check_count, check_open_unit
 from learners.finite.sample_sizes import least_count
+from learners.parameters import check_count, check_open_unit
 
 #: Words that are looked at before a class is called too large: half a minute at most.
 MOST_WORK = 1_000_000_000

@@ -48,14 +48,14 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.core.checks import (
-    check_count,
-    check_examples,
-    check_points,
+from learners.core.examples import check_examples, check_points
+from learners.core.sklearn_support import (
+    WithParameters,
+    keyword_parameters,
     predict_as_came,
     share_right,
 )
-from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.parameters import check_count
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import SeededRandom
 from learners.stability.label_private import random_rows
@@ -80,7 +80,7 @@ class MajorityCells:
         self.cells = cells
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Count labels; errors as in :func:`learners.core.checks.check_examples`."""
+        """Count labels; errors as in :func:`learners.core.examples.check_examples`."""
         points, labels = check_examples(X, y, self.grid)
         cell = self._cell(points)
         lead = np.bincount(cell, 2.0 * labels - 1.0, minlength=self.cells**2)

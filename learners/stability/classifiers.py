@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.checks import check_count
 from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.randomness import RandomSource, open_source
 from learners.stability.sample_and_aggregate import (

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.core.checks import check_count
+from learners.parameters import check_count
 from learners.privacy.accounting import (
     Charge,
     Neighbours,

@@ -42,9 +42,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from learners.core.checks import check_count, check_open_unit
 from learners.finite import vc as dimension
 from learners.finite.sample_sizes import least_count
+from learners.parameters import check_count, check_open_unit
 from learners.privacy.composition import MOST_MECHANISMS
 from learners.stability.soft_labels import plan_soft_queries
 from learners.stability.sparse_vector import plan_sparse_vector

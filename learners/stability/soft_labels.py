@@ -26,8 +26,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.core.checks import check_count
 from learners.core.selection import Cancelled
+from learners.parameters import check_count
 from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,

@@ -38,7 +38,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, get_args
 
-from learners.core.checks import check_count, check_open_unit
+from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import (
     Charge,
     PrivacySpent,

@@ -50,14 +50,14 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.baselines.greedy import GreedyUnionLearner
 from learners.core.accuracy import with_check
-from learners.core.checks import check_count, check_points
 from learners.core.estimator import Estimator, Run, Stream
+from learners.core.examples import check_points
 from learners.core.records import StepRecord, StepRelease
 from learners.core.releases import CoverRelease
-from learners.core.scores import Role, mistakes_score
-from learners.core.selection import Selected, SelectionProgress, Watch
+from learners.core.selection import Role, Selected, SelectionProgress, Watch, mistakes_score
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import Cover
+from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import RandomSource, below, open_source

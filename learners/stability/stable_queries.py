@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from learners.core.checks import check_count
+from learners.parameters import check_count
 from learners.privacy.accounting import Neighbours, PrivacySpent, check_budget, noise_scale
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource

@@ -48,9 +48,8 @@ from dataclasses import dataclass
 from geometry.halfplane import FINE_D, HalfplaneLattice, Measure
 from learners.boolean.conjunction import cover_budget, strawman_budget
 from learners.boolean.consistent_conjunction import check_sizes, log_formulas
-from learners.core.scores import softened_shortfall
-from learners.cover.other_accounts import AccountChoice, by_account
-from learners.cover.set_cover import Budget, plan_budget, theorem_steps
+from learners.core.selection import softened_shortfall
+from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, theorem_steps
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.parameters import log_over
 from learners.privacy.accounting import AccountName, Neighbours
@@ -184,7 +183,7 @@ def set_cover_examples(
     softened: bool = False,
 ) -> CoverPlan:
     """The same of unions (or intersections) of k pieces of any class of that size; `softened`
-    where the selections' law is that of :func:`learners.core.scores.softened_nats`."""
+    where the selections' law is that of :func:`learners.core.selection.softened_nats`."""
     if size < 1:
         raise ValueError(f"there must be at least one hypothesis, got {size}")
     check_sizes(alpha, beta, k=k)

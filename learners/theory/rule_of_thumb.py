@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from learners.core.checks import within_floats
+from learners.parameters import within_floats
 from learners.privacy.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
 from learners.theory.practice_table import EPSILONS, MEANS, RANGES, Means
 

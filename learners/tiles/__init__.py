@@ -7,6 +7,5 @@ fewest_mistakes    how few mistakes a piece can make in a tile
 agreeing_borders   tiles that agree with their neighbours
 tidying            labels along borders, weighed once more
 straight_sides     sides drawn straight
-joints             where sides meet
-sides              the sides that a border is made of
+sides              the sides that a border is made of, and the joints where they meet
 """

@@ -18,7 +18,7 @@ the least, twice: the first time at even odds, for the odds.
 
 Two sides meet where their lines cross, where that is not farther from their ends than half of
 either.  Else what leads from one to the other along borders is drawn anew
-(:mod:`learners.tiles.joints`).
+(:mod:`learners.tiles.sides`).
 
 Privacy: a function of what is released and of public numbers (docs/privacy.md, lemmas 7 and 8).
 What was measured: docs/decisions/0033-straight-sides.md and 0035-joints.md.
@@ -38,8 +38,7 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.polygons import orient_valid
-from learners.tiles.joints import MOST_SHARE
-from learners.tiles.sides import Chain
+from learners.tiles.sides import MOST_SHARE, Chain
 
 #: Where half of the edges begin a side, one costs so many times the logarithm of d^2 / u^2.
 _PLACES = 0.7

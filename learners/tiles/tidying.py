@@ -3,8 +3,9 @@
 Every tile, or zone of an edge, draws its piece for itself.  Where the noise leaves open on which
 side of a border an edge passes, what is drawn gets slits, teeth and jogs there.  So when all are
 drawn, the labels are weighed once more, all together.  Borders and edges, each edge drawn out
-through its own tile and through the next one beyond either end, cut the square into faces; of all
-labellings of the faces the one is taken with the least of
+through its own tile and through the next one beyond either end, cut the square into faces
+(:func:`cut_faces`: shapely's overlay, corners moved to multiples of a grain); of all labellings of
+the faces the one is taken with the least of
 
     (area that is labelled otherwise than drawn) / u^2 + STRENGTH * (length of the outline) / u,
 
@@ -33,8 +34,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -44,10 +45,8 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.clipping import Vertex
-from geometry.faces import cut_faces
-from geometry.outline import Outline, units
-from geometry.polygons import clip_to_box
+from geometry.halfplane import Vertex
+from geometry.polygons import Outline, clip_to_box, units
 from geometry.tiling import Tile
 from learners.core.records import Tidied, TileStep
 from learners.tiles.straight_sides import straightened
@@ -352,3 +351,75 @@ def without_large(
     _, group = connected_components(csr_array(ones, shape=(len(labels),) * 2), directed=False)
     heavy = np.bincount(group, weights=weights * differ)[group] > most
     return np.where(heavy, labels, changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Faces:
+    """Polygons that meet along whole sides.
+
+    Attributes
+    ----------
+    figures : ndarray of Polygon, shape (f,)
+    pairs : ndarray of int64, shape (p, 2)
+        Every two faces that share a side, once.
+    lengths : ndarray of float64, shape (p,)
+        How much of their sides these share.
+    """
+
+    figures: NDArray[Any]
+    pairs: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+
+    @property
+    def areas(self) -> NDArray[np.float64]:
+        """Area of each face."""
+        return np.asarray(shapely.area(self.figures), dtype=np.float64)
+
+    def inside(self, shape: BaseGeometry) -> NDArray[np.bool_]:
+        """Which faces lie inside a shape, whose boundary is among the lines, by a point of each."""
+        shapely.prepare(shape)
+        found: NDArray[np.bool_] = shapely.contains(shape, shapely.point_on_surface(self.figures))
+        return found
+
+
+def cut_faces(lines: Iterable[BaseGeometry], grain: float) -> Faces:
+    """The bounded faces of lines, corners at multiples of `grain`.
+
+    Parameters
+    ----------
+    lines : iterable of shapely geometry
+        What is no line in them is left out.
+    grain : float
+    """
+    parts = shapely.get_parts(shapely.get_parts([line for line in lines if not line.is_empty]))
+    parts = parts[np.isin(shapely.get_type_id(parts), (1, 2))]
+    net = shapely.union_all(shapely.set_precision(parts, grain), grid_size=grain)
+    figures = shapely.get_parts(shapely.polygonize(shapely.get_parts(net)))
+    return Faces(figures, *_shared(figures, grain))
+
+
+def _shared(figures: NDArray[Any], grain: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pairs of faces, and the lengths of what they share."""
+    rings, owner = shapely.get_rings(figures, return_index=True)
+    corners, ring = shapely.get_coordinates(rings, return_index=True)
+    places = np.rint(corners / grain).astype(np.int64)
+    along = np.flatnonzero(ring[:-1] == ring[1:])
+    ends = np.stack([places[along], places[along + 1]], axis=1)
+    # the same segment is met from both sides: the lesser end first
+    back = (ends[:, 0, 0] > ends[:, 1, 0]) | (
+        (ends[:, 0, 0] == ends[:, 1, 0]) & (ends[:, 0, 1] > ends[:, 1, 1])
+    )
+    ends[back] = ends[back, ::-1]
+    segments, number = np.unique(ends.reshape(-1, 4), axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    order = np.argsort(number, kind="stable")
+    twice = np.flatnonzero(number[order][:-1] == number[order][1:])
+    faces = owner[ring[along]][order]
+    pairs = np.sort(np.stack([faces[twice], faces[twice + 1]], axis=1), axis=1)
+    steps = segments[number[order][twice]].reshape(-1, 2, 2)
+    lengths = grain * np.hypot(*(steps[:, 1] - steps[:, 0]).T.astype(np.float64))
+    apart = pairs[:, 0] != pairs[:, 1]
+    whole, which = np.unique(pairs[apart], axis=0, return_inverse=True)
+    sums = np.zeros(len(whole))
+    np.add.at(sums, which.reshape(-1), lengths[apart])
+    return whole.astype(np.int64), sums

@@ -8,11 +8,11 @@ from fractions import Fraction
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import TileIndex, tile_square
-from learners.core.checks import check_count
 from learners.core.estimator import PlaneParameters, Run, Stream
 from learners.core.selection import Watch
 from learners.core.support import noisy_support
 from learners.envelope.concept_selection import ConceptSelection
+from learners.parameters import check_count
 from learners.privacy.randomness import open_source
 from learners.tiles.agreeing_borders import border_strength, chessboard
 from learners.tiles.tidying import largest_speck, one_nat_side, tidied

@@ -23,6 +23,10 @@ Departs from the source: KMMS cover the region by k triangles one after the othe
 from all examples with a share of epsilon.  Here the pieces need no k and no share, for the price
 of seams: a tile sees its own part of the shape only.  Whichever does better on what shape:
 docs/accuracy.md.
+
+Several tiles are worked on at a time, in threads (:func:`thread_map`): compiled loops leave the
+interpreter to others.  Tasks differ much in size.  While a long one is under way the short ones
+after it are done: what comes of them waits for its turn.
 """
 
 from __future__ import annotations
@@ -30,10 +34,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +50,10 @@ from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
-from learners.core.checks import check_open_unit
-from learners.core.mistakes import Mistakes
-from learners.core.records import StepRecord, Tidied, TileStep, halfplanes_of
+from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
-from learners.core.thread_map import thread_map
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
+from learners.parameters import check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
     MOST_RATE,
@@ -369,3 +375,63 @@ class _TileProgress:
         self._noted.pop(self._next, None)
         self._next += 1
         self._watch(progress)
+
+
+_Task = TypeVar("_Task")
+_Outcome = TypeVar("_Outcome")
+
+#: So many threads: more would hold more tables.
+_AT_ONCE = 2
+
+#: Seconds between two moments at which Ctrl+C is heard, and between two ticks.
+_LISTEN = 0.05
+
+
+def thread_map(
+    work: Callable[[_Task, Callable[[], bool]], _Outcome],
+    tasks: Iterable[_Task],
+    tick: Callable[[], None] | None = None,
+) -> Iterator[_Outcome]:
+    """What comes of the tasks, in their order.
+
+    Parameters
+    ----------
+    work : callable
+        work(task, stopped), in a thread; stopped() says that nobody waits for it any more.
+    tasks : iterable
+        Taken one by one in the caller's thread, a few ahead.
+    tick : callable, optional
+        Called in the caller's thread, many times a second while it waits; what it raises ends the
+        work.
+    """
+    stopped = threading.Event()
+    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile")
+    waiting: deque[Future[_Outcome]] = deque()
+    patient = True
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(work, task, stopped.is_set))
+            while sum(not future.done() for future in waiting) > _AT_ONCE:
+                _listen(waiting, tick)
+            while waiting and waiting[0].done():
+                yield waiting.popleft().result()
+        while waiting:
+            while not waiting[0].done():
+                _listen(waiting, tick)
+            yield waiting.popleft().result()
+    except GeneratorExit:
+        # whoever drops this half-way may be Python itself, which looks for garbage amid anything,
+        # and may hold a lock that the threads need to end
+        patient = False
+        raise
+    finally:
+        stopped.set()
+        pool.shutdown(wait=patient, cancel_futures=True)
+
+
+def _listen(futures: Iterable[Future[_Outcome]], tick: Callable[[], None] | None) -> None:
+    """Wait for any of them, a moment at most: not every system lets Ctrl+C end a wait for ever."""
+    unfinished = [future for future in futures if not future.done()]
+    wait(unfinished, _LISTEN, return_when=FIRST_COMPLETED)
+    if tick is not None:
+        tick()

@@ -19,7 +19,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_a_disk_that_fills_at_any_byte_keeps_the_ledger(faults, tmp_path) -> None:
-    outcome = faults.full_disk(tmp_path, stride=29)
+    outcome = faults.full_disk(tmp_path, stride=499)
     assert outcome.faults == []
     assert outcome.cases > 10
 

@@ -16,6 +16,7 @@ from geodp_app.runs.figures import (
     budget_text,
     step_ticks,
 )
+from learners.core.selection import SelectionProgress
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_the_budget_is_spent_of_epsilon() -> None:
 
 
 def test_how_hard_a_selection_is() -> None:
-    selecting = Selecting(4, 12430, 8112, 1.2)
+    selecting = Selecting(4, SelectionProgress(12430, 8112, 0.0), 1.2)
     assert selecting.text().replace("\u00a0", " ") == "Selecting… 12,430 trials, 8,112 boxes, 1.2 s"
     assert Selecting(4).text() == "Selecting…"
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from geometry.arrangement import Arrangement, Cell, area, arrange
-from geometry.clipping import clip, side
 from geometry.duality import admitted_parts
-from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
+from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet, clip, side
 
 
 def small_lattices() -> list[HalfplaneLattice]:

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import shapely
 
-from geometry.clipping import side
 from geometry.duality import (
     admitted_parts,
     dual_line,
 )
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice, Sheet, side
 
 LATTICES = [
     HalfplaneLattice(1, "chord", 1),

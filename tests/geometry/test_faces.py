@@ -9,7 +9,7 @@ import pytest
 import shapely
 from shapely.geometry import LineString, Point, Polygon, box
 
-from geometry.faces import Faces, cut_faces
+from learners.tiles.tidying import Faces, cut_faces
 
 GRAIN = 1 / 64
 

@@ -162,7 +162,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "cut off": (json.dumps(DONUT)[:-5], "not JSON"),
     "not utf-8": (b'{"type":\n "\xff"}', r"line 2 is not UTF-8 text: .* iconv -f WINDOWS-1252"),
     "not text": (b"SQLite format 3\0\xff", r"not UTF-8 text \(byte 16\): .* by ogr2ogr"),
-    "a report": ({"geodp": "0.2", "statement": ""}, "is a report, a ledger or another record"),
+    "a report": ({"geodp": "0.2", "statement": ""}, "is a report or another record"),
     "a member that is no object": ({"geodp": 2, **DONUT}, "member geodp must be an object, not 2"),
     "a list": ([DONUT], "must be a JSON object"),
     "no type": ({"coordinates": []}, "the geometry: None is no GeoJSON type"),

@@ -528,3 +528,10 @@ def test_a_narrow_box_round_a_pole_of_another_datum_is_written_whole() -> None:
     globe = Geod(ellps="WGS84")
     area = sum(abs(globe.geometry_area_perimeter(part)[0]) for part in parts)
     assert area == pytest.approx(shape.area * size[0] * size[1] / 1024**2, rel=1e-3)
+
+
+def test_edges_get_no_more_vertices_than_proj_can_tell_apart() -> None:
+    """Far outside of its area a step of the grid may be as narrow as rounding."""
+    shape = box(-1104487.5, 1672080.1, -845096.7, 3447307.6)
+    placed = in_degrees(shape, "EPSG:2026", 1.6e-7, (-845096.7, 1672080.1))
+    assert shapely.get_num_coordinates(placed) < 200_000

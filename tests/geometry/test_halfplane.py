@@ -7,7 +7,7 @@ import pytest
 
 from geometry.columns import column_shift
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
-from learners.envelope.first_boxes import first_boxes
+from learners.envelope.boxes import first_boxes
 from learners.envelope.paper_box import readings
 
 SMALL = [

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from geometry.lattice_points import (
+from geometry.arrangement import (
     LatticePolygon,
     floor_sum,
 )

@@ -10,7 +10,7 @@ from shapely.geometry import MultiPolygon, Polygon, box
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import MAX_D
-from geometry.outline import Outline, units
+from geometry.polygons import Outline, units
 
 D = 12
 GRID = np.indices((D + 1, D + 1)).reshape(2, -1).T.astype(np.int64)

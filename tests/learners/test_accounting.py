@@ -15,7 +15,7 @@ from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
 
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.privacy.accounting import (
     ARITHMETIC,
     Account,

@@ -15,8 +15,7 @@ from counted import counted, of_rows
 
 from geometry.arrangement import arrange
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.core.scores import Score, set_cover_score
-from learners.core.selection import Cancelled, SelectionProgress
+from learners.core.selection import Cancelled, Score, SelectionProgress, set_cover_score
 from learners.cover import arrangement_selection
 from learners.cover.arrangement_selection import (
     ArrangementSelection,

@@ -12,7 +12,7 @@ import pytest
 from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
 
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.cover.set_cover import Budget, plan_budget
 from learners.privacy.accounting import (
     ARITHMETIC,

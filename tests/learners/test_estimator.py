@@ -13,7 +13,7 @@ import scipy.sparse
 from every_learner import every_learner
 
 import learners
-from learners.core.checks import check_examples, check_points
+from learners.core.examples import check_examples, check_points
 from learners.core.sklearn_support import NotFittedError
 
 SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)

@@ -29,8 +29,7 @@ from learners import (
     ThresholdLearner,
 )
 from learners.core.estimator import Estimator
-from learners.core.scores import Score, mistakes_score
-from learners.core.selection import PieceKind
+from learners.core.selection import PieceKind, Score, mistakes_score
 from learners.cover import cover_run
 from learners.cover.best_piece import best_piece, gain_less_loss
 from learners.curved.conic_selection import ConicSelection

@@ -22,8 +22,8 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session, save_session
-from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.strict import DamagedFileError
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
@@ -33,7 +33,7 @@ from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import StepRecord, TileStep
 from learners.core.releases import SharpenedRelease
-from learners.core.scores import Role, set_cover_score
+from learners.core.selection import Role, set_cover_score
 from learners.cover import set_cover
 from learners.cover.set_cover import (
     Budget,
@@ -307,7 +307,7 @@ def test_sessions_keep_a_run_wherever_it_stands(tmp_path: Path) -> None:
         drawing=Drawing(GRID), run=settings_of(several()), examples=found,
         simulated=False,
     )  # fmt: skip
-    run = log.stored()
+    run = log.run
     for made in (0, 1, log.triangles, log.triangles + 1, len(log.records)):
         whole = made >= len(log.records)
         part = replace(run, records=run.records[:made], release=run.release if whole else None)
@@ -315,22 +315,22 @@ def test_sessions_keep_a_run_wherever_it_stands(tmp_path: Path) -> None:
         opened = load_session(tmp_path / "a.geodp")
         assert opened.run == part
         assert opened.work.run["k"] == "auto"
-        again = RunLog.restored(opened.work, part)
+        again = RunLog(opened.work, part)
         assert again.triangles == min(made, log.triangles)
 
 
-def test_a_stored_run_is_read_strictly() -> None:
-    lines = finished(several()).stored().to_lines()
+def test_a_run_is_read_strictly() -> None:
+    lines = finished(several()).run.to_lines()
     head = json.loads(lines[0])
     head["settings"]["k"] = "some"
     with pytest.raises(DamagedFileError, match="line 1: cover: k must be a whole number"):
-        StoredRun.from_lines([json.dumps(head), *lines[1:]])
+        RunRecord.from_lines([json.dumps(head), *lines[1:]])
     # a triangle that is no longer the last is followed by no zone
     last = finished(several()).triangles
     odd = json.loads(lines[last])
     odd["steps"] += 4
     with pytest.raises(DamagedFileError, match=f"line {last + 2}"):
-        StoredRun.from_lines([*lines[:last], json.dumps(odd), *lines[last + 1 :]])
+        RunRecord.from_lines([*lines[:last], json.dumps(odd), *lines[last + 1 :]])
 
 
 def test_the_verdict_claims_no_theorem() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from learners import PolygonUnionLearner, QuadtreeLearner
-from learners.core.checks import check_labels
-from learners.core.labels import OPPOSITES, as_numbers, meant
+from learners.core.examples import OPPOSITES, as_numbers, check_labels, meant
 
 
 def test_no_word_says_both() -> None:

@@ -16,7 +16,7 @@ from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
 from learners.core.records import StepRelease
 from learners.core.releases import CoverRelease
-from learners.core.scores import mistakes_score
+from learners.core.selection import mistakes_score
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.cover.set_cover import plan_budget
 from learners.envelope.envelope_selection import EnvelopeSelection

@@ -15,7 +15,7 @@ from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import Piece, inside_piece, predict_pieces
 from learners.core.releases import CoverRelease
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.privacy.accounting import Charge, PrivacySpent
 
 D = 12

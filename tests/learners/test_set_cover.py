@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scripted_cover import LATTICE, Script, random_pieces, sample
 
 from learners.core.records import Piece, StepDiagnostics, StepRecord, StepRelease
-from learners.core.scores import Role, Score, set_cover_score
-from learners.core.selection import Selected, SelectionProgress
+from learners.core.selection import Role, Score, Selected, SelectionProgress, set_cover_score
 from learners.cover.set_cover import (
     NOISE_SHARE,
     Budget,

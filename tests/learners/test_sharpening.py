@@ -22,7 +22,7 @@ from watched_selections import watched_selections
 from geodp_app.runs.decisions import Decisions
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.outline import units
+from geometry.polygons import units
 from learners import PolygonUnionLearner
 from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece

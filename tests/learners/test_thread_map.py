@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from learners.core.thread_map import thread_map
+from learners.tiles.tiles import thread_map
 
 #: Seconds after which a test that hangs fails.
 PATIENCE = 60.0

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from shapely.geometry import box
 
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.outline import units
+from geometry.polygons import units
 from geometry.tiling import tile_square, tiles_shape
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict

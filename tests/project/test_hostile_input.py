@@ -33,7 +33,7 @@ from geodp_app.document.checks import MOST_CROSSINGS
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files import chained_lines, csv_table
+from geodp_app.files import csv_table
 from geodp_app.files.data_frames import open_frame
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.importing import import_target
@@ -453,9 +453,9 @@ def test_a_ledger_that_is_put_back_lets_nothing_begin(tmp_path: Path) -> None:
 
 
 def test_a_ledger_whose_hashes_have_no_salt_is_refused(tmp_path: Path) -> None:
-    (first,) = chained_lines.read(Ledger.create(tmp_path / "a").path).lines
+    (first,) = Ledger.create(tmp_path / "a").state().lines
     for i, salt in enumerate(("", "00" * 65)):
-        chained_lines.create(tmp_path / f"{i}", {**first, "salt": salt})
+        Ledger(tmp_path / f"{i}")._create([{**first, "salt": salt}])
         with pytest.raises(InputError, match="line 1 has a salt of another length"):
             Ledger(tmp_path / f"{i}").state()
 

@@ -20,8 +20,8 @@ from geodp_app.cli import main
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
 from geometry.grid import checked_bounds
-from learners.core.checks import check_points
 from learners.core.estimator import Estimator
+from learners.core.examples import check_points
 from learners.registry import LEARNERS
 
 geopandas = pytest.importorskip("geopandas", reason="the extra geo")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from geometry.grid_counts import GridCounts
-from learners.core.scores import Score
+from learners.core.selection import Score
 from learners.cover.arrangement_selection import ArrangementSelection, PreparedLaw
 
 

@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.core.scores import Role, set_cover_score
+from learners.core.selection import Role, set_cover_score
 
 #: Example: (element, label). A sample is a sorted tuple of examples: a multiset.
 Sample = tuple[tuple[int, int], ...]

@@ -18,8 +18,7 @@ from quick_draws import QuickBits, one_sample
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import Score, set_cover_score
-from learners.core.selection import Selected
+from learners.core.selection import Score, Selected, set_cover_score
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.envelope import envelope_selection, race, strands
 from learners.envelope.boxes import SHEETS

@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 from geodp import Examples, Frame
-from geodp_app.document.work import RunSettings
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.drawing.shapes import Drawing
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.run_log import RunLog
 from learners.core.releases import Release
@@ -22,13 +23,23 @@ def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
     return Examples(points, labels.astype(np.int64), Frame(GRID))
 
 
+def begun(
+    settings: RunSettings, sample: Examples | None = None, test: Examples | None = None
+) -> RunLog:
+    """The log of a run that has made no step, of no examples by default."""
+    sample = examples(0, seed=1) if sample is None else sample
+    drawing = Drawing(sample.frame.d)
+    work = Work(drawing=drawing, run=settings, examples=sample, simulated=False)
+    return RunLog(work, test=test)
+
+
 def logged(
     settings: RunSettings, sample: Examples, test: Examples | None = None, **given: int
 ) -> RunLog:
     """The log of a run to its end, on a test sample if there is one."""
     model = make_learner(settings, sample.frame.d)
     model.set_params(**given)
-    log = RunLog(sample.points, sample.labels != 0, sample.frame.d, settings, test)
+    log = begun(settings, sample, test)
     log.plan = model.plan()
     for record in model.steps(sample.points, sample.labels):
         log.add(record)

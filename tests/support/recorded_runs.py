@@ -12,7 +12,7 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import Job, ShadeQuestion
 from geodp_app.workers.run_controller import RunController
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import set_cover_score
+from learners.core.selection import set_cover_score
 
 
 class Recorder:

@@ -28,7 +28,7 @@ import numpy as np
 from compiled import compiled
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.envelope import cell_weights, chunks as draws, core
+from learners.envelope import chunks as draws, core, factorised_boxes
 from learners.envelope.boxes import ORDERS, SHEETS, edge_count, edge_in
 from learners.envelope.factorised_boxes import CELLS, MIX, SIDE
 from learners.envelope.paper_box import line_of, paper_box, proposals
@@ -39,8 +39,8 @@ Piece = tuple[Halfplane, ...]
 Tape = list[int]
 
 exponential = compiled(draws.exponential)
-weigh_cells = compiled(cell_weights.weigh_cells)
-weigh_beside = compiled(cell_weights.weigh_beside)
+weigh_cells = compiled(factorised_boxes.weigh_cells)
+weigh_beside = compiled(factorised_boxes.weigh_beside)
 
 #: Of the numbers that the exponential variate is made of, with four chunks.
 _ALL = 1 << 64

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.records import Piece
-from learners.core.scores import Score
-from learners.core.selection import PieceKind, Selected, SelectionProgress, Watch
+from learners.core.selection import PieceKind, Score, Selected, SelectionProgress, Watch
 from learners.privacy.randomness import RandomSource
 
 LATTICE = HalfplaneLattice(8, bits=2)

@@ -6,8 +6,7 @@ import numpy as np
 from counted import counted
 
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import set_cover_score
-from learners.core.selection import SelectionProgress
+from learners.core.selection import SelectionProgress, set_cover_score
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.randomness import SeededRandom
 

@@ -32,10 +32,9 @@ from geodp_app.views.dual.conic_view import ConicView
 from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import Pane
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic
-from geometry.region import Region
-from learners.core.records import Piece, TileStep, halfplanes_of
+from learners.core.records import Piece, halfplanes_of
 from learners.core.releases import Release
 
 #: Pause before a question is asked, in milliseconds: scrubbing asks none.
@@ -187,7 +186,7 @@ class DualQuestions(QObject):
         waits = "all sheets" in self._asked or self._later.isActive() or not self._resting
         if moment is None or waits or self._report is not None:
             return
-        if dual.rasters and dual.controls.mode != "off":
+        if dual.pictures.rasters and dual.controls.mode != "off":
             sheet, seen = dual.sheet, dual.window_shown
             window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
             question = shade_question(moment.log, moment.step, moment.edge, _FINE)
@@ -250,10 +249,9 @@ class DualDisplay(QObject):
         dual.set_release_view(False)
         settings = work.run if log is None else log.settings
         whole = log is not None and log.at_end
-        made = None if log is None or not log.cursor else log.record(log.cursor).release
-        made = None if whole else made
         tile = None
-        if log is not None and isinstance(made, TileStep):
+        made = log.shown[-1] if log is not None and log.cursor and not whole else None
+        if log is not None and made is not None and made.tile is not None:
             tile = TileShown(log.cursor, log.planned, made), log.tile_lattice(log.cursor)
         flat = self._set_frame(work, settings, tile)
         chosen = log.pieces if log is not None else ()
@@ -267,7 +265,7 @@ class DualDisplay(QObject):
             seen = None if log is None or past or whole else log.seen
             dual.set_examples(examples.points, labels, seen)
         dual.set_boxes(log.views if log and boxes and flat else ())
-        self._set_pieces(chosen, len(chosen) - 1, whole=whole)
+        self._set_pieces(chosen, whole=whole)
 
     def show_release(
         self, work: Work, settings: RunSettings, release: Release | None, step: int
@@ -276,14 +274,14 @@ class DualDisplay(QObject):
         self._dual.set_release_view(True)
         made = None if release is None or not step else release.steps[step - 1]
         tile = None
-        if release is not None and isinstance(made, TileStep):
+        if release is not None and made is not None and made.tile is not None:
             lattice = made.zone.lattice if made.zone else release.lattice
             assert isinstance(lattice, HalfplaneLattice)  # of tiles
             tile = TileShown(step, len(release.steps), made), lattice
         self._set_frame(work, settings, tile)
         pieces = published_pieces(release)
         self._show_conics(pieces, None)
-        self._set_pieces(pieces, len(pieces) - 1, whole=release is not None and not step)
+        self._set_pieces(pieces, whole=release is not None and not step)
 
     def _set_frame(
         self, work: Work, settings: RunSettings, tile: tuple[TileShown, HalfplaneLattice] | None
@@ -302,16 +300,13 @@ class DualDisplay(QObject):
         dual.set_tile(self._tile)
         return flat
 
-    def _set_pieces(
-        self, pieces: tuple[tuple[Region, ...], ...], newest: int, *, whole: bool
-    ) -> None:
+    def _set_pieces(self, pieces: tuple[tuple[Region, ...], ...], *, whole: bool) -> None:
         """The pieces of the grid, or that of the tile: it is published with the run."""
         dual, tile = self._dual, self._tile
         if tile is not None:
-            dual.set_pieces((tile.step.piece,) if tile.step.piece else (), 0, tile.number)
+            dual.set_pieces((tile.step.piece,) if tile.step.piece else (), tile.number)
         else:
-            halfplanes = tuple(halfplanes_of(piece) for piece in pieces)
-            dual.set_pieces(halfplanes, newest, whole=whole)
+            dual.set_pieces(tuple(map(halfplanes_of, pieces)), whole=whole)
         self._title()
 
     def _show_conics(self, pieces: tuple[tuple[Region, ...], ...], log: RunLog | None) -> None:

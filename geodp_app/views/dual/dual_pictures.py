@@ -117,17 +117,19 @@ class DualPictures(QObject):
         self._sight: frozenset[Sheet] = frozenset()
         self._stale = set(views)
         self._pending: Callable[[], ExampleLines] | None = None
-        self._size = 0
+        #: How many examples have lines.
+        self.size = 0
         self._shown = (True, True)
         self._known: dict[bool, tuple[object, LinePicture]] = {}
         self._pictures: dict[Sheet, LinePicture] = {}
         self._coloured: dict[Sheet, tuple[Density, Scale | None] | None] = {}
-        self._shading: dict[Sheet, ShadedSheet] = {}
+        self._drawn: dict[Sheet, ShadedSheet] = {}
         self._values: dict[Sheet, NDArray[np.float64]] = {}
         self._lookups: dict[Sheet, Lookup] = {}
         self._background = Background(self)
         self._background.done.connect(self._done)
-        self._coarse: Shading = ()
+        #: As it was asked for; empty where something else is shown in its place.
+        self.shading: Shading = ()
         self._detail: ShadedSheet | None = None
         self._mode: ShadeMode = "off"
         self._nats: float | None = None
@@ -138,6 +140,11 @@ class DualPictures(QObject):
         self.density_scale: Scale | None = None
         for view in views.values():
             view.moved.connect(self._moved)
+
+    @property
+    def rasters(self) -> bool:
+        """Whether rasters shade the sheets, which can be finer, and not exact cells."""
+        return any(sheet.scores is not None for sheet in self.shading)
 
     @property
     def busy(self) -> bool:
@@ -172,12 +179,12 @@ class DualPictures(QObject):
     ) -> None:
         """Take the examples whose lines are drawn; the arrays must not change afterwards."""
         self._background.clear()  # pictures of other examples would come late
-        self.lines, self._pending, self._size, self._known = None, None, 0, {}
-        if points is not None and labels is not None:
-            self._size = len(points)
+        self.lines, self._pending, self._known = None, None, {}
+        self.size = 0 if points is None else len(points)
+        if self.size and points is not None and labels is not None:
             self._pending = lambda: distinct_lines(points, labels, alive)
         self._stale = set(self._views)
-        if self._size == 0:
+        if self.size == 0:
             self._forget()
         self.draw()
 
@@ -189,8 +196,12 @@ class DualPictures(QObject):
 
     def set_shading(self, sheets: Shading, mode: ShadeMode, nats: float | None) -> None:
         """Shade the sheets by score or probability, or not."""
-        self._coarse, self._mode, self._nats = sheets, mode, nats
-        self._detail = None
+        self.shading, self._nats = sheets, nats
+        self.set_mode(mode)
+
+    def set_mode(self, mode: ShadeMode) -> None:
+        """Shade them by another one."""
+        self._mode, self._detail = mode, None
         self._take_shading()
 
     def set_detail(self, detail: ShadedSheet) -> None:
@@ -200,27 +211,27 @@ class DualPictures(QObject):
 
     def small(self, sheet: Sheet) -> tuple[QImage, Window] | None:
         """The shading of a sheet as a small picture and where it lies; None without a raster."""
-        if not self._coarse and self.shade_scale is not None and sheet in self._values:
-            shown, values = self._shading[sheet], self._values[sheet]
+        if not self.shading and self.shade_scale is not None and sheet in self._values:
+            shown, values = self._drawn[sheet], self._values[sheet]
             if values.ndim != 2:
                 return None
             tints = colours(self.shade_scale, values, self._ramps[self.shade_scale.signed])
             return rgba_image(tints), _covered(shown)
-        found = next((each for each in self._coarse if each.sheet == sheet), None)
-        scale = shade_scale(self._coarse, self._mode, self._nats)
+        found = next((each for each in self.shading if each.sheet == sheet), None)
+        scale = shade_scale(self.shading, self._mode, self._nats)
         if found is None or scale is None or found.cells:
             return None
-        values = shade_values(found, self._mode, self._nats, best_score(self._coarse))
+        values = shade_values(found, self._mode, self._nats, best_score(self.shading))
         return rgba_image(colours(scale, values, self._ramps[False])), _covered(found)
 
     def streak(self, sheet: Sheet) -> Window | None:
         """The window of a sheet that holds what is most probable, if that is known."""
-        found = next((each for each in self._coarse if each.sheet == sheet), None)
-        return None if found is None else streak(found, self._nats, best_score(self._coarse))
+        found = next((each for each in self.shading if each.sheet == sheet), None)
+        return None if found is None else streak(found, self._nats, best_score(self.shading))
 
     def set_change(self, change: Change, eta: float) -> None:
         """Shade the sheets by what one report changes, on a scale that is fixed."""
-        self._coarse, self._detail = (), None
+        self.shading, self._detail = (), None
         sheets = [(each.shaded, each.log_ratios) for each in change.sheets]
         if change.why_none is not None:
             sheets = self._everywhere([(sheet, np.zeros((1, 1))) for sheet in self._views])
@@ -228,7 +239,7 @@ class DualPictures(QObject):
 
     def set_search(self, densities: SheetDensities) -> None:
         """Shade the sheets by where a selection under way still looks."""
-        self._coarse, self._detail = (), None
+        self.shading, self._detail = (), None
         relative, scale = search_values(densities)
         self._show_values(self._everywhere(relative), scale)
 
@@ -244,28 +255,28 @@ class DualPictures(QObject):
         self, sheets: Sequence[tuple[ShadedSheet, NDArray[np.float64]]], scale: Scale
     ) -> None:
         self.shade_scale, self._lookups = scale, {}
-        self._shading = {Sheet(each.sheet): each for each, _ in sheets}
+        self._drawn = {Sheet(each.sheet): each for each, _ in sheets}
         self._values = {Sheet(each.sheet): values for each, values in sheets}
         self._draw_shading()
 
     def _take_shading(self) -> None:
         """Make values and their scale: of the detail alone, where there is one."""
         detail, mode, nats = self._detail, self._mode, self._nats
-        ranged = self._coarse if detail is None else (detail,)
+        ranged = self.shading if detail is None else (detail,)
         self.shade_scale = shade_scale(ranged, mode, nats)
-        self._shading, self._values, self._lookups = {}, {}, {}
+        self._drawn, self._values, self._lookups = {}, {}, {}
         if self.shade_scale is not None:
             best = best_score(ranged)
-            for each in (*self._coarse, *ranged):
+            for each in (*self.shading, *ranged):
                 number = Sheet(each.sheet)
-                self._shading[number] = each
+                self._drawn[number] = each
                 self._values[number] = shade_values(each, mode, nats, best)
         self._draw_shading()
 
     def _draw_shading(self) -> None:
         for number, view in self._views.items():
             self._background.drop(("cells", number))
-            if number not in self._shading:
+            if number not in self._drawn:
                 view.set_shading(None, None)
         self._stale = set(self._views)
         self.draw()
@@ -273,10 +284,10 @@ class DualPictures(QObject):
 
     def shade_at(self, sheet: Sheet, u: float, v: float) -> float | None:
         """The shading's value under a dual point, if any."""
-        if sheet not in self._shading:
+        if sheet not in self._drawn:
             return None
         if sheet not in self._lookups:
-            self._lookups[sheet] = Lookup(self._shading[sheet], self._values[sheet])
+            self._lookups[sheet] = Lookup(self._drawn[sheet], self._values[sheet])
         return self._lookups[sheet].value_at(u, v)
 
     # drawing what is in sight
@@ -296,7 +307,7 @@ class DualPictures(QObject):
             return
         if self._pending is not None:
             pending, self._pending = self._pending, None
-            if self._size > MOST_THINNED:
+            if self.size > MOST_THINNED:
                 self._background.submit("lines", lambda stop: pending())
             else:
                 self.lines = pending()
@@ -335,7 +346,7 @@ class DualPictures(QObject):
         self._shade(view, window)
 
     def _shade(self, view: SheetView, window: Window) -> None:
-        shading = self._shading.get(view.sheet)
+        shading = self._drawn.get(view.sheet)
         if shading is None or self.shade_scale is None:
             return
         signed = self.shade_scale.signed

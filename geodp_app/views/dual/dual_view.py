@@ -84,14 +84,11 @@ class DualView(QWidget):
         super().__init__(parent)
         self.lattice: HalfplaneLattice | None = None
         self._why, self._words = EMPTY, ""
-        self._pieces: tuple[Piece, ...] = ()
-        self._newest, self._first, self._whole = -1, 1, False
         self._tile: TileShown | None = None
         self.marks: tuple[Mark, ...] = ()
-        self._edges = 0
-        self._shading: tuple[ShadedSheet, ...] = ()
-        self._nats: float | None = None
-        self._has_examples = self._release = self._changing = False
+        #: The newest piece; empty of a whole run.
+        self._chosen: Piece = ()
+        self._whole = self._release = False
         self._passes = 0
         self.pointer = DualPointer(self)
         self._emitted: tuple[Halfplane | None, Candidate | None] = (None, None)
@@ -162,7 +159,7 @@ class DualView(QWidget):
         self.controls.setVisible(lattice is not None)
         self.show_example(None)
         self.show_halfplane(None)
-        self._set_marks()
+        self.set_pieces(())
         self._show_sheet()
         self.pointer.look()
 
@@ -177,8 +174,7 @@ class DualView(QWidget):
 
         The arrays must not change afterwards.
         """
-        self._has_examples = points is not None and len(points) > 0
-        self.pictures.set_examples(points if self._has_examples else None, labels, alive)
+        self.pictures.set_examples(points, labels, alive)
 
     def set_tile(self, tile: TileShown | None) -> None:
         """Say that the sheets are those of a tile, in its own frame; None for the whole square."""
@@ -187,34 +183,25 @@ class DualView(QWidget):
             self.show_example(None)
             self._explain()
 
-    def set_pieces(
-        self, pieces: Sequence[Piece], newest: int, first: int = 1, *, whole: bool = False
-    ) -> None:
-        """Take the pieces of the steps from `first`; `newest` is the last to show, -1 for none.
+    def set_pieces(self, pieces: Sequence[Piece], first: int = 1, *, whole: bool = False) -> None:
+        """Take the pieces of the steps from `first`; the last is the newest.
 
-        Of a `whole` run all are shown alike, on all sheets.
+        Of a `whole` run all are shown alike, on all sheets.  None are shown that are not of this
+        class of halfplanes.
         """
-        self._pieces, self._newest, self._first = tuple(pieces), newest, first
         self._whole = whole
         if whole:
-            for view in self.sheets.values():
-                view.fit()
+            self.stack.fit()
         self.stack.set_whole(whole)
-        self._set_marks()
-        self._sight()
-
-    def _set_marks(self) -> None:
-        """Marks of the pieces, if they are of this class of halfplanes."""
-        fits = all(self._fits(halfplane) for piece in self._pieces for halfplane in piece)
-        marks = chosen_marks(self._pieces, self._newest, self._first, whole=self._whole)
-        self.marks = marks if fits else ()
-        newest = self.marks and not self._whole
-        self._edges = len(self._pieces[self._newest]) if newest else 0
-        self.controls.set_edges(self._edges)
-        self.controls.zoom.setEnabled(bool(newest))
+        fits = all(self._fits(halfplane) for piece in pieces for halfplane in piece)
+        self.marks = chosen_marks(pieces, first, whole=whole) if fits else ()
+        self._chosen = pieces[-1] if self.marks and not whole else ()
+        self.controls.set_edges(len(self._chosen))
+        self.controls.zoom.setEnabled(bool(self._chosen))
         self.strip.set_marks(self.marks)
         self._follow_edge()
         self._mark()
+        self._sight()
         self._explain()
 
     @_private
@@ -226,30 +213,27 @@ class DualView(QWidget):
         `nats` per example of score (k times `ShadeQuestion.rate`) turn a raster of scores into
         likelihoods.  Cells bring their probabilities with them.
         """
-        self._shading, self._nats, self._changing = tuple(sheets or ()), nats, False
-        self._shade()
+        self.pictures.set_shading(tuple(sheets or ()), self.controls.mode, nats)
+        self._shaded()
 
     @_private
     def set_detail(self, sheet: ShadedSheet) -> None:
         """Take a finer shading of the window in sight (private)."""
-        if sheet.sheet == self.strip.current and self._shading:
+        if sheet.sheet == self.strip.current and self.pictures.shading:
             self.pictures.set_detail(sheet)
 
     @_private
     def set_change(self, change: Change, eta: float) -> None:
         """Take what one report changes (private): it takes the place of the shading."""
-        self._changing = True
         self.pictures.set_change(change, eta)
-        self._small()
-        self._mark()
+        self._shaded()
 
     @_private
     def set_search(self, densities: SheetDensities) -> None:
         """Take where the selection under way still looks (private)."""
         if self.lattice is not None:
-            self._shading = ()
             self.pictures.set_search(densities)
-            self._small()
+            self._shaded()
 
     @_private
     def set_what_if(self, what_if: WhatIf | None) -> None:
@@ -283,8 +267,7 @@ class DualView(QWidget):
 
     def light_edge(self, edge: int) -> None:
         """Ring the chosen point of an edge of the newest piece, from 0; -1 for none."""
-        known = 0 <= edge < self._edges
-        self.show_halfplane(self._pieces[self._newest][edge] if known else None)
+        self.show_halfplane(self._chosen[edge] if 0 <= edge < len(self._chosen) else None)
 
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """Mark the dual point of a halfplane of the same grid and measure, or none."""
@@ -306,8 +289,7 @@ class DualView(QWidget):
                 self.set_examples(None, None)
                 self.set_boxes(())
                 self.show_example(None)
-                for view in self.sheets.values():
-                    view.fit()  # its window may have been chosen by private data
+                self.stack.fit()  # windows may have been chosen by private data
             self._release = on
             for view in self.sheets.values():
                 view.show_private(not on)
@@ -318,7 +300,7 @@ class DualView(QWidget):
         """Draw in the colours of another palette, light or dark."""
         for part in (self.bar, self.controls, self.stack, self.pictures):
             part.set_palette(palette)
-        self._small()
+        self._shaded()
         self.readout.setStyleSheet(f"color: {palette.ink}")
 
     # the windows onto the sheets
@@ -327,11 +309,6 @@ class DualView(QWidget):
     def sheet(self) -> Sheet:
         """The sheet that is shown."""
         return self.strip.current
-
-    @property
-    def rasters(self) -> bool:
-        """Whether rasters shade the sheets, which can be finer, and not exact cells."""
-        return any(sheet.scores is not None for sheet in self._shading)
 
     @property
     def window_shown(self) -> Window:
@@ -344,9 +321,9 @@ class DualView(QWidget):
         if self.lattice is None or self._whole:
             return ""
         name = sheet_words(self.lattice, self.sheet).name
-        marks = [m for m in self.marks if m.age == 0 and m.sheet == self.sheet]
-        if self._edges > 1 and any(mark.edge == self.controls.edge for mark in marks):
-            return f"{name}, edge {self.controls.edge + 1} of {self._edges}"
+        edges = len(self._chosen)
+        if edges > 1 and self._asked_here is not None:
+            return f"{name}, edge {self.controls.edge + 1} of {edges}"
         return name
 
     @property
@@ -367,8 +344,7 @@ class DualView(QWidget):
     def start_over(self) -> None:
         """Show the first sheet, and all sheets whole, as at first."""
         self.show_sheet(Sheet.FLAT_ABOVE)
-        for view in self.sheets.values():
-            view.fit()
+        self.stack.fit()
 
     def zoom_to_chosen(self) -> None:
         """Show the neighbourhood of the newest chosen point on the sheet."""
@@ -402,7 +378,7 @@ class DualView(QWidget):
 
     def _pick_sheet(self, sheet: Sheet) -> None:
         """A sheet was asked for: if an edge of the newest piece lies on it, it is about that."""
-        edges = [m.edge for m in self.marks if m.age == 0 and m.sheet == sheet]
+        edges = [edge for edge, chosen in enumerate(self._chosen) if chosen.sheet == sheet]
         self._show_sheet()
         if edges and self.controls.edge not in edges:
             self.controls.choose(self.controls.mode, edges[0])
@@ -417,8 +393,13 @@ class DualView(QWidget):
     @property
     def _asked(self) -> Halfplane | None:
         """The edge of the newest piece that is asked about."""
-        known = self.marks and self._edges
-        return self._pieces[self._newest][self.controls.edge] if known else None
+        return self._chosen[self.controls.edge] if self._chosen else None
+
+    @property
+    def _asked_here(self) -> Halfplane | None:
+        """The same, if it lies on the sheet that is shown."""
+        asked = self._asked
+        return asked if asked is not None and asked.sheet == self.sheet else None
 
     def _show_sheet(self) -> None:
         self.stack.show_current()
@@ -428,8 +409,7 @@ class DualView(QWidget):
         self.detail_wanted.emit()
 
     def _place_pointer(self) -> None:
-        here = self._asked is not None and self._asked.sheet == self.sheet
-        self.pointer.set_place(self.lattice, self.sheet, self._asked if here else None)
+        self.pointer.set_place(self.lattice, self.sheet, self._asked_here)
 
     def _sight(self) -> None:
         seen = self.isVisible() and self.lattice is not None
@@ -442,20 +422,18 @@ class DualView(QWidget):
     def _shade_wanted(self, edge: int, mode: str) -> None:
         with self.one_pass():
             self._follow_edge()
-            self._shade()
+            self.pictures.set_mode(self.controls.mode)
+            self._shaded()
             self.shade_wanted.emit(edge, mode)
 
-    def _shade(self) -> None:
-        self.pictures.set_shading(self._shading, self.controls.mode, self._nats)
-        self._small()
+    def _shaded(self) -> None:
+        """Small pictures follow the large ones, and marks lie on top of these."""
         self._mark()
-
-    def _small(self) -> None:
         for sheet, thumb in self.strip.thumbs.items():
             thumb.set_shading(*(self.pictures.small(sheet) or (None, None)))
 
     def _mark(self) -> None:
-        asked = self.controls.edge if self._edges > 1 and not self._release else None
+        asked = self.controls.edge if len(self._chosen) > 1 and not self._release else None
         for view in self.sheets.values():
             view.set_marks(self.marks, asked)
 
@@ -469,20 +447,19 @@ class DualView(QWidget):
         scale = None if lattice is None else shade or density
         self.stack.scale.setVisible(scale is not None and not self._whole)
         self.stack.legend.setVisible(lattice is not None and not release)
-        if lattice is None:
-            self._say("", self._why)
-            return
         self.bar.set_scale(scale)
         self.stack.place_frames()
-        if self._whole:
+        if lattice is None:
+            words, empty = "", self._why
+        elif self._whole:
             words, empty = whole_words(self.marks, release=release), ""
         elif release:
             words, empty = released_words(self._tile)
         else:
-            mode = "change" if self._changing else controls.mode if self._shading else "off"
-            about = (mode, controls.edge, self._edges)
-            words, empty = curator_words(lattice, self._tile, *about, shaded=shade is not None)
-        self._say(words, "" if self.marks or self._has_examples else empty)
+            mode = controls.mode if self.pictures.shading else "off"
+            edges = len(self._chosen)
+            words, empty = curator_words(lattice, self._tile, mode, shade, controls.edge, edges)
+        self._say(words, "" if lattice and (self.marks or self.pictures.size) else empty)
 
     def _say(self, words: str, empty: str) -> None:
         """How to read what is shown; what is pointed at takes its place."""
@@ -500,19 +477,15 @@ class DualView(QWidget):
     def _pointed(self) -> None:
         """Another halfplane is looked at, or none."""
         halfplane, candidate = self.pointer.halfplane, self.pointer.candidate
-        self._outline(self.pointer.pointed)
+        pointed, lines, cell = self.pointer.pointed, self.pictures.lines, np.empty((0, 2))
+        if pointed is not None and lines is not None and self.lattice:
+            cell = cell_around(self.lattice, lines, pointed, self.window_shown)
+        self.stack.view.set_cell(cell)
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
         if (halfplane, candidate) != self._emitted:
             self._emitted = halfplane, candidate
             self.dual_hovered.emit(halfplane if candidate is None else None)
             self.candidate_shown.emit(candidate)
-
-    def _outline(self, halfplane: Halfplane | None) -> None:
-        """The cell that is pointed at."""
-        corners, lines = np.empty((0, 2)), self.pictures.lines
-        if halfplane is not None and lines is not None and self.lattice:
-            corners = cell_around(self.lattice, lines, halfplane, self.window_shown)
-        self.stack.view.set_cell(corners)
 
     def _describe(self, halfplane: Halfplane) -> str:
         plot = self.sheets[halfplane.sheet].plot

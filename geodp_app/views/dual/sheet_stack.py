@@ -245,6 +245,11 @@ class SheetStack(QWidget):
         lattice = self.view.lattice
         return frozenset(lattice.sheets if self._whole and lattice else {self.sheet})
 
+    def fit(self) -> None:
+        """Show all of every sheet."""
+        for view in self.sheets.values():
+            view.fit()
+
     def _show(self) -> None:
         self.strip.setVisible(self._plotted and not self._whole)
         for sheet, view in self.sheets.items():

@@ -27,9 +27,8 @@ from geodp_app.views.widgets.plotting import (
     tinted,
 )
 from geometry.edge_zones import EdgeZone
-from geometry.halfplane import Halfplane
+from geometry.halfplane import Halfplane, Region
 from geometry.polygons import piece_sides
-from geometry.region import Region
 from geometry.tiling import Tile
 from learners.core.records import halfplanes_of, piece_shape
 

@@ -23,8 +23,7 @@ from geodp_app.views.plane.learned_layer import LearnedLayer
 from geodp_app.views.plane.support_layer import MaskLayer, SupportLayer
 from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
 from geodp_app.views.widgets.plotting import GridPlot
-from geometry.halfplane import Halfplane
-from geometry.region import Region
+from geometry.halfplane import Halfplane, Region
 
 #: Pixels within which something is hit.
 _PICK = 9

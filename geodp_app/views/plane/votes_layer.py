@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
 from geodp_app.dual.sheets import Window
-from geodp_app.files.stored_run import Question
+from geodp_app.files.run_record import Question
 from geodp_app.palette import Palette
 from geodp_app.views.widgets.plotting import Dots, PictureItem, added, cosmetic, tinted
 from learners.stability.sample_and_aggregate import PLACES, VoteView

@@ -8,12 +8,12 @@ epsilon again.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document, same_sample
 from geodp_app.document.work import RunSettings, Work
+from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.run_log import RunLog
 
 #: Milliseconds that an edit rests before a run follows that takes its time.
@@ -27,69 +27,74 @@ QUICK = 100_000
 MOST_KEPT = 6
 
 
-@dataclass(slots=True, eq=False)
-class LoggedRun:
-    """A run, what it is about, and what it costs.
+class LiveRun(RunLog):
+    """A run that the window steers: its log, and what it costs.
 
-    Attributes
+    Parameters
     ----------
-    work : Work
-        The examples, the drawing that labels them, and the settings.
-    log : RunLog
+    work, run
+        As of a :class:`RunLog`.
     tried : bool
         It follows a drag: its examples are in the document only if the drag ends there.
-    name : str
-        Its name in a ledger; empty as long as it is in none.
-    charge, noted : RunCharge or None
-        What it spends, from its first step on, and what the document says of it.
-    entered : bool
-        It is in a ledger, which has not been told of its end.
-    over : bool
-        No step of it is to come.
     quick : bool
         It follows at full speed, whatever the pace.
     automatic : bool
         It follows by itself, and nobody has pressed Run since.
-    begun : float
-        When, in seconds.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the ledger that waits for its end; empty if none does.
+    begun : bool
+        Its first step has begun.
+    over : bool
+        No step of it is to come.
     """
 
-    work: Work
-    log: RunLog
-    tried: bool = False
-    name: str = ""
-    charge: RunCharge | None = None
-    noted: RunCharge | None = None
-    entered: bool = False
-    over: bool = False
-    quick: bool = False
-    automatic: bool = False
-    begun: float = field(default_factory=time.monotonic)
+    def __init__(
+        self,
+        work: Work,
+        run: RunRecord | None = None,
+        *,
+        tried: bool = False,
+        quick: bool = False,
+        automatic: bool = False,
+    ) -> None:
+        super().__init__(work, run)
+        self.tried, self.quick, self.automatic = tried, quick, automatic
+        self.name, self.begun, self.over = "", False, run is not None
+        self._noted: RunCharge | None = None
+        self._since = time.monotonic()
 
     @property
     def just_begun(self) -> bool:
         """Whether it may come to its end though something has changed: else a hand that never
         rests would never see one."""
-        return self.quick and time.monotonic() - self.begun < YOUNG / 1000
+        return self.quick and self._young
 
     @property
     def hardly_seen(self) -> bool:
         """Whether it has begun by itself so lately that Run is pressed to begin it."""
-        return self.automatic and time.monotonic() - self.begun < YOUNG / 1000
+        return self.automatic and self._young
 
-    def begin(self, document: Document) -> None:
-        """Note what it spends, once: its first step begins."""
-        s, stated = self.log.settings, self.log.privacy
-        if self.charge is None and stated is not None and s.private and not self.log.records:
-            self.charge = RunCharge(stated, finished=False)
-            self.note(document)
+    @property
+    def _young(self) -> bool:
+        return time.monotonic() - self._since < YOUNG / 1000
+
+    @property
+    def charge(self) -> RunCharge | None:
+        """What it spends, from its first step on."""
+        if not self.begun or self.plan is None or not self.settings.private:
+            return None
+        return RunCharge(self.plan, finished=self.release is not None)
 
     def note(self, document: Document) -> None:
         """Have the document say what it spends, unless its examples are only tried."""
-        if not self.tried and self.charge is not None and self.charge is not self.noted:
-            before, self.noted = self.noted, self.charge
+        charge, before = self.charge, self._noted
+        if not self.tried and charge is not None and charge != before:
+            self._noted = charge
             assert self.work.examples is not None  # it has begun
-            document.charge(self.work.examples, self.charge, before)
+            document.charge(self.work.examples, charge, before)
 
     def related(self, work: Work) -> bool:
         """Whether the work's examples are the run's, with these labels or others."""
@@ -102,7 +107,7 @@ class LoggedRun:
         """Why its results are not those of a work with related examples; empty if they are."""
         if not same_sample(self.work.examples, work.examples):
             return "Out of date: the drawing changed"
-        return "" if _same(self.log.settings, work.run) else "Out of date: the settings changed"
+        return "" if _same(self.settings, work.run) else "Out of date: the settings changed"
 
     def fresh(self, work: Work) -> bool:
         """Whether it is about these examples and settings."""

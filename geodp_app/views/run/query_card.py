@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from geodp_app.drawing.editor import Editor
-from geodp_app.files.stored_run import Point, Question
+from geodp_app.files.run_record import Point, Question
 from geodp_app.runs.protocol import Queried
 from geodp_app.runs.questions import halts_left, refusal
 from geodp_app.runs.run_log import RunLog
@@ -127,7 +127,7 @@ class WindowQuestions(QObject):
         for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
             # what was asked before it was known that the halts are used up has no answer
             if record.release.status != "halted":
-                log.questions.append(Question((x, y), record.release, record.diagnostics))
+                log.ask(Question((x, y), record.release, record.diagnostics))
                 tell(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
         if reply.refused:
             tell(f"The point cannot be asked about: {reply.refused}.")

@@ -13,31 +13,21 @@ overtaken.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from geodp_app.document.charges import spent_words
 from geodp_app.document.document import Document
-from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.course import Course
 from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run.live import (
-    HURRY,
-    MOST_KEPT,
-    REST,
-    LoggedRun,
-    Shown,
-    is_quick,
-)
+from geodp_app.views.run.live import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
 from geodp_app.workers.run_controller import RunController
 from learners.core.releases import Release
 from learners.privacy.accounting import PrivacySpent
@@ -76,11 +66,11 @@ class WindowRuns(QObject):
         #: Whether every edge that is drawn again is a stop of its own.
         self.opened = False
         self._release = False
-        self._run: LoggedRun | None = None
+        self._run: LiveRun | None = None
         #: The run to show until the one that has begun has something to show.
-        self._before: LoggedRun | None = None
+        self._before: LiveRun | None = None
         #: Finished runs, the newest last: an undo brings them back.
-        self._kept: list[LoggedRun] = []
+        self._kept: list[LiveRun] = []
         #: Whether the end of the run is wanted: it was neither paused nor cancelled.
         self._wanted = False
         #: Whether it was paused, and no step of it asked for since.
@@ -108,8 +98,8 @@ class WindowRuns(QObject):
 
     @property
     def log(self) -> RunLog | None:
-        """Of the newest run."""
-        return None if self._run is None else self._run.log
+        """The newest run."""
+        return self._run
 
     @property
     def busy(self) -> bool:
@@ -129,12 +119,13 @@ class WindowRuns(QObject):
     @property
     def current(self) -> RunLog | None:
         """The log, if it belongs to the examples that are there now."""
-        fits = self._run is not None and self._run.work.examples is self.document.work.examples
-        return self.log if fits else None
+        run = self._run
+        fits = run is not None and run.work.examples is self.document.work.examples
+        return run if fits else None
 
-    def stored(self) -> StoredRun | None:
+    def stored(self) -> RunRecord | None:
         """The run to keep with the session."""
-        return None if self.current is None else self.current.stored()
+        return None if self.current is None else self.current.run
 
     @property
     def shown(self) -> Shown:
@@ -143,10 +134,10 @@ class WindowRuns(QObject):
         if run is None or not run.related(work):
             return Shown(work, None)
         if self.hurry.isActive() or (self._dragging and self._run is run):
-            return Shown(run.work, run.log)
+            return Shown(run.work, run)
         if self._run is not None and self._dragging:
             work = self._run.work
-        return Shown(work, run.log, run.out_of_date(work))
+        return Shown(work, run, run.out_of_date(work))
 
     @property
     def stepped_through(self) -> RunLog | None:
@@ -214,8 +205,7 @@ class WindowRuns(QObject):
     def move_cursor(self, step: int) -> None:
         """Show the run as it was after that many steps; after one more than all, its end."""
         log = self.stepped_through
-        last = 0 if log is None else len(log.records) + (log.release is not None)
-        if log is not None and 0 <= step <= last and step != self.place:
+        if log is not None and 0 <= step <= log.last and step != self.place:
             log.cursor = step
             self.changed.emit(False)
 
@@ -295,17 +285,17 @@ class WindowRuns(QObject):
         self._pace = SPEEDS[index]
         self.controller.set_delay(self._pace)
 
-    def adopt(self, log: RunLog | None) -> None:
-        """Show a log that was read from a file."""
+    def adopt(self, run: RunRecord | None) -> None:
+        """Show a run on the document's examples that was read from a file, or none."""
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        if log is not None and log.release is not None:
-            log.cursor = len(log.records) + 1
-        self._run = None if log is None else LoggedRun(self.document.work, log, over=True)
+        self._run = None if run is None else LiveRun(self.document.work, run)
         self._before = None
         self._kept.clear()
-        self._wanted = log is not None and log.release is not None
+        self._wanted = self._run is not None and self._run.release is not None
+        if self._run is not None and self._wanted:
+            self._run.cursor = self._run.last
         self.changed.emit(False)
 
     def close(self) -> None:
@@ -349,7 +339,7 @@ class WindowRuns(QObject):
         self._rest.stop()
         self.hurry.stop()
 
-    def _take_back(self, run: LoggedRun) -> None:
+    def _take_back(self, run: LiveRun) -> None:
         """Show a finished run again."""
         self._stop_following(wanted=self._wanted)
         self._keep(self._run)
@@ -358,9 +348,9 @@ class WindowRuns(QObject):
         self._run, self._before = run, None
         self.changed.emit(False)
 
-    def _keep(self, run: LoggedRun | None) -> None:
+    def _keep(self, run: LiveRun | None) -> None:
         """Keep a finished run for an undo."""
-        if run is not None and run.log.release is not None and not run.tried:
+        if run is not None and run.release is not None and not run.tried:
             self._kept = [*self._kept, run][-MOST_KEPT:]
 
     # the controller
@@ -396,21 +386,20 @@ class WindowRuns(QObject):
         self.controller.reset()
         self._give_up()
         self._keep(self._run)
-        stale = past is not None and past.log.cursor and past.related(work)
+        stale = past is not None and past.cursor and past.related(work)
         self._before = past if past is not None and stale and not past.fresh(work) else None
         self.controller.set_delay(0.0 if quick else self._pace)
-        job = Job.of(work, at_once=quick)
-        self.controller.start(job)
+        self.controller.start(Job.of(work, at_once=quick))
         # while the learner's process begins, the window draws what it will be tested on
-        log = RunLog(job.points, job.labels, job.grid, job.settings, fresh_sample(work))
-        self._run = LoggedRun(work, log, tried=dragging, quick=quick, automatic=follows)
+        self._run = LiveRun(work, tried=dragging, quick=quick, automatic=follows)
         if follows:
             self.controller.run()  # the learner works while the views change
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:
         if state == "selecting" and self._run is not None:
-            self._run.begin(self.document)
+            self._run.begun = True
+            self._run.note(self.document)
         if not self.hurry.isActive():
             self.changed.emit(False)
 
@@ -418,12 +407,11 @@ class WindowRuns(QObject):
         run = self._run
         if run is None:
             return
-        run.log.plan = plan
-        new = NewRun("window", run.log.settings.learner, plan)
-        run.name = new.run
+        run.plan = plan
+        new = NewRun("window", run.settings.learner, plan)
         try:  # the learner draws when it is told to make a step, which it has not been
             enter(run.work, [new])
-            run.entered = True
+            run.name = new.run
         except InputError as error:
             self._stop_following()
             self.controller.reset()
@@ -431,28 +419,25 @@ class WindowRuns(QObject):
             self._run, self._before = self._before or kept, None
             self.controller.failed.emit(str(error))
 
-    def _end(self, run: LoggedRun, end: End) -> None:
+    def _end(self, run: LiveRun, end: End) -> None:
         """Tell the ledger, if the run is in one, how it ended."""
-        if run.entered:
-            run.entered = False
-            if problem := tell_end(run.work, {run.name: end}):
-                self.announced.emit(problem)
+        name, run.name = run.name, ""
+        if name and (problem := tell_end(run.work, {name: end})):
+            self.announced.emit(problem)
 
     def _progressed(self, reply: Progressed) -> None:
         if self._before is None:
             self.progressed.emit(reply)
 
     def _stepped(self, reply: Stepped) -> None:
-        log = self.log
-        if log is None:
-            return
-        log.add(reply.record, reply.views)
-        log.votes = reply.votes
         run = self._run
-        if log.sharpening and run is not None and not run.quick:
+        if run is None:
+            return
+        run.add(reply.record, reply.views, reply.votes)
+        if run.sharpening and not run.quick:
             # there are many edges, and each changes little; the rest of one is no step to look at
-            self.controller.set_delay(0.0 if log.between else self._pace / _EDGES_A_PIECE)
-        if log.between and self.controller.state == "paused" and not self._paused:
+            self.controller.set_delay(0.0 if run.between else self._pace / _EDGES_A_PIECE)
+        if run.between and self.controller.state == "paused" and not self._paused:
             self.controller.step()
         if not self.hurry.isActive():
             self._before = None
@@ -462,14 +447,12 @@ class WindowRuns(QObject):
         run = self._run
         if run is None:
             return
-        watched = run.log.cursor == run.log.newest
-        run.log.finish(release)
+        watched = run.cursor == run.newest
+        run.finish(release)
         if watched:
-            run.log.cursor = len(run.log.records) + 1
+            run.cursor = run.last
         run.over, self._wanted, self._before = True, True, None
         self._end(run, "released")
-        if run.charge is not None:
-            run.charge = replace(run.charge, finished=True)
         hurried = self.hurry.isActive()
         self.hurry.stop()
         run.note(self.document)

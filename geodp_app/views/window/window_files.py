@@ -23,10 +23,9 @@ from geodp_app.files.importing import Opened
 from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.learned_file import SHAPE_FORMATS
 from geodp_app.files.recent import RecentFiles
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import Palette
 from geodp_app.runs.document_ledger import LedgerWords
-from geodp_app.runs.run_log import RunLog
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
@@ -129,10 +128,10 @@ class WindowFiles(QObject):
         self.runs.adopt(None)
         self.opened.emit()
 
-    def show_session(self, work: Work, run: StoredRun | None, path: Path | None) -> None:
+    def show_session(self, work: Work, run: RunRecord | None, path: Path | None) -> None:
         """A document that was read from a file."""
         self.document.new(work, path)
-        self.runs.adopt(None if run is None else RunLog.restored(work, run))
+        self.runs.adopt(run)
 
     # opening
 
@@ -336,7 +335,7 @@ class WindowFiles(QObject):
         def take() -> None:
             opened = read(path, self.document)
             if opened.kind == "session":
-                self.show_session(self.document.work, opened.run, path)
+                self.runs.adopt(opened.run)
             self._taken(path, opened, anew=read is importing.open_any)
 
         but = importing.PointsOnlyError if read is importing.open_any else ()

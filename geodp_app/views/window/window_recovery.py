@@ -59,7 +59,8 @@ class WindowRecovery(QObject):
         if not self._files.document.dirty:
             return
         try:
-            self._autosave.save(self._files.document, self._files.runs.stored())
+            document = self._files.document
+            self._autosave.save(document.work, document.path, self._files.runs.stored())
         except (InputError, OSError) as error:
             self._saved(_SAVE, error)
 
@@ -69,7 +70,7 @@ class WindowRecovery(QObject):
         if not document.dirty:
             return
         # of the window the thread gets nothing but values
-        keep, work, original = self._autosave.keep, document.work, document.path
+        keep, work, original = self._autosave.save, document.work, document.path
 
         def save(called_off: Callable[[], bool]) -> object:
             try:

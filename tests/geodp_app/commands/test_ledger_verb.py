@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -309,10 +311,12 @@ def test_a_report_is_told_from_the_shape_that_it_is_about(points, ledger, tmp_pa
     assert spend(points, "--report", report) == 0
     for argv in (("ledger", ledger.path, "--join", report),
                  ("predict", report, points, "-o", tmp_path / "o.csv"),
-                 ("evaluate", report, points), ("render", report, "-o", tmp_path / "p.svg"),
-                 ("ledger", ledger.path, "--join", ledger.path)):  # fmt: skip
+                 ("evaluate", report, points),
+                 ("render", report, "-o", tmp_path / "p.svg")):  # fmt: skip
         outcome = fails(capsys, *argv)
-        assert "is a report, a ledger or another record of geodp, and no map: name the" in outcome
+        assert "is a report or another record of geodp, and no map: name the shape" in outcome
+    outcome = fails(capsys, "ledger", ledger.path, "--join", ledger.path)
+    assert outcome.startswith(f"geodp: {ledger.path}: is not a session (.geodp), a target (.geojs")
 
 
 def test_files_that_do_not_name_their_run_count_each(points, tmp_path, capsys) -> None:
@@ -402,6 +406,7 @@ def test_a_statement_says_what_was_spent_and_what_may_be_published(points, ledge
     assert entered["accounting"]["charges"][1]["name"] == "noisy cells"
     assert document["together"]["epsilon"] == 1.0
     assert document["head"] == ledger.state().head
+    assert document["as_written"] == list(ledger.state().lines)
     assert said(capsys, ledger.path, "--quiet") == ""
 
 
@@ -409,8 +414,8 @@ def test_a_head_that_was_noted_finds_an_end_that_was_cut_off(points, ledger, cap
     spend(points)
     head = ledger.state().head
     said(capsys, ledger.path, "--head", head[:16])
-    lines = ledger.path.read_bytes().splitlines(keepends=True)
-    ledger.path.write_bytes(b"".join(lines[:2]))
+    with contextlib.closing(sqlite3.connect(ledger.path)) as file, file:
+        file.execute("DELETE FROM lines WHERE rowid > 2")
     said(capsys, ledger.path)  # by itself it looks whole
     assert "was never its head" in fails(capsys, "ledger", ledger.path, "--head", head)
     assert "at least 16 hexadecimal" in fails(capsys, "ledger", ledger.path, "--head", "12")
@@ -485,7 +490,7 @@ def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
         (["b.ledger", "--new", "--composition", "renyi"], "needs a budget"),
         (["b.ledger", "--new", "--head", "0" * 16], "leave --new out"),
         (["a.ledger", "--epsilon", "1", "--delta", "1e-50"], "delta must be at least"),
-        (["p.csv"], "line 1"),
+        (["p.csv"], "p.csv: is no ledger of geodp, or an older one: begin another"),
     ],
 )
 def test_what_goes_wrong_is_one_line(points, tmp_path, capsys, monkeypatch, argv, outcome) -> None:
@@ -498,7 +503,8 @@ def test_what_goes_wrong_is_one_line(points, tmp_path, capsys, monkeypatch, argv
 def test_a_ledger_that_cannot_be_read_ends_before_the_examples_are(
     points, ledger, capsys, monkeypatch
 ) -> None:
-    ledger.path.write_text(ledger.path.read_text().replace('"epsilon":2.0', '"epsilon":9.0'))
+    changed = ledger.path.read_bytes().replace(b'"epsilon":2.0', b'"epsilon":9.0')
+    ledger.path.write_bytes(changed)
     points.write_text("no examples at all")
     assert "line 2 does not follow" in fails(capsys, *learn(points))
     assert "is not the ledger of these data" in fails(
@@ -513,7 +519,6 @@ def test_times_are_those_of_the_entry_alone(points, ledger, monkeypatch) -> None
     """How long a run took depends on the examples: no line says when it ended."""
     monkeypatch.setattr(ledger_module, "_now", lambda: "2026-01-01T00:00:00Z")
     spend(points)
-    *_, ended = ledger.path.read_text().splitlines()
-    assert set(json.loads(ended)) == {"kind", "run", "end", "hash"}
+    assert set(ledger.state().lines[-1]) == {"kind", "run", "end"}
     assert ledger.state().entries[0].time == "2026-01-01T00:00:00Z"
     assert verb.statement(ledger.state())[1].startswith("2026-01-01 00:00")

@@ -336,10 +336,10 @@ def test_marks_are_numbered_and_age() -> None:
     unit = 1 << lattice.bits
     first = tuple(lattice.halfplane(Sheet(i), 5 * unit, 9 * unit) for i in (0, 1, 2))
     second = tuple(lattice.halfplane(Sheet(0), i * unit, 9 * unit) for i in (1, 2, 3))
-    marks = chosen_marks((first, second, first), newest=1)
+    marks = chosen_marks((first, second))
     assert [(m.step, m.age) for m in marks] == [(1, 1)] * 3 + [(2, 0)] * 3
     assert [m.text for m in marks] == ["1"] * 3 + ["2, edge 1", "2, edge 2", "2, edge 3"]
-    assert chosen_marks((first,), newest=-1) == ()
+    assert chosen_marks(()) == ()
     newest = newest_mark(marks, Sheet.FLAT_ABOVE, edge=1)
     assert newest is not None
     assert (newest.step, newest.edge, newest.u) == (2, 1, 2.0)
@@ -352,7 +352,7 @@ def test_marks_are_numbered_and_age() -> None:
 def test_the_nearest_mark_is_hit_and_of_two_at_one_place_the_newer() -> None:
     lattice = HalfplaneLattice(64)
     piece = (lattice.halfplane(Sheet(0), 5, 9),)
-    marks = chosen_marks((piece, piece), newest=1)
+    marks = chosen_marks((piece, piece))
     pixels = np.array([[10.0, 10.0], [10.0, 10.0]])
     hit = nearest_mark(marks, pixels, (12, 11), 5)
     assert hit is not None
@@ -366,7 +366,7 @@ def test_a_neighbourhood_shows_some_sixty_lines(measure: str) -> None:
     lattice = HalfplaneLattice(1024, measure)  # type: ignore[arg-type]
     lines = many(20_000)
     at = 400 << lattice.bits, (500 if measure == "chord" else 1) << lattice.bits
-    mark = chosen_marks(((lattice.halfplane(Sheet(0), *at),),), 0)[0]
+    mark = chosen_marks(((lattice.halfplane(Sheet(0), *at),),))[0]
     window = neighbourhood(lattice, mark, lines)
     shown = len(cut(lattice, *lines.on(mark.sheet), window).index)
     assert 50 <= shown <= 70
@@ -376,7 +376,7 @@ def test_a_neighbourhood_shows_some_sixty_lines(measure: str) -> None:
 
 def test_without_examples_a_neighbourhood_depends_on_the_mark_alone() -> None:
     lattice = HalfplaneLattice(1024)
-    mark = chosen_marks(((lattice.halfplane(Sheet(0), 1, 2),),), 0)[0]
+    mark = chosen_marks(((lattice.halfplane(Sheet(0), 1, 2),),))[0]
     window = neighbourhood(lattice, mark, None)
     assert window.width == pytest.approx(extent(lattice).width / 16)
 

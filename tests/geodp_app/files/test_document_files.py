@@ -14,7 +14,7 @@ import pytest
 import shapely
 from hypothesis import example, given, settings, strategies as st
 from known_targets import square_geojson
-from stored_runs import stored
+from run_records import stored
 
 from assets import example_path
 from geodp import Bounds, Frame, InputError

@@ -16,7 +16,7 @@ import pytest
 from full_work import BOX, examples, full_work
 from hypothesis import given, settings, strategies as st
 from run_charges import run_charge
-from stored_runs import sharpened, stored
+from run_records import sharpened, stored
 
 from geodp import Examples, Frame, InputError
 from geodp_app.document.document import Document

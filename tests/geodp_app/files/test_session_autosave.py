@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from stored_runs import stored
+from run_records import stored
 
 from geodp import InputError
-from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.files.autosave import Autosave, discard, recoverable
 
@@ -29,7 +28,7 @@ document.set_sampling(n=20000)
 autosave = Autosave(Path(sys.argv[1]))
 while True:
     document.sample()
-    autosave.save(document)
+    autosave.save(document.work, document.path)
     print("saved", flush=True)
     if sys.argv[2] == "once":
         sys.stdin.read()
@@ -54,8 +53,8 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=120)
 
 
-def document(name: str = "mine") -> Document:
-    return Document(Work(name=name))
+def work(name: str = "mine") -> Work:
+    return Work(name=name)
 
 
 def test_a_killed_window_leaves_what_it_saved_and_a_living_one_is_left_alone(tmp_path):
@@ -93,12 +92,12 @@ def test_two_windows_of_one_process_have_a_file_each(tmp_path):
     folder = tmp_path / "new" / "recovery"
     one, two = Autosave(folder), Autosave(folder)
     assert one.path is None
-    assert one.save(document("one")) != two.save(document("two"), stored())
+    assert one.save(work("one")) != two.save(work("two"), run=stored())
     assert recoverable(folder) == []
     one.discard()
     assert one.path is None
     assert len(os.listdir(folder)) == 1
-    one.save(document("again"))
+    one.save(work("again"))
     one.close()
     two.close()
     assert os.listdir(folder) == []
@@ -113,7 +112,7 @@ def die(autosave: Autosave) -> None:
 def test_the_newest_comes_first_with_its_run(tmp_path):
     for age, name in ((100, "old"), (0, "new"), (50, "middle")):
         autosave = Autosave(tmp_path)
-        path = autosave.save(document(name), stored())
+        path = autosave.save(work(name), run=stored())
         os.utime(path, (1e9 - age, 1e9 - age))
         die(autosave)
     found = [recovery.load() for recovery in recoverable(tmp_path)]
@@ -122,14 +121,10 @@ def test_the_newest_comes_first_with_its_run(tmp_path):
 
 
 def test_only_the_last_save_counts_and_its_path_is_known(tmp_path):
-    autosave, d = Autosave(tmp_path), document("first")
-    autosave.save(d)
-    d.set_name("second")
-    d.path = Path("a.geodp")
-    autosave.save(d)
-    d.path = None
-    d.set_name("third")
-    autosave.save(d)
+    autosave = Autosave(tmp_path)
+    autosave.save(work("first"))
+    autosave.save(work("second"), Path("a.geodp"))
+    autosave.save(work("third"))
     die(autosave)
     (found,) = recoverable(tmp_path)
     assert (found.load().work.name, found.original) == ("third", None)
@@ -139,7 +134,7 @@ def test_only_the_last_save_counts_and_its_path_is_known(tmp_path):
 @pytest.mark.parametrize("owner", [None, b"", b"{", b"[]", b'{"pid": 1}', b'{"original": 7}'])
 def test_a_damaged_or_missing_owner_does_not_lose_the_work(tmp_path, owner):
     autosave = Autosave(tmp_path)
-    path = autosave.save(document())
+    path = autosave.save(work())
     die(autosave)
     (path.parent / "owner").unlink()
     if owner is not None:
@@ -150,7 +145,7 @@ def test_a_damaged_or_missing_owner_does_not_lose_the_work(tmp_path, owner):
 
 def test_a_damaged_recovery_file_is_refused_clearly_and_can_be_removed(tmp_path):
     autosave = Autosave(tmp_path)
-    path = autosave.save(document())
+    path = autosave.save(work())
     die(autosave)
     path.write_bytes(path.read_bytes()[:-30])
     (found,) = recoverable(tmp_path)
@@ -166,7 +161,7 @@ def test_other_things_in_the_folder_are_left_alone(tmp_path):
     (tmp_path / "notes.txt").touch()
     (tmp_path / "window-empty").mkdir()
     autosave = Autosave(tmp_path)
-    path = autosave.save(document())
+    path = autosave.save(work())
     (path.parent / "notes.txt").touch()
     assert recoverable(tmp_path) == []
     autosave.discard()
@@ -178,5 +173,5 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
     autosave = Autosave(tmp_path / "file" / "recovery")
     with pytest.raises(InputError, match="file/recovery: cannot be written: Not a directory"):
-        autosave.save(document())
+        autosave.save(work())
     autosave.discard()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from full_work import full_work
 from run_charges import stated
-from stored_runs import stored
+from run_records import stored
 
 from geodp import InputError
 from geodp_app.files.session import load_session, save_session

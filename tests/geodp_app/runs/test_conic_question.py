@@ -7,7 +7,7 @@ import pytest
 
 from geodp_app.runs.what_if import ConicQuestion, centres_inside
 from geometry.lift import Conic, ConicLattice
-from learners.core.scores import POWER, Score, set_cover_score
+from learners.core.selection import POWER, Score, set_cover_score
 
 RNG = np.random.default_rng(8)
 POINTS = RNG.integers(0, 65, size=(400, 2))

@@ -16,7 +16,7 @@ from geodp_app.runs.questions import report_question, shade_question
 from geodp_app.runs.report import change
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import TileStep, halfplanes_of, inside_piece
-from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.core.selection import Score, mistakes_score, set_cover_score
 
 ETA, K, B = 0.7, 3, 4
 

@@ -102,7 +102,7 @@ class PlayedProcess:
     def _step(self, request: Next, quick: bool, good: bool) -> None:
         if request.run != self.run or self.made == STEPS:
             self.faults.append("a step was asked of a run that is over")
-        self.reply(Progressed(self.made + 1, 1, 1, 0.1, run=self.run))
+        self.reply(Progressed(self.made + 1, run=self.run))
         cancels = [r for r in self.requests if isinstance(r, Cancel)]
         if cancels and not quick:
             self.requests.remove(cancels[0])

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from finished_runs import GRID, N, examples, finished
+from finished_runs import GRID, N, begun, examples, finished
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.simulating import fresh_sample
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -82,8 +83,8 @@ def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
         assert np.count_nonzero(here & own) == known.positives_alive
         assert np.count_nonzero(here & ~own) == known.negatives_alive
         log.cursor = step
-        assert log.tile_steps == release.tiles[:step]
-        seen = np.any([each.tile.holds(sample.points) for each in log.tile_steps], axis=0)
+        assert log.shown == release.tiles[:step]
+        seen = np.any([each.tile.holds(sample.points) for each in log.shown], axis=0)
         assert (log.decided == seen).all()
         predicted, guessed = (each[step - 1] for each in guesses)
         assert (log.wrong == (predicted != sample.labels)).all()
@@ -103,14 +104,14 @@ def test_the_tiles_of_a_run_are_known_from_its_first_step() -> None:
     done, release = finished("tiles")
     assert isinstance(release, TilesRelease)
     sample = examples(N, seed=1)
-    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    log = begun(done.settings, sample)
     assert log.tiling == ()
     log.add(done.records[0])
     assert log.tiling == tuple(step.tile for step in release.tiles)
     assert log.tile_lattice(1) == release.lattice
     # tiles that no square is divided into: only what is known
     odd = replace(done.records[0], steps=10**12)
-    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    log = begun(done.settings, sample)
     log.add(odd)
     assert log.tiling == (release.tiles[0].tile,)
 
@@ -127,10 +128,9 @@ def test_the_region_of_a_run_by_tiles_grows_tile_by_tile_and_ends_as_the_release
 
 
 def test_how_many_tiles_there_will_be_is_known_when_it_was_asked_for() -> None:
-    empty = examples(0, seed=1)
     for tiles, planned in ((None, 0), (5, 25)):
         settings = RunSettings("tiles", tiles=tiles)
-        log = RunLog(empty.points, empty.labels != 0, GRID, settings)
+        log = begun(settings)
         assert log.planned == planned
         assert log.privacy is None  # until the learner says what it will spend
         log.plan = PolygonUnionLearner(grid=GRID, tiles=tiles).plan()
@@ -140,7 +140,7 @@ def test_how_many_tiles_there_will_be_is_known_when_it_was_asked_for() -> None:
         selections = log.privacy.charge("selections")
         assert selections is not None
         assert selections.each == pytest.approx(0.98 * 0.995 if tiles is None else 1.0)
-        assert log.tile_steps == log.tiling == ()
+        assert log.shown == log.tiling == ()
 
 
 @pytest.mark.parametrize("learner", ["tiles", "cover", "convex-cover"])
@@ -168,8 +168,7 @@ def test_a_greedy_log_has_no_privacy_figures() -> None:
 def test_privacy_is_known_before_the_release(finish: Finish, planned: int, steps: int) -> None:
     """And so are the steps, unless the first noisy count tells how many zones there will be."""
     settings = RunSettings("cover", k=2, finish=finish)
-    empty = examples(0, seed=1)
-    log = RunLog(empty.points, empty.labels != 0, GRID, settings)
+    log = begun(settings)
     assert log.planned == planned
     log.plan = make_learner(settings, GRID).plan()
     assert log.privacy is not None
@@ -190,7 +189,7 @@ def test_the_region_at_the_end_is_the_releases_shape(learner: str) -> None:
 def test_the_cursor_follows_the_last_step_until_somebody_looks_back() -> None:
     done, _ = finished("cover")
     sample = examples(N, seed=1)
-    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    log = begun(done.settings, sample)
     boxes = (HeavyBox((0,), ((0, 1, 0, 1),), 0.5),)
     assert log.views == ()
     log.add(done.records[0], boxes)
@@ -209,7 +208,7 @@ def test_the_cursor_follows_the_last_step_until_somebody_looks_back() -> None:
 def test_steps_come_in_order_and_only_those_made_have_figures() -> None:
     done, _ = finished("cover")
     sample = examples(10, seed=1)
-    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    log = begun(done.settings, sample)
     with pytest.raises(ValueError, match="step 2 does not follow step 0"):
         log.add(done.records[1])
     with pytest.raises(ValueError, match="step 1 is outside"):
@@ -265,14 +264,13 @@ def test_shading_scores_a_tiles_halfplane_as_the_record_does() -> None:
 def test_a_log_is_stored_and_restored(learner: str) -> None:
     log, release = finished(learner)
     log.cursor = len(log.records)
-    stored = log.stored()
     work = Work(drawing=Drawing(GRID), examples=examples(N, seed=1), simulated=False)
-    again = RunLog.restored(work, stored)
+    again = RunLog(work, log.run)
     assert again.records == log.records
     assert again.release == release
     assert again.cursor == len(log.records)
     assert again.figures(3) == replace(log.figures(3), test_error=None)
-    without = RunLog.restored(replace(work, examples=None), stored)
+    without = RunLog(replace(work, examples=None), log.run)
     assert len(without.alive) == 0
     assert without.region().equals(log.region())
 
@@ -302,16 +300,17 @@ def test_there_is_no_test_sample_for_imported_examples_or_for_nothing() -> None:
     assert fresh_sample(painted) is None
     nothing = Work(drawing=Drawing(100), sampling=SampleSettings(distribution="gaussian"))
     assert fresh_sample(nothing) is None
-    log = RunLog(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool), 100, RunSettings())
+    log = RunLog(nothing)
     assert not log.wrong.any()
 
 
 def test_a_step_of_a_million_examples_takes_a_few_looks_at_each() -> None:
     rng = np.random.default_rng(3)
-    points, labels = rng.integers(0, 1025, (10**6, 2)), rng.random(10**6) < 0.5
+    points, labels = rng.integers(0, 1025, (10**6, 2)), rng.integers(0, 2, 10**6)
+    sample = Examples(points, labels, Frame(1024))
     lattice = HalfplaneLattice(1024)
     unit = 1 << lattice.bits
-    log = RunLog(points, labels, 1024, RunSettings("cover", k=1, n_steps=9))
+    log = begun(RunSettings("cover", k=1, n_steps=9), sample)
     known = StepDiagnostics(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
     steps, looks = [], []
     for step in range(1, 10):
@@ -343,7 +342,7 @@ def test_the_rate_of_a_tile_leaves_out_what_the_choice_of_their_number_took(
     sample = examples(n, seed=1, noise=0.0)
     settings = RunSettings("tiles", epsilon=2.0, seed=2, tiles=tiles, support=support)
     model = make_learner(settings, GRID)
-    log = RunLog(sample.points, sample.labels != 0, GRID, settings, None)
+    log = begun(settings, sample)
     log.plan = model.plan()
     assert log.plan is not None
     granted = log.plan.charge("selections")

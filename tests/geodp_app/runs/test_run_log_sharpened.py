@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 import shapely
+from finished_runs import begun
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
@@ -44,7 +45,7 @@ def finished(n: int = FEW) -> tuple[RunLog, SharpenedRelease]:
     sample = examples(n, seed=1)
     settings = RunSettings("cover", epsilon=EPSILON, k=2, n_steps=STEPS, seed=2)
     model = make_learner(settings, GRID)
-    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
+    log = begun(settings, sample, examples(500, seed=7))
     log.plan = model.plan()
     assert log.planned == 4 * STEPS  # at least: the triangles tell how many zones there are
     for record in model.steps(sample.points, sample.labels):
@@ -90,16 +91,16 @@ def test_there_are_zones_of_every_edge(n: int) -> None:
     assert [isinstance(r.release, TileStep) for r in log.records] == [False] * STEPS + [
         True
     ] * zones
-    first = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, log.settings)
+    first = begun(log.settings)
     first.add(log.records[0])
     # a zone an edge, at least
     assert first.planned == 4 * STEPS
     assert log.tiling == tuple(step.tile for step in release.zones)
     log.cursor = STEPS
-    assert (log.in_tiles, log.tile_steps) == (False, ())
+    assert not log.in_tiles
     log.cursor = STEPS + 2
     assert log.in_tiles
-    assert log.tile_steps == release.zones[:2]
+    assert log.shown[STEPS:] == release.zones[:2]
 
 
 @pytest.mark.parametrize("n", [FEW, MANY])
@@ -349,7 +350,7 @@ def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples
     """While the run grows, against its records looked through one by one; `empty` are edges that no
     example is nearest to."""
     done, release = finished(n)
-    log = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, done.settings)
+    log = begun(done.settings)
     none = {"positives_alive": 0, "negatives_alive": 0}
     edges = [step.tile.edge_number for step in release.zones]  # type: ignore[union-attr]
     assert set(edges) == set(range(3 * STEPS))
@@ -396,7 +397,7 @@ def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples
 
 def test_the_cursor_waits_where_nothing_is_to_be_seen_and_the_end_is_a_step_further() -> None:
     done, release = finished()
-    log = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, done.settings)
+    log = begun(done.settings)
     none = {"positives_alive": 0, "negatives_alive": 0}
     newest = 0
     for record in done.records:

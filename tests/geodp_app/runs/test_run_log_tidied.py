@@ -11,7 +11,7 @@ from finished_runs import logged
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.strict import DamagedFileError
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import why
@@ -66,16 +66,16 @@ def test_at_the_end_the_window_shows_what_is_released(learner: str) -> None:
 
 @both
 def test_a_session_keeps_it(learner: str) -> None:
-    stored = finished(learner).stored()
-    assert StoredRun.from_lines(stored.to_lines()) == stored
+    stored = finished(learner).run
+    assert RunRecord.from_lines(stored.to_lines()) == stored
 
 
 @both
 def test_an_earlier_step_that_has_it_is_refused(learner: str) -> None:
     log = finished(learner)
-    lines = log.stored().to_lines()
+    lines = log.run.to_lines()
     first = log.triangles + 1
     data, last = json.loads(lines[first]), json.loads(lines[len(log.records)])
     data["tidied"] = last["tidied"]
     with pytest.raises(DamagedFileError, match="last step"):
-        StoredRun.from_lines([*lines[:first], json.dumps(data), *lines[first + 1 :]])
+        RunRecord.from_lines([*lines[:first], json.dumps(data), *lines[first + 1 :]])

@@ -43,7 +43,7 @@ from geodp_app.runs.protocol import (
 )
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.records import GreedyDiagnostics, StepDiagnostics, StepRecord
-from learners.core.scores import set_cover_score
+from learners.core.selection import set_cover_score
 
 
 class Client:
@@ -181,7 +181,7 @@ def test_progress_is_told_at_most_every_tenth_of_a_second(client: Client) -> Non
     assert all(isinstance(reply, Progressed) and reply.step == 1 for reply in outcome)
     seconds = [reply.seconds for reply in outcome]  # type: ignore[union-attr]
     assert all(late - early >= 0.099 for early, late in itertools.pairwise(seconds))
-    boxes = [reply.boxes for reply in outcome]  # type: ignore[union-attr]
+    boxes = [reply.done.boxes for reply in outcome]  # type: ignore[union-attr]
     assert boxes == sorted(boxes)
     assert all(0 < len(reply.views) <= MOST_BOXES for reply in outcome)  # type: ignore[union-attr]
     for reply in outcome:

@@ -22,7 +22,7 @@ from geodp_app.runs.score_raster import pixel_centres
 from geodp_app.runs.shading import shade
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
-from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.core.selection import Score, mistakes_score, set_cover_score
 from learners.cover.arrangement_selection import ArrangementSelection
 
 

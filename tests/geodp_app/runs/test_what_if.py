@@ -12,7 +12,7 @@ from geodp_app.runs.protocol import ShadeQuestion
 from geodp_app.runs.what_if import Candidate, WhatIf, odds_words
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
-from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.core.selection import Score, mistakes_score, set_cover_score
 
 LATTICE = HalfplaneLattice(3, "chord", 1)
 #: All halfplanes of all sheets: few enough to sum over.

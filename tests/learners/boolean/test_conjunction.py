@@ -39,7 +39,7 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.core.scores import Role
+from learners.core.selection import Role
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 PRIVATE = {"conjunction": ConjunctionLearner, "disjunction": DisjunctionLearner}

@@ -19,7 +19,7 @@ from learners.boolean.conjunction import (
     private_literal_steps,
 )
 from learners.boolean.literals import read_columns
-from learners.core.scores import Role
+from learners.core.selection import Role
 from learners.cover.set_cover import Budget
 from learners.privacy.accounting import selection_account
 from learners.privacy.composition import advanced_rate

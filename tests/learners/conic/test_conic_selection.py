@@ -13,15 +13,16 @@ from quick_draws import QuickBits
 from scipy import stats
 
 from geometry.lift import ConicLattice
-from learners.core.scores import (
+from learners.core.selection import (
     POWER,
+    Cancelled,
     Score,
+    SelectionProgress,
     mistakes_score,
     set_cover_score,
     softened_nats,
     softened_shortfall,
 )
-from learners.core.selection import Cancelled, SelectionProgress
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_selection import ConicSelection
 from learners.curved.shared_points import count_areas

@@ -13,8 +13,14 @@ from quick_draws import QuickBits
 
 from geometry.grid_counts import GridCounts
 from geometry.lift import ConicLattice
-from learners.core.scores import POWER, Score, mistakes_score, set_cover_score
-from learners.core.selection import Cancelled, SelectionProgress
+from learners.core.selection import (
+    POWER,
+    Cancelled,
+    Score,
+    SelectionProgress,
+    mistakes_score,
+    set_cover_score,
+)
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_selection import ConicSelection
 from learners.curved.shared_points import MOST, Tables, count_areas, make_tables

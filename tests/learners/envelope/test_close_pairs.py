@@ -18,14 +18,13 @@ from hypothesis import given, strategies as st
 
 from geometry.columns import count_columns
 from geometry.counting import make_tables
-from geometry.grid_counts import GridCounts
+from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import mistakes_score
-from learners.core.selection import Cancelled, SelectionProgress
+from learners.core.selection import Cancelled, SelectionProgress, mistakes_score
 from learners.envelope import close_pairs
 from learners.envelope.boxes import pairs_across
-from learners.envelope.close_pairs import make_pairs, settle_conflicts, take_pairs
+from learners.envelope.close_pairs import make_pairs, take_pairs
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import bound_of

@@ -14,11 +14,11 @@ import pytest
 from numba import typeof
 
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import mistakes_score
+from learners.core.selection import mistakes_score
 from learners.envelope import core
+from learners.envelope.boxes import first_boxes
 from learners.envelope.compiled_beside import compile_beside, signatures
 from learners.envelope.factorised_boxes import make_workspace
-from learners.envelope.first_boxes import first_boxes
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Examples, start_strand
 from learners.envelope.target import make_target

@@ -17,10 +17,10 @@ from concept_laws import (
 from counted import counted
 from envelope_laws import factorise_everything
 
+from geometry.grid_counts import settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
 from learners.envelope import concept_selection, race
-from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
 from learners.privacy.randomness import SeededRandom
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
-from learners.core.scores import set_cover_score
-from learners.core.selection import Cancelled, PieceKind
+from learners.core.selection import Cancelled, PieceKind, set_cover_score
 from learners.envelope import race, strands
 from learners.envelope.boxes import (
     NEGATIVES,

@@ -15,12 +15,10 @@ from envelope_laws import watched_strands
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners.core.scores import set_cover_score
-from learners.core.selection import PieceKind, Selected
+from learners.core.selection import PieceKind, Selected, set_cover_score
 from learners.envelope import partition, race, strands
-from learners.envelope.boxes import SHEETS
+from learners.envelope.boxes import SHEETS, first_boxes
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.first_boxes import first_boxes
 from learners.envelope.paper_box import readings
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN, box_type, grow, make_partition
 from learners.envelope.target import make_target

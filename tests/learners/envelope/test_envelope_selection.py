@@ -26,13 +26,11 @@ from envelope_laws import (
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import Score
-from learners.core.selection import Cancelled, PieceKind, SelectionProgress
+from learners.core.selection import Cancelled, PieceKind, Score, SelectionProgress
 from learners.envelope import race, strands, trials
-from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
+from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, first_boxes, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.first_boxes import first_boxes
 from learners.envelope.target import make_target
 from learners.privacy.randomness import SeededRandom
 

@@ -10,11 +10,10 @@ from envelope_laws import watched_strands
 from hypothesis import given, settings, strategies as st
 
 from geometry.halfplane import HalfplaneLattice
-from learners.core.scores import set_cover_score
+from learners.core.selection import set_cover_score
 from learners.envelope import boxes as box_loops
-from learners.envelope.boxes import SHEETS
+from learners.envelope.boxes import SHEETS, first_boxes
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES
 from learners.privacy.randomness import SeededRandom
 

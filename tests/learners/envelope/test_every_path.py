@@ -35,11 +35,17 @@ from sampler_paths import (
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import Score, mistakes_score
+from learners.core.selection import Score, mistakes_score
 from learners.envelope import factorised_moves, race, shared_points, strands
-from learners.envelope.boxes import ORDERS, POSITIVES, SHEETS, pack_sheets, pairs_across
+from learners.envelope.boxes import (
+    ORDERS,
+    POSITIVES,
+    SHEETS,
+    first_boxes,
+    pack_sheets,
+    pairs_across,
+)
 from learners.envelope.factorised_boxes import make_workspace
-from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES, COMPACTIONS, FORGOTTEN, MIX_USED, PLAIN, SPLITS
 from learners.envelope.race import divide, run_race, weigh_all
 from learners.envelope.strands import Examples, Strand, start_strand

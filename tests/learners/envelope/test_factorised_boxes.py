@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from geometry.columns import count_columns
 from geometry.counting import make_tables
+from geometry.grid_counts import order_by_column
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.core.scores import Score
+from learners.core.selection import Score
 from learners.envelope import (
-    cell_weights,
     factorised_boxes,
     factorised_moves,
     partition,
@@ -32,15 +32,15 @@ from learners.envelope.factorised_boxes import (
     make_workspace,
 )
 from learners.envelope.target import Target
-from learners.envelope.uncertain import SEVERAL, order_by_column
+from learners.envelope.uncertain import SEVERAL
 
 examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
-inner_term = compiled(cell_weights.inner_term)
-cell_term = compiled(cell_weights.cell_term)
-pair_term = compiled(cell_weights.pair_term)
-weigh_cells = compiled(cell_weights.weigh_cells)
-weigh_beside = compiled(cell_weights.weigh_beside)
-best_mix = compiled(cell_weights.best_mix)
+inner_term = compiled(factorised_boxes.inner_term)
+cell_term = compiled(factorised_boxes.cell_term)
+pair_term = compiled(factorised_boxes.pair_term)
+weigh_cells = compiled(factorised_boxes.weigh_cells)
+weigh_beside = compiled(factorised_boxes.weigh_beside)
+best_mix = compiled(factorised_boxes.best_mix)
 widest_axis = compiled(uncertain.widest_axis)
 box_mass = compiled(partition.box_mass)
 

@@ -12,10 +12,9 @@ from numba import njit
 
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
-from learners.core.scores import set_cover_score
-from learners.envelope.boxes import SHEETS
+from learners.core.selection import set_cover_score
+from learners.envelope.boxes import SHEETS, first_boxes
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.first_boxes import first_boxes
 from learners.envelope.paper_box import around, line_of, paper_box, proposals, readings
 from learners.privacy.randomness import SeededRandom
 

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import set_cover_score
-from learners.core.selection import PIECE_SIZE, Cancelled, PieceKind, SelectionProgress
-from learners.envelope import piled_lines
+from learners.core.selection import (
+    PIECE_SIZE,
+    Cancelled,
+    PieceKind,
+    SelectionProgress,
+    set_cover_score,
+)
+from learners.envelope import pile_gains, piled_lines
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.piled_lines import Sampler, find_piles, make_lines
+from learners.envelope.pile_gains import find_piles
+from learners.envelope.piled_lines import Sampler, make_lines
 from learners.privacy.randomness import SeededRandom
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
@@ -31,8 +37,8 @@ Sample = tuple[NDArray[np.int64], NDArray[np.bool_]]
 @pytest.fixture(autouse=True)
 def any_number_of_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few points are not left to others."""
-    monkeypatch.setattr(piled_lines, "_FEW_POINTS", 0)
-    monkeypatch.setattr(piled_lines, "_MOSTLY", 0.0)
+    monkeypatch.setattr(pile_gains, "_FEW_POINTS", 0)
+    monkeypatch.setattr(pile_gains, "_MOSTLY", 0.0)
 
 
 def crowded(d: int, n: int, steps: int, seed: int) -> Sample:
@@ -60,7 +66,7 @@ def test_every_set_that_a_line_parts_is_known() -> None:
     for many in (2, 5, 9, 20):
         points = np.unique(rng.integers(0, 6, (many, 2)), axis=0)
         rows = np.column_stack([points, np.ones(len(points), dtype=np.int64)])
-        words = set(piled_lines.parted(rows).tolist())
+        words = set(pile_gains.parted(rows).tolist())
         seen = set()
         for halfplane in lines_through(HalfplaneLattice(6), rng, 4000):
             held = np.flatnonzero(halfplane.contains(points))
@@ -76,8 +82,8 @@ def test_edges_gain_no_more_in_piles_than_is_said(
     few: int, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Up to three edges together, in rectangles of every size down to a single line."""
-    monkeypatch.setattr(piled_lines, "_FEW_WORDS", few)
-    monkeypatch.setattr(piled_lines, "_BITS", bits)
+    monkeypatch.setattr(pile_gains, "_FEW_WORDS", few)
+    monkeypatch.setattr(pile_gains, "_BITS", bits)
     d = 24
     rng = np.random.default_rng(3)
     lattice = HalfplaneLattice(d)
@@ -99,7 +105,7 @@ def test_edges_gain_no_more_in_piles_than_is_said(
             for edge in edges:
                 size = 1 << int(rng.integers(0, 22))
                 low = [at - int(rng.integers(0, size)) for at in (edge.u, edge.v)]
-                x, _ = piled_lines.gain_of(
+                x, _ = pile_gains.gain_of(
                     basis, pile, int(edge.sheet), low[0], low[0] + size, low[1], low[1] + size
                 )
                 bound += int(x)

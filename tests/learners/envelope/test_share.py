@@ -21,7 +21,7 @@ from geodp_app.runs.questions import share_question
 from geodp_app.runs.shading import as_good
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import Score, set_cover_score
+from learners.core.selection import Score, set_cover_score
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.envelope.annealing import Annealing
 from learners.envelope.envelope_selection import EnvelopeSelection

@@ -22,9 +22,8 @@ from test_close_pairs import pair_all
 from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.scores import set_cover_score
-from learners.core.selection import Cancelled, PieceKind, SelectionProgress
-from learners.envelope import piled_lines, shared_points, strands
+from learners.core.selection import Cancelled, PieceKind, SelectionProgress, set_cover_score
+from learners.envelope import pile_gains, shared_points, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -44,7 +43,7 @@ Bounds = Literal["places", "halved", "either"]
 
 def bound_by(patch: pytest.MonkeyPatch, bounds: Bounds) -> None:
     """Every place of both labels is looked at, or none; and close pairs, or none; no piles."""
-    patch.setattr(piled_lines, "_MOST_CELLS", -1)
+    patch.setattr(pile_gains, "_MOST_CELLS", -1)
     patch.setattr(shared_points, "_HEAVY", np.inf if bounds == "halved" else 0.0)
     patch.setattr(strands, "_MOSTLY", 2.0)
     if bounds != "places":

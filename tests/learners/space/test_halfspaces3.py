@@ -16,7 +16,7 @@ from scipy import optimize
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
 from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.core.records import inside_piece
-from learners.core.scores import Score, mistakes_score, set_cover_score
+from learners.core.selection import Score, mistakes_score, set_cover_score
 from learners.curved import listed_selection as space_selection
 from learners.curved.listed_selection import (
     HalfspaceSelection3,

@@ -15,7 +15,7 @@ from quick_draws import QuickBits
 from geometry.polygons import contains_points
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
 from learners import BallUnionLearner, PolynomialUnionLearner
-from learners.core.scores import mistakes_score, set_cover_score
+from learners.core.selection import mistakes_score, set_cover_score
 from learners.curved import listed_selection as space_selection
 from learners.curved.listed_selection import LiftedSelection
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from learners import StabilityLearner
-from learners.core.checks import check_examples
+from learners.core.examples import check_examples
 from learners.core.records import StepRelease
 from learners.core.releases import CoverRelease
 from learners.core.selection import SelectionProgress

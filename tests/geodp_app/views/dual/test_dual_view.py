@@ -54,7 +54,7 @@ def view(qtbot: QtBot) -> DualView:
     view.resize(900, 900)
     view.set_lattice(LATTICE)
     view.set_examples(POINTS, LABELS)
-    view.set_pieces(PIECES, 1)
+    view.set_pieces(PIECES)
     with qtbot.waitExposed(view):
         view.show()
     settle(qtbot, view)
@@ -138,7 +138,7 @@ def test_the_large_sheet_is_that_of_the_newest_pieces_edge(qtbot: QtBot, view: D
     with qtbot.assertNotEmitted(view.shade_wanted, wait=20):  # no edge lies there
         qtbot.mouseClick(view.strip.thumbs[Sheet.STEEP_RIGHT], Qt.MouseButton.LeftButton)
     assert (view.controls.edge, view.title) == (2, "Right")
-    view.set_pieces(PIECES, 0)  # its third edge is steep
+    view.set_pieces(PIECES[:1])  # its third edge is steep
     assert (view.sheet, view.title) == (Sheet.STEEP_RIGHT, "Right, edge 3 of 3")
     numbers = {s: [m.edge + 1 for m in thumb.marks] for s, thumb in view.strip.thumbs.items()}
     assert numbers == {Sheet(0): [1], Sheet(1): [2], Sheet(2): [3], Sheet(3): []}
@@ -237,7 +237,7 @@ def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(
     for u in range(0, 64, 3):
         # along the region's border, above the corner that it leaves empty, and below the other
         for sheet, v in ((Sheet.FLAT_BELOW, u - 63), (Sheet.FLAT_BELOW, u + 63)):
-            view.set_pieces((piece((sheet, u, v)),), 0)
+            view.set_pieces((piece((sheet, u, v)),))
             view.show_sheet(sheet)
             settle(qtbot, view)
             chosen = view.sheets[sheet].chosen
@@ -263,7 +263,7 @@ def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(
 
 
 def test_going_back_hides_later_pieces(view: DualView) -> None:
-    view.set_pieces(PIECES, 0)
+    view.set_pieces(PIECES[:1])
     steps = {mark.step for sheet in view.sheets.values() for mark in sheet.chosen.marks}
     assert steps == {1}
 
@@ -374,7 +374,7 @@ def test_zoom_to_chosen_shows_the_newest_point_and_fit_everything(
     settle(qtbot, view)
     view.zoom_to_chosen()
     assert view.sheets[Sheet.STEEP_RIGHT].plot.window().holds(5, 5)
-    view.set_pieces((), -1)
+    view.set_pieces(())
     view.zoom_to_chosen()
     assert "No chosen point" in view.readout.text()
 
@@ -456,7 +456,7 @@ def test_the_release_view_is_the_same_whatever_the_private_data(
     qtbot.addWidget(other)
     other.resize(900, 900)
     other.set_lattice(LATTICE)
-    other.set_pieces(PIECES, 1)
+    other.set_pieces(PIECES)
     other.controls.choose("off", 1)  # which edge it is about is the person's choice
     other.set_release_view(True)
     with qtbot.waitExposed(other):
@@ -542,7 +542,7 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
 def test_cells_are_painted_where_they_are(qtbot: QtBot, view: DualView) -> None:
     """The better cell's colour is on its side of the common edge."""
     view.set_examples(None, None)
-    view.set_pieces((), -1)
+    view.set_pieces(())
     view.show_sheet(Sheet.FLAT_ABOVE)
     lower = ShadedCell(np.array([[0.0, 0], [64, 64], [64, 0]]), -9.0, 0.1)
     upper = ShadedCell(np.array([[0.0, 0], [64, 64], [0, 64]]), 0.0, 0.9)
@@ -565,7 +565,7 @@ def test_cells_are_painted_where_they_are(qtbot: QtBot, view: DualView) -> None:
 
 def test_pieces_of_one_halfplane_have_no_edges_to_choose(view: DualView) -> None:
     assert view.controls.edges[0].isVisible()
-    view.set_pieces((piece((0, 10, 20)),), 0)
+    view.set_pieces((piece((0, 10, 20)),))
     assert not view.controls.edges[0].isVisible()
     assert view.sheets[Sheet.FLAT_ABOVE].chosen.marks[0].text == "1"
 

@@ -13,6 +13,7 @@ from geodp_app.palette import load_palette
 from geodp_app.runs.course import Course, Stop
 from geodp_app.runs.figures import Selecting
 from geodp_app.views.run.timeline import Timeline
+from learners.core.selection import SelectionProgress
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -155,7 +156,7 @@ def test_at_the_last_step_made_play_asks_for_the_next_one(timeline: Timeline) ->
 
 def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline, qtbot) -> None:
     timeline.set_run(course(3, 12), 3)
-    timeline.set_selecting(Selecting(4, 12430, 8112, 1.2))
+    timeline.set_selecting(Selecting(4, SelectionProgress(12430, 8112, 0.0), 1.2))
     assert "12,430 trials, 8,112 boxes" in timeline.text()
     assert timeline.note.text() == timeline.note.toolTip()
     assert timeline.track.busy
@@ -170,7 +171,7 @@ def test_the_track_stays_put_while_words_come_and_go(timeline: Timeline, qtbot) 
     timeline.set_run(course(3, 12), 3)
     qtbot.wait(10)
     before = timeline.track.geometry()
-    timeline.set_selecting(Selecting(4, 1_234_567, 81_120, 12.0))
+    timeline.set_selecting(Selecting(4, SelectionProgress(1_234_567, 81_120, 0.0), 12.0))
     qtbot.wait(10)
     assert timeline.track.geometry() == before
     for step in range(3):

@@ -37,6 +37,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.panels.settings_panel import Switch
+from geodp_app.views.run.live import LiveRun
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
@@ -591,11 +592,15 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
     # with labels that the triangles have right no zone gains anything
     triangles = tuple(r.release.piece for r in log.records[:TRIANGLES])
     labels = predict_pieces("disjunction", triangles, examples.points)
-    other = RunLog(examples.points, labels, log.grid, log.settings, None, nothing, log.release)
+    work = replace(window.document.work, examples=replace(examples, labels=labels.astype(int)))
+    other = LiveRun(work, replace(log.run, records=tuple(nothing)))
     assert other.gains[:2] == (5, 9) != log.gains[:2]
     assert not any(other.gains[2:-1])
     try:
-        window.runs.adopt(other)
+        window.runs.adopt(other.run)
+        other.cursor, other.work = other.last, window.document.work
+        window.runs._run = other
+        window.display.refresh()
         settle(qtbot, window)
         assert differs(seen(window), plain) == ""
         action(window, "release_view")

@@ -42,7 +42,7 @@ from geodp_app.views.window.main_window import MainWindow
 from geometry.polygons import piece_sides
 from learners.core.records import halfplanes_of
 from learners.core.releases import SharpenedRelease
-from learners.core.selection import HeavyBox
+from learners.core.selection import HeavyBox, SelectionProgress
 
 #: Examples, fewer than it opens with, and the triangles that its drawing's run makes.
 FEW, TRIANGLES = 8_000, 4
@@ -147,13 +147,15 @@ def test_every_step_of_the_first_act_shows_lines_shading_numbers_and_why(
                 "as few negatives as possible."
             )
             # while the next one is drawn nothing of it goes: the sampler's search was not asked for
-            before = (window.dual.rasters, window.dual.pictures.shade_scale)
+            before = (window.dual.pictures.rasters, window.dual.pictures.shade_scale)
             boxes = (HeavyBox((0,), ((0, 9, 0, 9),), 1.0),)
             density = ((0, np.ones((4, 4), dtype=np.float32)),)
-            news = Progressed(step + 1, 7, 8, 9.0, views=boxes, density=density)
+            news = Progressed(
+                step + 1, SelectionProgress(7, 8, 0.0), 9.0, views=boxes, density=density
+            )
             window.runs.progressed.emit(news)
             assert "7 trials" in window.timeline.text()
-            assert (window.dual.rasters, window.dual.pictures.shade_scale) == before
+            assert (window.dual.pictures.rasters, window.dual.pictures.shade_scale) == before
             check_step_pictures(window)
     # back to the first, and forth
     for step in range(TRIANGLES, 0, -1):

@@ -13,6 +13,7 @@ from window_driver import Lasting, action, log_of, run, settle, wait
 
 from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.protocol import (
     Answered,
     AsGood,
@@ -27,7 +28,7 @@ from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.window.main_window import MainWindow
 from learners.core.records import Diagnostics, StepRecord
-from learners.core.selection import HeavyBox
+from learners.core.selection import HeavyBox, SelectionProgress
 from learners.stability.sample_and_aggregate import VoteView
 
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))
@@ -103,7 +104,7 @@ CHANGES = {
     "other settings": lambda w: (w.runs.set_live(False), w.document.set_run(epsilon=0.5)),
     "other examples": lambda w: w.sample(),
     "no run": lambda w: w.runs.reset(),
-    "another session": lambda w: w.runs.adopt(w.runs.log),
+    "another session": lambda w: w.runs.adopt(w.runs.log.run),
     "an undo": lambda w: w.undo(),
 }
 
@@ -116,14 +117,14 @@ def test_an_answer_of_another_moment_is_dropped(
     CHANGES[change](window)
     asked.answer()
     assert window.dual.pictures.shade_scale is None
-    assert not window.dual.rasters
+    assert not window.dual.pictures.rasters
 
 
 # -- what the release view is given ---------------------------------------------------------------
 
 PRIVATE = (
     AsGood, HeavyBox, Candidate, Change, Diagnostics, ExampleKinds, Examples, Progressed, RunLog,
-    ShadedSheet, StepRecord, VoteView, WhatIf,
+    RunRecord, SelectionProgress, ShadedSheet, StepRecord, VoteView, WhatIf,
 )  # fmt: skip
 
 
@@ -175,7 +176,9 @@ def test_the_release_view_is_given_nothing_private(
     asked.answer()
     box = HeavyBox((0,), ((0, 9, 0, 9),), 1.0)
     density = ((0, np.ones((4, 4), dtype=np.float32)),)
-    news = Progressed(log.cursor + 1, 7, 8, 9.0, views=(box,), density=density)
+    news = Progressed(
+        log.cursor + 1, SelectionProgress(7, 8, 0.0), 9.0, views=(box,), density=density
+    )
     window.runs.progressed.emit(news)
     assert window.timeline.text().endswith("Selecting…")
     assert "trials" not in window.timeline.note.toolTip()

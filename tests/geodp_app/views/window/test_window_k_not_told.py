@@ -97,7 +97,7 @@ def test_a_run_ends_where_it_finds_nothing_more_and_is_kept(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     action(imported, "save")
     opened = load_session(path)
-    assert opened.run == log.stored()
+    assert opened.run == log.run
     assert opened.work.run["k"] == "auto"
 
 

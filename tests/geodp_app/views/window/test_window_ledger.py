@@ -137,7 +137,8 @@ def test_simulated_examples_are_in_no_ledger(
 def test_a_ledger_that_is_gone_or_changed_lets_nothing_run(
     qtbot: QtBot, window: MainWindow, ledger: Ledger
 ) -> None:
-    ledger.path.write_text(ledger.path.read_text().replace('"epsilon":2.0', '"epsilon":9.0'))
+    changed = ledger.path.read_bytes().replace(b'"epsilon":2.0', b'"epsilon":9.0')
+    ledger.path.write_bytes(changed)
     window.document.set_run(epsilon=0.5)
     assert note(window).startswith("Nothing can be run, as the ledger cannot be used: ")
     failures: list[str] = []
@@ -194,7 +195,7 @@ def test_the_dialog_joins_begins_and_keeps_none(
     assert "is there already" in dialog.problem.text()
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "p.csv"), ""))
     dialog.join_button.click()
-    assert "line 1" in dialog.problem.text()
+    assert "is no ledger of geodp" in dialog.problem.text()
     assert len(chosen) == 3
 
 

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from window_driver import Lasting, action, click, finish_run, key, log_of, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session, save_session
-from geodp_app.files.stored_run import StoredRun
 from geodp_app.views.window.main_window import MainWindow
 
 TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
@@ -104,14 +104,13 @@ def test_points_are_clicked_until_the_halts_are_used_up(
     assert window.document.work.spent == spent
 
     # what is released is kept with the session; how the chunks voted is not
-    stored = log.stored()
-    lines = stored.to_lines()
+    lines = log.run.to_lines()
     assert not any("votes" in line.split('"settings"')[0] for line in lines)
-    assert [(q.point, q.release) for q in StoredRun.from_lines(lines).questions] == [
+    assert [(q.point, q.release) for q in RunRecord.from_lines(lines).questions] == [
         (q.point, q.release) for q in log.questions
     ]
     path = tmp_path / "kept.geodp"
-    save_session(path, window.document.work, stored)
+    save_session(path, window.document.work, log.run)
     window.files.show_session(*load_session(path), path)
     assert asked(window) == many
     assert card.answer.text().endswith(": not answered")

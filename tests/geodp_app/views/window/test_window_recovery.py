@@ -193,5 +193,5 @@ def test_what_is_saved_elsewhere_while_it_is_kept_is_not_kept_any_more(
 
 def test_a_request_that_was_called_off_writes_nothing(tmp_path: Path) -> None:
     kept = autosave.Autosave(tmp_path)
-    assert kept.keep(Document().work, None, called_off=lambda: True) is None
+    assert kept.save(Document().work, None, called_off=lambda: True) is None
     assert not list(tmp_path.rglob("*"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,14 @@ from terminal import geodp
 from window_driver import Lasting, finish_run, key, log_of, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import load_palette
 from geodp_app.runs.figures import Selecting
 from geodp_app.runs.protocol import Progressed
 from geodp_app.views.plane.votes_layer import margin_image
 from geodp_app.views.window.main_window import MainWindow
 from learners.core.releases import CoverRelease
-from learners.stability.sample_and_aggregate import PLACES, VoteView
+from learners.stability.sample_and_aggregate import PLACES, VoteProgress, VoteView
 
 TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
 
@@ -64,8 +65,8 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     assert log.privacy == log.release.privacy
     # all is spent before the first step
     assert log.figures(1).epsilon_so_far == 8.0
-    lines = StoredRun(log.settings, log.grid, log.records, log.release).to_lines()
-    assert StoredRun.from_lines(lines).to_lines() == lines
+    lines = log.run.to_lines()
+    assert RunRecord.from_lines(lines).to_lines() == lines
     assert all("margins" not in line and "asked" not in line for line in lines)
     window.display.set_release_view(True)
     assert not any(item.isVisible() for item in (layer.image, *layer.scatters.values()))
@@ -77,11 +78,11 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
 
 
 def test_the_progress_says_what_is_done() -> None:
-    assert Selecting(1, 12, 40, 3.0, None, True).text() == "Training… 12 of 40 chunks"
+    assert Selecting(1, VoteProgress(12, 40, math.nan), 3.0).text() == "Training… 12 of 40 chunks"
     votes = VoteView(
         40, np.zeros((PLACES, PLACES)), np.zeros((7, 2), np.int64), np.zeros(7, np.int8), 1, 93
     )
-    asking = Selecting(1, 40, 40, 3.0, votes, True)
+    asking = Selecting(1, VoteProgress(40, 40, math.nan, votes=votes), 3.0)
     assert asking.text() == "Asking… 7 points answered, 93 queries left"
 
 

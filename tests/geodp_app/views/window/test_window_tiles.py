@@ -197,7 +197,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         settle(qtbot, window)
         heading = window.dual_pane.heading.text()
         assert heading.startswith(f"Dual plane of tile {step} of 16: ")
-        tile = log.tile_steps[-1].tile
+        tile = log.shown[-1].tile
         place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
         assert window.dual_pane.note.words == place
         assert dual_lattice(window) == log.tile_lattice(step) == HalfplaneLattice(64)
@@ -221,7 +221,7 @@ def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(
 ) -> None:
     log = run(qtbot, window)
     window.runs.move_cursor(6)
-    tile = log.tile_steps[-1].tile
+    tile = log.shown[-1].tile
     middle = ((tile.x0 + tile.x1) // 2, (tile.y0 + tile.y1) // 2)
     example = window.dual.sheets[Sheet.FLAT_ABOVE].example
     QTest.mouseMove(window.plane.viewport(), at(window, *middle))
@@ -251,7 +251,7 @@ def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(
     found = box_of(pointed)
     assert found[:3] == pytest.approx((left, bottom, right))
     # below a line from height 30 to height 40 in the tile
-    assert found[3] == pytest.approx(log.tile_steps[-1].tile.y0 + 40, abs=1.5)
+    assert found[3] == pytest.approx(log.shown[-1].tile.y0 + 40, abs=1.5)
     assert found[3] < top
 
 

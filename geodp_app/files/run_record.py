@@ -1,4 +1,4 @@
-"""A run as text: JSON lines that bring it back exactly.  Private: they hold true counts.
+"""A run, as it grows and as text: JSON lines that bring it back exactly.  Private: true counts.
 
 The first line has the settings and the lattice (of a run by tiles, that of the tiles' own
 frames), then comes a line a step, the release if the run was finished, and a line for each point
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from geodp_app.document.checks import check_run
@@ -86,8 +86,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRun:
-    """A run, finished or not, without its examples.
+class RunRecord:
+    """A run, finished or not, without its examples: what a session keeps of it.
 
     Attributes
     ----------
@@ -107,6 +107,14 @@ class StoredRun:
     records: tuple[StepRecord, ...] = ()
     release: Release | None = None
     questions: tuple[Question, ...] = ()
+
+    def stepped(self, record: StepRecord) -> RunRecord:
+        """The run with one more step."""
+        return replace(self, records=(*self.records, record))
+
+    def asked(self, question: Question) -> RunRecord:
+        """The run with one more question."""
+        return replace(self, questions=(*self.questions, question))
 
     def to_lines(self) -> list[str]:
         """One JSON object a line, without line ends.
@@ -134,7 +142,7 @@ class StoredRun:
         return [json.dumps(line, allow_nan=False) for line in lines]
 
     @classmethod
-    def from_lines(cls, lines: Iterable[str | bytes]) -> StoredRun:
+    def from_lines(cls, lines: Iterable[str | bytes]) -> RunRecord:
         """Read what :meth:`to_lines` wrote.
 
         Raises
@@ -142,28 +150,24 @@ class StoredRun:
         DamagedFileError
             If a line is missing or wrong; the message names it, counted from 1.
         """
-        numbered = ((i, line) for i, line in enumerate(lines, 1) if line.strip())
-        run: StoredRun | None = None
+        run: RunRecord | None = None
         lattice: Lattice | None = None
-        records: list[StepRecord] = []
-        release: Release | None = None
-        questions: list[Question] = []
-        for number, line in numbered:
+        for number, line in ((i, line) for i, line in enumerate(lines, 1) if line.strip()):
             try:
                 data = _object(read_json(line), "a line")
                 if run is None or lattice is None:
                     run, lattice = _read_head(data)
-                elif release is not None:
-                    questions.append(_read_question(data, run, questions))
+                elif run.release is not None:
+                    run = run.asked(_read_question(data, run))
                 elif data.get("kind") == "release":
-                    release = _read_release(data, run, lattice, records)
+                    run = replace(run, release=_read_release(data, run, lattice))
                 else:
-                    records.append(_read_record(data, run, lattice, records))
+                    run = run.stepped(_read_record(data, run, lattice))
             except _FAULTS as error:
                 raise DamagedFileError(f"line {number}: {one_line(error)}") from None
         if run is None:
             raise DamagedFileError("has no lines")
-        return cls(run.settings, run.grid, tuple(records), release, tuple(questions))
+        return run
 
     def _lattice(self) -> Lattice:
         """The one lattice of all pieces; the finest if there are none."""
@@ -221,7 +225,7 @@ def _plain(value: Any, kind: Any) -> Any:
     return value if math.isfinite(value) else str(value)
 
 
-def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
+def _read_head(data: dict[str, Any]) -> tuple[RunRecord, Lattice]:
     if data.get("kind") != "run":
         raise ValueError("is not the beginning of a run")
     names = {"kind", "version", "warning", "settings", "grid", "bits"}
@@ -241,14 +245,13 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
         raise ValueError(f"bits: {bits} is negative")
     if side > grid:
         raise ValueError(f"side: {side} is larger than the grid's {grid}")
-    return StoredRun(settings, grid), _own_lattice(settings, side, bits)
+    return RunRecord(settings, grid), _own_lattice(settings, side, bits)
 
 
-def _read_record(
-    data: dict[str, Any], run: StoredRun, lattice: Lattice, before: list[StepRecord]
-) -> StepRecord:
+def _read_record(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> StepRecord:
     if data.get("kind") != "step":
         raise ValueError(f"is of the unknown kind {short(data.get('kind'))}")
+    before = run.records
     step, steps = _whole(data["step"], "step"), _whole(data["steps"], "steps")
     if step != len(before) + 1 or steps < step:
         raise ValueError(f"is step {step} of {steps} in place of step {len(before) + 1}")
@@ -289,9 +292,7 @@ def _number(value: Any, field: Any) -> Any:
     return float(value)
 
 
-def _read_release(
-    data: dict[str, Any], run: StoredRun, lattice: Lattice, records: list[StepRecord]
-) -> Release:
+def _read_release(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> Release:
     release = release_from_dict(data["release"])
     if not isinstance(release, Release) or set(data) != {"kind", "release"}:
         raise ValueError("the release is of another kind than the run")
@@ -303,7 +304,7 @@ def _read_release(
     asked = run.settings.parameters().get("support") is not None
     if isinstance(release, TilesRelease) and (release.support is not None) != asked:
         raise ValueError("the release has support where none was asked for, or the reverse")
-    if release.steps != tuple(record.release for record in records):
+    if release.steps != tuple(record.release for record in run.records):
         raise ValueError("the release has other pieces than the steps")
     return release
 
@@ -313,13 +314,13 @@ def _question_line(question: Question) -> dict[str, Any]:
     return {"kind": "question", "point": list(question.point), **asdict(question.release)}
 
 
-def _read_question(data: dict[str, Any], run: StoredRun, before: Sequence[Question]) -> Question:
+def _read_question(data: dict[str, Any], run: RunRecord) -> Question:
     """Read what :func:`_question_line` wrote.
 
     Raises
     ------
     ValueError, KeyError, TypeError
-        If it is not, or does not follow the questions before it.
+        If it is not, or does not follow the run's questions.
     """
     if data.get("kind") != "question" or "votes" not in run.settings.declared.shows:
         raise ValueError("comes after the release")
@@ -336,8 +337,8 @@ def _read_question(data: dict[str, Any], run: StoredRun, before: Sequence[Questi
         (0, "answered"), (1, "answered"), (None, "unstable"),
     ) or isinstance(release.value, bool):  # fmt: skip
         raise ValueError("a question is answered 0 or 1, or not at all")
-    if before:
-        last = before[-1].release
+    if run.questions:
+        last = run.questions[-1].release
         halts = last.halts_left - (release.status == "unstable")
         follows = (last.query + 1, halts, last.queries_left - 1)
         state = (release.query, release.halts_left, release.queries_left)

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from stored_runs import (
+from run_records import (
     asked,
     by_tiles,
     diagnostics,
@@ -22,12 +22,12 @@ from stored_runs import (
 )
 
 from geodp_app.document.work import RunSettings
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.run_record import RunRecord
 from geodp_app.files.strict import DamagedFileError
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.records import StepRecord, StepRelease
 
-RUNS = [asked(), stored(), stored(False), StoredRun(RunSettings("cover", seed=3), 4096)]
+RUNS = [asked(), stored(), stored(False), RunRecord(RunSettings("cover", seed=3), 4096)]
 RUNS += [by_tiles(steps) for steps in (0, 1, 3, 4)]
 RUNS += [sharpened(steps) for steps in (0, 1, 2, 3, 7, 8)]
 
@@ -36,9 +36,9 @@ RUNS += [sharpened(steps) for steps in (0, 1, 2, 3, 7, 8)]
 def test_a_run_comes_back_exactly(run):
     lines = run.to_lines()
     assert all("\n" not in line for line in lines)
-    assert StoredRun.from_lines(lines) == run
+    assert RunRecord.from_lines(lines) == run
     text = "\n".join(lines).encode() + b"\n"
-    assert StoredRun.from_lines(text.split(b"\n")) == run
+    assert RunRecord.from_lines(text.split(b"\n")) == run
 
 
 def test_the_first_line_says_that_it_is_private():
@@ -47,14 +47,14 @@ def test_the_first_line_says_that_it_is_private():
 
 def test_nan_comes_back():
     record = replace(stored().records[0], diagnostics=diagnostics(log_mass=math.nan))
-    back = StoredRun.from_lines(replace(stored(False), records=(record,)).to_lines())
+    back = RunRecord.from_lines(replace(stored(False), records=(record,)).to_lines())
     assert math.isnan(back.records[0].diagnostics.log_mass)
 
 
 def test_numpy_numbers_are_stored_as_plain_ones():
     odd = diagnostics(score=np.float64(1.5), trials=np.int64(7), boxes=True)
     record = replace(stored().records[0], diagnostics=odd)
-    back = StoredRun.from_lines(replace(stored(False), records=(record,)).to_lines())
+    back = RunRecord.from_lines(replace(stored(False), records=(record,)).to_lines())
     found = back.records[0].diagnostics
     assert (type(found.score), type(found.trials), type(found.boxes)) == (float, int, int)
     assert (found.score, found.trials, found.boxes) == (1.5, 7, 1)
@@ -66,9 +66,9 @@ def test_a_greedy_run_is_kept_with_plain_diagnostics_and_without_loading_its_lea
     run = stored(False)
     greedy = GreedyDiagnostics(**asdict(diagnostics()), gap=3)
     records = tuple(replace(record, diagnostics=greedy) for record in run.records)
-    back = StoredRun.from_lines(replace(run, records=records).to_lines())
+    back = RunRecord.from_lines(replace(run, records=records).to_lines())
     assert [record.diagnostics for record in back.records] == [diagnostics()] * 2
-    code = "import sys, geodp_app.files.stored_run; print('numba' in sys.modules)"
+    code = "import sys, geodp_app.files.run_record; print('numba' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "False\n"
 
@@ -90,8 +90,8 @@ def test_any_pieces_on_any_lattice_come_back(measure, data):
         )
         for diag in [diagnostics(score=data.draw(st.floats(allow_nan=False)))]
     )
-    run = StoredRun(RunSettings("cover", k=4, measure=measure, finish="none"), d, records)
-    back = StoredRun.from_lines(run.to_lines())
+    run = RunRecord(RunSettings("cover", k=4, measure=measure, finish="none"), d, records)
+    back = RunRecord.from_lines(run.to_lines())
     assert back == run
     if records:
         assert back.records[0].release.piece[0].lattice.bits == bits
@@ -121,14 +121,14 @@ def test_a_run_of_another_version_is_refused_in_one_line(version: int | None):
     lines = stored().to_lines()
     lines[0] = json.dumps({**json.loads(lines[0]), "version": version})
     with pytest.raises(DamagedFileError, match=f"version {version}, and this geodp reads"):
-        StoredRun.from_lines(lines)
+        RunRecord.from_lines(lines)
 
 
 def test_support_is_kept():
-    assert StoredRun.from_lines(supported().to_lines()) == supported()
+    assert RunRecord.from_lines(supported().to_lines()) == supported()
 
 
-def edit(number: int, run: StoredRun | None = None, **members) -> list[str]:
+def edit(number: int, run: RunRecord | None = None, **members) -> list[str]:
     """The lines of a run with members of one line replaced; None removes one."""
     lines = (run or stored()).to_lines()
     data = {**json.loads(lines[number]), **members}
@@ -270,5 +270,5 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
 )
 def test_a_damaged_run_is_refused_by_its_line(lines, message):
     with pytest.raises(DamagedFileError, match=message) as caught:
-        StoredRun.from_lines(lines)
+        RunRecord.from_lines(lines)
     assert "\n" not in str(caught.value)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from geodp_app.document.work import RunSettings
-from geodp_app.files.stored_run import Question, StoredRun
+from geodp_app.files.run_record import Question, RunRecord
 from geometry.edge_zones import EdgeZones
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square
@@ -43,7 +43,7 @@ def piece(lattice: HalfplaneLattice = LATTICE, shift: int = 0):
     )
 
 
-def stored(finished: bool = True) -> StoredRun:
+def stored(finished: bool = True) -> RunRecord:
     settings = RunSettings("cover", k=4, finish="none")
     records = (
         StepRecord(1, 2, StepRelease(piece(), -17), diagnostics(log_mass=math.inf)),
@@ -58,7 +58,7 @@ def stored(finished: bool = True) -> StoredRun:
         parameters=(("epsilon", 1.0), ("n_steps", None), ("measure", "chord")),
         privacy=SPENT,
     )
-    return StoredRun(settings, 100, records, release if finished else None)
+    return RunRecord(settings, 100, records, release if finished else None)
 
 
 OWN = HalfplaneLattice(50, "chord")
@@ -72,16 +72,16 @@ TILES = tuple(
 )
 
 
-def by_tiles(steps: int = 4) -> StoredRun:
+def by_tiles(steps: int = 4) -> RunRecord:
     """A run by tiles of which so many steps are made."""
     records = tuple(StepRecord(i, 4, tile, diagnostics()) for i, tile in enumerate(TILES, 1))
     parameters = (("tiles", 2), ("noisy_count", 321))
     release = TilesRelease("PolygonUnionLearner", OWN, parameters, SPENT, TILES)
     settings = RunSettings("tiles", tiles=2)
-    return StoredRun(settings, 100, records[:steps], release if steps == 4 else None)
+    return RunRecord(settings, 100, records[:steps], release if steps == 4 else None)
 
 
-def supported() -> StoredRun:
+def supported() -> RunRecord:
     """A run by tiles that has released support."""
     run = by_tiles()
     assert isinstance(run.release, TilesRelease)
@@ -93,7 +93,7 @@ def supported() -> StoredRun:
     return replace(run, settings=settings, release=release)
 
 
-def asked() -> StoredRun:
+def asked() -> RunRecord:
     """A run by votes, and three points that were asked about after it."""
     answers = ((1, "answered", 2), (None, "unstable", 1), (None, "unstable", 0))
     questions = tuple(
@@ -114,7 +114,7 @@ def triangle(shift: int) -> tuple[Halfplane, ...]:
     )
 
 
-def sharpened(steps: int = 8) -> StoredRun:
+def sharpened(steps: int = 8) -> RunRecord:
     """A run of two triangles and six zones of which so many steps are made."""
     edges = (0, 1, 2, 0, 0, 1)
     pieces = (triangle(0), triangle(9))
@@ -136,4 +136,4 @@ def sharpened(steps: int = 8) -> StoredRun:
         privacy=replace(SPENT, charges=charges),
     )
     settings = RunSettings("cover", k=2, n_steps=2)
-    return StoredRun(settings, 100, records[:steps], release if steps == 8 else None)
+    return RunRecord(settings, 100, records[:steps], release if steps == 8 else None)
