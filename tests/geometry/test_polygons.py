@@ -158,7 +158,6 @@ def test_a_side_is_what_all_others_leave_of_a_boundary(case: Case) -> None:
             continue
         ends = {tuple(float(f + t * s) for f, s in zip(foot, along, strict=True))
                 for t in (low, high)}  # fmt: skip
-        assert found is not None
         assert set(found) == ends
 
 

@@ -208,10 +208,8 @@ def finished(seed: int = 10) -> RunLog:
 
 def test_a_run_that_ends_early_states_the_charges_of_all_its_planned_steps() -> None:
     log = finished()
-    assert log.release is not None
     assert log.triangles < 8
     assert log.release.privacy == log.plan
-    assert log.plan is not None
     spent = {charge.name: charge.times for charge in log.plan.charges}
     assert (spent["noisy counts"], spent["selections"]) == (8, 8)
     assert isinstance(log.release, SharpenedRelease)
@@ -223,7 +221,6 @@ def test_a_run_that_ends_early_states_the_charges_of_all_its_planned_steps() -> 
 def test_more_steps_may_be_asked_for_and_are_paid_for() -> None:
     model = PolygonUnionLearner(k="auto", n_steps=12)
     plan = model.plan()
-    assert plan is not None
     assert plan.steps == 12
     assert [charge.times for charge in plan.charges] == [12, 12, 1]
 

@@ -258,7 +258,6 @@ def test_a_run_spends_what_it_planned(parameters: dict[str, Any]) -> None:
     for seed in (3, None):
         model = PolygonUnionLearner(**{"k": 2, "grid": 16, "seed": seed, **parameters})
         planned = model.plan()
-        assert planned is not None
         assert model.fit(points, labels).privacy_ == planned
         assert planned.private == (seed is None)
         assert planned.epsilon == model.epsilon
@@ -284,7 +283,6 @@ def test_a_run_spends_what_it_planned(parameters: dict[str, Any]) -> None:
 )
 def test_triangles_of_a_run(parameters: dict[str, Any], steps: int) -> None:
     planned = PolygonUnionLearner(grid=16, **parameters).plan()
-    assert planned is not None
     assert planned.steps == steps
 
 

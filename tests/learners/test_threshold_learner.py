@@ -146,7 +146,6 @@ def test_a_run_finds_the_side_and_publishes_one_halfplane(direction: Direction) 
     assert "424242" not in text
     assert release.parameters == (("direction", None),)
     spent = model.privacy_
-    assert spent is not None
     assert (spent.epsilon, spent.delta, spent.steps) == (1.0, 0.0, 1)
     assert spent.charges == (Charge("selections", 1.0),)
     assert spent_after(spent, 1) == (1.0, "basic")

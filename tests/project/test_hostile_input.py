@@ -284,7 +284,6 @@ def test_a_shape_thinner_than_its_bounds_resolve_is_placed(write: Any) -> None:
     document = Document()
     import_target(path, document)
     bounds = document.work.bounds
-    assert bounds is not None
     assert bounds.south < 0 < bounds.north
 
 

@@ -16,7 +16,6 @@ pytest.importorskip("sklearn", reason="one of them searches with it")
 
 ROOT = Path(__file__).parents[2]
 _SPEC = importlib.util.spec_from_file_location("notebooks", ROOT / ".ci" / "notebooks.py")
-assert _SPEC is not None
 assert _SPEC.loader is not None
 _RUNNER = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(_RUNNER)

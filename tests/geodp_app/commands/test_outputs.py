@@ -315,7 +315,6 @@ def test_a_trial_does_not_end_a_pipe(tmp_path: Path, given: Path) -> None:
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
         done = run(*learn(given, pipe))
         assert done.returncode == 0
-        assert reader.stdout is not None
         assert reader.stdout.read().startswith(b'{"type": "FeatureCollection"')
 
 

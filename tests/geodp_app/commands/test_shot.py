@@ -94,7 +94,6 @@ def test_within_clips_the_picture_and_the_learned_shape(shot: Shot, tmp_path: Pa
     code, err = shot("-o", "w.png", *given, "--within", "half.geojson", "--learned", "l.geojson")
     assert code == 0, err
     learned = read_learned(tmp_path / "l.geojson")
-    assert learned.release is not None
     expected = learned.release.shape().intersection(shapely.box(0, 0, 512, 1024))
     assert 0 < expected.area < 0.9 * learned.release.shape().area
     assert learned.target.on_grid(1024).symmetric_difference(expected).area < 1e-3

@@ -273,7 +273,6 @@ def test_nothing_drawn_is_not_exported(tmp_path):
 )
 def test_an_export_tells_its_format_place_and_content(tmp_path, ending, kind):
     release = stored().release
-    assert release is not None
     assert release.privacy is not None
     path = tmp_path / f"flood{ending}"
     outcome = exporting.export_release(path, release, Frame(100, BOX))

@@ -226,7 +226,6 @@ def test_of_many_misfits_the_first_are_told_and_all_are_counted(write: Write) ->
     file = open_import(path)
     shares: list[float] = []
     read = read_rows(file, Columns(0, 1, 2), tell=shares.append)
-    assert read is not None
     assert len(read.labels) == MOST_LABELS
     assert shares == sorted(shares)
     assert shares[-1] == 1

@@ -134,11 +134,9 @@ def test_how_many_tiles_there_will_be_is_known_when_it_was_asked_for() -> None:
         assert log.planned == planned
         assert log.privacy is None  # until the learner says what it will spend
         log.plan = PolygonUnionLearner(grid=GRID, tiles=tiles).plan()
-        assert log.privacy is not None
         assert (log.privacy.delta, log.privacy.account) == (1e-40, "basic")
         # without a count to pay for, all of epsilon is for the pieces
         selections = log.privacy.charge("selections")
-        assert selections is not None
         assert selections.each == pytest.approx(0.98 * 0.995 if tiles is None else 1.0)
         assert log.tile_steps == log.tiling == ()
 
@@ -172,7 +170,6 @@ def test_privacy_is_known_before_the_release(finish: Finish, planned: int, steps
     log = RunLog(empty.points, empty.labels != 0, GRID, settings)
     assert log.planned == planned
     log.plan = make_learner(settings, GRID).plan()
-    assert log.privacy is not None
     assert (log.privacy.steps, log.privacy.epsilon, log.privacy.private) == (steps, 1.0, True)
 
 
@@ -283,15 +280,12 @@ SQUARE = Drawing(100, (Shape(((20, 20), (80, 20), (80, 80), (20, 80))),))
 def test_a_test_sample_is_drawn_like_the_examples_but_clean_and_independent() -> None:
     work = Work(drawing=SQUARE, sampling=SampleSettings(n=50, noise=0.4, seed=5))
     test = fresh_sample(work, 4000)
-    assert test is not None
     inside = ((test.points >= 20) & (test.points <= 80)).all(axis=1)
     assert (inside == test.labels).all()
     assert inside.mean() == pytest.approx((61 / 101) ** 2, abs=0.03)
     again = fresh_sample(replace(work, sampling=SampleSettings(seed=6)), 4000)
-    assert again is not None
     assert (again.points == test.points).all()
     clustered = fresh_sample(replace(work, sampling=SampleSettings(distribution="clustered")), 4000)
-    assert clustered is not None
     assert clustered.points.std() < 0.8 * test.points.std()
 
 
@@ -345,9 +339,7 @@ def test_the_rate_of_a_tile_leaves_out_what_the_choice_of_their_number_took(
     model = make_learner(settings, GRID)
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, None)
     log.plan = model.plan()
-    assert log.plan is not None
     granted = log.plan.charge("selections")
-    assert granted is not None
     for record in model.steps(sample.points, sample.labels):
         log.add(record)
     # the true number decides until the noisy one is released: it makes no difference here

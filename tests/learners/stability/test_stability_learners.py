@@ -160,7 +160,6 @@ def test_with_labels_alone_protected_points_of_the_sample_are_labelled() -> None
     rows = random_rows(len(X), 60, SeededRandom(3))
     assert [point for point, _ in model.answers_] == [tuple(p) for p in X[rows].tolist()]
     assert sum(answer.value is not None for _, answer in model.answers_) > 10
-    assert model.privacy_ is not None
     assert model.privacy_.neighbours == "replace-label"
     assert dict(model.release_.parameters)["public_points"] == "sample"
     flipped = y.copy()

@@ -119,7 +119,6 @@ def test_at_what_was_measured_the_range_is_the_tables(kind: str) -> None:
             if n <= ranges.hopeless[row]:
                 assert found is None
             else:
-                assert found is not None
                 assert found.least == pytest.approx(ranges.least[row][column] / 100)
                 assert found.largest == pytest.approx(ranges.largest[row][column] / 100)
 
@@ -141,7 +140,6 @@ def test_between_it_lies_between() -> None:
 @pytest.mark.parametrize("error", [0.1, 0.05, 0.02])
 def test_error_and_examples_belong_together(kind: str, error: float) -> None:
     needed = examples_for(kind, 1.0, error)
-    assert needed.least is not None
     assert needed.most is not None
     assert range_of(kind, needed.least).least <= error < range_of(kind, needed.least - 1).least
     assert range_of(kind, needed.most).largest <= error < range_of(kind, needed.most - 1).largest

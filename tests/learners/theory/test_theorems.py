@@ -39,7 +39,6 @@ def n_for(theorem: Theorem, alpha: float) -> int:
 def test_both_directions_agree(theorem: Theorem) -> None:
     n = n_for(theorem, 0.1)
     alpha = alpha_for(theorem, n, BETA, EVERYTHING)
-    assert alpha is not None
     # widths of soft labels are 1 over a whole number: 0.0938 takes as many
     assert 0.0937 < alpha <= 0.1 * 1.001
     assert n_for(theorem, alpha) <= n
@@ -52,7 +51,6 @@ def test_the_number_for_an_error_gives_it_back(theorem: Theorem) -> None:
         if n is None:  # so little is not proved of any number
             continue
         alpha = alpha_for(theorem, n, BETA, EVERYTHING)
-        assert alpha is not None
         assert alpha <= asked
         # three digits: what is printed is no less than what is proved
         assert float(f"{alpha:.3g}") == alpha
@@ -120,8 +118,6 @@ def test_points_and_thresholds_need_no_more_examples_where_there_are_more_of_the
             examples_for(private, 0.1, 0.1, {"d": d, "epsilon": 1.0, "neighbours": "add-remove"})
             for d in (10, 20)
         )
-        assert few is not None
-        assert many is not None
         # O(d): the logarithm of the size
         assert 1.6 < many / few < 2
 

@@ -32,7 +32,6 @@ def target(window: MainWindow) -> None:
 def opened(qtbot: QtBot, window: MainWindow) -> CompareWindow:
     action(window, "compare")
     made = window.comparison
-    assert made is not None
     qtbot.waitUntil(made.isVisible)
     return made
 
@@ -147,7 +146,6 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     press(compare.compare_button)
     wait(qtbot, lambda: len(compare.rows) == 1)
     link = compare.controller.link
-    assert link is not None
     press(compare.cancel_button)
     assert not compare.controller.busy
     assert link.join(2.0)
@@ -159,7 +157,6 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     assert compare.rows == []
     assert compare.plane.items == {}
     link = compare.controller.link
-    assert link is not None
     compare.close()
     assert link.join(5.0)
     assert not compare.isVisible()
@@ -200,7 +197,6 @@ def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> No
     press(compare.compare_button)
     assert not compare.banner.isVisible()
     link = compare.controller.link
-    assert link is not None
     wait(qtbot, lambda: link.pid is not None)
     assert link.pid is not None
     os.kill(link.pid, signal.SIGKILL)  # as a system short of memory does

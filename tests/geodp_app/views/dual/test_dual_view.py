@@ -411,7 +411,6 @@ def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale
     )
     assert view.sheets[view.sheet].plot.grab().toImage() == plain
     scale = view.pictures.shade_scale
-    assert scale is not None
     assert (scale.low, scale.high, scale.signed) == (-0.5, 0.5, True)
     for sheet in view.sheets:
         assert view.pictures.shade_at(sheet, 10.0, 10.0) == 0.0
@@ -522,7 +521,6 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
     settle(qtbot, view)
     assert picture(view) != plain
     assert view.bar.isVisible()
-    assert view.bar.scale is not None
     assert (view.bar.scale.low, view.bar.scale.high) == (-11.0, 0.0)
     assert "if edge 3 were elsewhere" in view.readout.text()
     sheet = view.sheets[Sheet.STEEP_LEFT]
@@ -533,7 +531,6 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
     with qtbot.waitSignal(view.shade_wanted) as asked:
         qtbot.mouseClick(view.controls.modes[2], Qt.MouseButton.LeftButton)
     assert asked.args == [2, "probability"]
-    assert view.bar.scale is not None
     assert view.bar.scale.percent
     view.set_shading(None)
     assert not view.bar.isVisible()

@@ -303,7 +303,6 @@ def test_a_sentence_says_why(qtbot: QtBot, window: MainWindow, sharp: MainWindow
     for stop in Course.of(log, opened=True).stops[TRIANGLES + 1 : -1]:
         sharp.runs.move_cursor(stop.step)
         zone = log.record(stop.step).release.zone
-        assert zone is not None
         number = zone.edge_number
         assert card.heading.text() == f"Sharpening edge {number + 1} of {edges}, and why"
         known = log.records[stop.step - 1].diagnostics
@@ -413,7 +412,6 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
             break
         hover(qtbot, sheet, spot)
         candidate = window.dual.pointer.candidate
-        assert candidate is not None
         halfplane = candidate.piece[0]
         assert isinstance(halfplane, Halfplane)
         assert pixel(sheet, *dual_position(halfplane)) == spot
@@ -434,7 +432,6 @@ def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, asked: MainWin
     window, log = asked, log_of(asked)
     window.dual.pointer.try_halfplane(chosen(window))
     candidate = window.dual.pointer.candidate
-    assert candidate is not None
     assert candidate.piece == log.newest_piece
     known = log.records[log.cursor - 1].diagnostics
     assert candidate.score == pytest.approx(known.score)
@@ -469,7 +466,6 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
         QTest.mouseMove(viewport, spot, 20)
         qtbot.wait(60)
         candidate = window.dual.pointer.candidate
-        assert candidate is not None
         assert pixel(sheet, *dual_position(candidate.piece[0])) == spot  # type: ignore[arg-type]
         assert window.dual.readout.text().endswith(candidate.words)
         assert ghost(window) == pytest.approx(bounds(window, candidate), abs=1e-6)
@@ -512,7 +508,6 @@ def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(
     QTest.mouseRelease(sheet.plot.viewport(), LEFT, NONE, spot + QPoint(15, 0), 20)
     leave(sheet)
     again = window.dual.pointer.candidate
-    assert again is not None
     assert again.piece != once.piece
     window.runs.move_cursor(log_of(window).cursor - 1)
     settle(qtbot, window)
@@ -532,7 +527,6 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, asked: MainWindow) -> None
     assert once is not None
     QTest.keyClick(sheet.plot, across, shift)
     twice = window.dual.pointer.candidate
-    assert twice is not None
     places = [dual_position(each.piece[0])[0] for each in (once, twice)]  # type: ignore[arg-type]
     steps = np.diff([u, *places])
     assert steps[0] == pytest.approx(steps[1], abs=1e-3)
@@ -587,7 +581,6 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
         for r, taken in zip(log.records, (5, 9, *[0] * (len(log.records) - 2)), strict=True)
     ]
     examples = window.document.work.examples
-    assert examples is not None
     # with labels that the triangles have right no zone gains anything
     triangles = tuple(r.release.piece for r in log.records[:TRIANGLES])
     labels = predict_pieces("disjunction", triangles, examples.points)

@@ -73,7 +73,6 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: 
     conics.try_at(x + 20, y - 10)
     question = conic_question(log, log.cursor)
     other = question.at(x + 20, y - 10)
-    assert other is not None
     assert conics.candidate == question.judge(other)
     assert question.judge(other).words in conics.readout.text()
     ghost = painted(window, "pointed").boundingRect()

@@ -88,7 +88,6 @@ def alike(one: shapely.Geometry, other: shapely.Geometry) -> bool:
 
 
 def whole(log: RunLog) -> shapely.Geometry:
-    assert log.release is not None
     return log.release.shape()
 
 
