@@ -10,7 +10,6 @@ from counted import counted
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners import GreedyConvexLearner, GreedyUnionLearner
 from learners.baselines.greedy import GreedyDiagnostics
-from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import inside_piece, predict_pieces
 from learners.core.selection import Cancelled, SelectionProgress
 from learners.cover.arrangement_selection import halfplane_classes
@@ -246,28 +245,6 @@ def test_each_step_loses_nothing_and_gains_a_kth_of_what_is_left(learner, k, tar
 
 
 @pytest.mark.parametrize(("learner", "k", "target"), CASES)
-def test_the_release_claims_no_privacy_and_can_be_read_back(learner, k, target):
-    points = grid(48)
-    model = learner(k=k, grid=48, loss_weight=4).fit(points, target(points))
-    release = model.release_
-    assert (release.privacy, model.privacy_, release.thresholds) == (None, None, ())
-    assert release.learner == learner.__name__
-    assert dict(release.parameters) == {"k": k, "steps": 3 * k, "loss_weight": 4}
-    assert release_from_dict(release_to_dict(release)) == release
-    assert model.polygons_.is_valid
-
-
-@pytest.mark.parametrize(("learner", "k", "target"), CASES)
-def test_the_order_of_the_examples_does_not_matter(learner, k, target):
-    points = grid(48)
-    labels = target(points)
-    order = np.random.default_rng(2).permutation(len(points))
-    first = learner(k=k, grid=48).fit(points, labels).release_
-    assert learner(k=k, grid=48).fit(points[order], labels[order]).release_ == first
-    assert learner(k=k, grid=48).fit(points, labels).release_ == first
-
-
-@pytest.mark.parametrize(("learner", "k", "target"), CASES)
 def test_a_weight_on_losses_sees_through_noisy_labels(learner, k, target):
     points = grid(48)
     clean = target(points)
@@ -346,7 +323,6 @@ def test_a_watch_can_stop_the_search():
     [
         ({"loss_weight": 0}, "loss_weight|weight of a loss"),
         ({"loss_weight": 1.5}, "loss_weight|weight of a loss"),
-        ({"grid": 5}, "off the grid"),
     ],
 )
 def test_wrong_parameters_are_refused_before_the_run(parameters, message):

@@ -16,7 +16,7 @@ from known_targets import square_geojson
 from terminal import fails, geodp
 
 from geodp_app.cli import main
-from geodp_app.commands.parser import VERBS, join_negative_values
+from geodp_app.commands.parser import join_negative_values
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
@@ -431,29 +431,3 @@ def test_the_command_itself(capsys):
     for verb in ("sample", "learn", "evaluate", "plan", "shot"):
         assert main([verb, "--help"]) == 0
         assert f"usage: geodp {verb}" in capsys.readouterr().out
-
-
-def test_help_loads_no_verb_and_none_of_what_verbs_need():
-    code = (
-        "import sys; from geodp_app.cli import main; main(['--help']); "
-        "unwanted = ['numpy', 'shapely', *(f'geodp_app.commands.{v}' for v in ('learn', 'open'))]; "
-        "print(sorted(set(unwanted) & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip().endswith("[]")
-    assert all(f"    {verb} " in done.stdout for verb in VERBS)
-
-
-def test_the_command_starts_without_qt_compiler_and_engines():
-    code = (
-        "import sys, geodp_app.cli; "
-        "from geodp_app.commands.parser import build_parser; build_parser(); "
-        "unwanted = 'PySide6 pyqtgraph numba scipy ibis duckdb pyarrow'.split(); "
-        "print(sorted(set(unwanted) & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

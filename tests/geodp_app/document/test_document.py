@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -536,21 +534,6 @@ def test_simulate_does_not_touch_the_work():
     work = Work(drawing=DRAWING, sampling=SampleSettings(n=10))
     assert len(simulate(work).labels) == 10
     assert work.examples is None
-
-
-def test_the_document_layer_needs_neither_qt_nor_compiled_loops():
-    files = [
-        f"files.{name}" for name in ("importing", "exporting", "autosave", "recent", "session")
-    ]
-    code = "; ".join(
-        [
-            "import sys",
-            *(f"import geodp_app.{name}" for name in ("document.document", *files)),
-            "print([m for m in ('numba', 'PySide6', 'pyqtgraph', 'scipy') if m in sys.modules])",
-        ]
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == "[]\n"
 
 
 # -- what runs spent ----------------------------------------------------------------------------

@@ -374,13 +374,6 @@ def test_lines_that_geodp_would_not_have_written_are_refused(ledger, change, sai
         assert "\n" not in str(caught.value)
 
 
-def test_a_ledger_that_was_changed_lets_nothing_be_drawn(ledger: Ledger) -> None:
-    ledger.begin([run(one(2.5))], ROWS)
-    ledger.path.write_text(ledger.path.read_text().replace('"epsilon":2.5', '"epsilon":0.5'))
-    with pytest.raises(InputError, match="line 3 does not follow from the lines before it"):
-        ledger.begin([run(one(2.0))], ROWS)
-
-
 def test_an_empty_file_is_no_ledger(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b'{"kind":"ledger"')  # torn when it was made
     with pytest.raises(InputError, match="is no ledger: it has no first line"):

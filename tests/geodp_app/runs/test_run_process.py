@@ -89,10 +89,6 @@ def hopeless() -> Job:
     return Job(points, rng.random(20_000) < 0.5, 1024, settings)
 
 
-def timeless(record: StepRecord) -> StepRecord:
-    return replace(record, diagnostics=replace(record.diagnostics, seconds=0.0))
-
-
 @pytest.mark.parametrize(
     "learner", ["tiles", "cover", "convex-cover", "greedy-cover", "greedy-convex"]
 )

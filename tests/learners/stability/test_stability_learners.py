@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from geometry.grid_counts import GridCounts
 from learners import StabilityLearner
 from learners.core.checks import check_examples
-from learners.core.records import StepRelease
 from learners.core.releases import CoverRelease
 from learners.core.selection import SelectionProgress
 from learners.privacy.randomness import SeededRandom
@@ -130,17 +129,6 @@ def test_the_polygons_are_a_function_of_the_answers() -> None:
     assert again.release_.pieces == model.release_.pieces
 
 
-def test_records_count_the_private_sample() -> None:
-    X, y = sample(20_000)
-    model = learner(k=2, epsilon=4.0)
-    records = list(model.steps(X, y))
-    assert [r.step for r in records] == list(range(1, len(records) + 1))
-    assert all(r.steps == len(records) for r in records)
-    assert all(isinstance(r.release, StepRelease) for r in records)
-    wrong = float(np.mean(model.predict(X) != y))
-    assert records[-1].diagnostics.empirical_error == pytest.approx(wrong)
-
-
 @pytest.mark.parametrize("points", ["refined", "random"])
 @pytest.mark.parametrize("unanswered", ["omit", "coin"])
 def test_every_choice_runs_and_workers_do_not_matter(points: str, unanswered: str) -> None:
@@ -206,14 +194,6 @@ def test_what_is_wrong_is_said_before_anything_is_drawn(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         learner(**wrong).steps(np.array([[0, 1]] if "grid" in wrong else [[3, 4]]), [1])
-
-
-def test_conventions_of_estimators() -> None:
-    model = learner()
-    assert model.get_params()["chunks"] is None
-    assert model.set_params(halts=3).halts == 3
-    with pytest.raises(ValueError, match="not been fitted"):
-        model.predict([[1, 1]])
 
 
 def test_a_budget_that_needs_millions_of_chunks_is_refused_before_anything_runs() -> None:

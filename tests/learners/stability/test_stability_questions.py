@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import pickle
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,6 @@ D = 32
 
 #: In the middle of a cell of the base, on which chunks therefore differ.
 BORDER = 12
-
-#: What is asked next in view of the answers; None to ask no more.
-Strategy = Callable[[tuple[int | None, ...]], int | None]
 
 
 def sample(n: int = 4_000) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
