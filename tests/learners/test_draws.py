@@ -28,7 +28,7 @@ import pytest
 
 import learners.privacy.randomness as door
 from benchmarks.audits.declared import SUBJECTS
-from geodp_app.document.examples import Frame
+from geodp import Frame
 from geodp_app.files.learned_file import learned_text
 from learners import PolygonUnionLearner, PrivateExperts
 from learners.core.codec import release_from_dict, release_to_dict

@@ -11,8 +11,8 @@ import scipy.sparse
 from every_learner import every_learner
 
 import learners
+from geodp import NotFittedError
 from learners.core.checks import check_examples, check_points
-from learners.core.sklearn_support import NotFittedError
 
 SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)
 INSIDE = (SQUARE.sum(axis=1) <= 14).astype(int)

@@ -17,8 +17,8 @@ from enumerated_runs import PIECES, Model, Sample as Labelled, neighbours
 from finished_runs import logged
 from scripted_cover import LATTICE, Script, random_pieces, sample
 
+from geodp import Examples, Frame
 from geodp_app.cli import main
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.learned_file import read_learned

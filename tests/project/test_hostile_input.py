@@ -11,7 +11,6 @@ import os
 import struct
 import subprocess
 import sys
-import threading
 import time
 import zipfile
 import zlib
@@ -33,7 +32,7 @@ from geodp_app.document.checks import MOST_CROSSINGS
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files import chained_lines, csv_table
+from geodp_app.files import csv_table
 from geodp_app.files.data_frames import open_frame
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.importing import import_target
@@ -168,17 +167,6 @@ def test_a_hostile_header_is_refused(write: Any) -> None:
 def test_an_endless_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_table, "MAX_BYTES", 10_000)
     assert "larger than 10,000 bytes" in refusal(read_examples, Path("/dev/zero"))
-
-
-def test_a_pipe_is_still_read(tmp_path: Path) -> None:
-    if not hasattr(os, "mkfifo"):
-        pytest.skip("no pipes with names")
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = threading.Thread(target=lambda: path.write_text("x,y,label\n1,1,1\n"))
-    writer.start()
-    assert len(read_examples(path).labels) == 1
-    writer.join(10)
 
 
 # GeoJSON and drawings
@@ -449,14 +437,6 @@ def test_a_ledger_that_is_put_back_lets_nothing_begin(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"was never its head: .*; nothing was drawn"):
         ledger.begin([NewRun("learn", "", None)], source, head)
     assert ledger.path.read_bytes() == old
-
-
-def test_a_ledger_whose_hashes_have_no_salt_is_refused(tmp_path: Path) -> None:
-    (first,) = chained_lines.read(Ledger.create(tmp_path / "a").path).lines
-    for i, salt in enumerate(("", "00" * 65)):
-        chained_lines.create(tmp_path / f"{i}", {**first, "salt": salt})
-        with pytest.raises(InputError, match="line 1 has a salt of another length"):
-            Ledger(tmp_path / f"{i}").state()
 
 
 def test_columns_of_one_name_twice_are_no_fault_of_a_data_frame() -> None:

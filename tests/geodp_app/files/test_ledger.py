@@ -342,6 +342,7 @@ def rewritten(ledger: Ledger, change) -> None:
         (lambda lines: lines[0].update(order=0.5), "line 1 has an order"),
         (lambda lines: lines[0].update(salt="zz"), "line 1 "),
         (lambda lines: lines[0].update(salt="00" * 65), "line 1 has a salt of another length"),
+        (lambda lines: lines[0].update(salt=""), "line 1 has a salt of another length"),
         (lambda lines: lines[0].update(order=[2]), "line 1 has no number for order"),
         (lambda lines: lines[0].update(unit=["a"]), "line 1 has no text for unit"),
         (lambda lines: lines[1].update(epsilon=10**400), "line 2 int too large"),

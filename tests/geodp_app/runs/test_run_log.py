@@ -101,7 +101,6 @@ def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
 
 def test_the_tiles_of_a_run_are_known_from_its_first_step() -> None:
     done, release = finished("tiles")
-    assert isinstance(release, TilesRelease)
     sample = examples(N, seed=1)
     log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
     assert log.tiling == ()
@@ -117,7 +116,6 @@ def test_the_tiles_of_a_run_are_known_from_its_first_step() -> None:
 
 def test_the_region_of_a_run_by_tiles_grows_tile_by_tile_and_ends_as_the_releases_shape() -> None:
     log, release = finished("tiles")
-    assert isinstance(release, TilesRelease)
     for step in range(len(log.records) + 1):
         log.cursor = step
         parts = [each.shape() for each in release.tiles[:step]]

@@ -12,8 +12,8 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from geodp import Frame
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Frame
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.drawing.tool import Modifiers
