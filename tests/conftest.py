@@ -37,6 +37,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_configure() -> None:
+    """What is waited for comes on a busy machine, too: pytest-qt's own waits give up after 5 s."""
+    from pytestqt.qtbot import QtBot
+
+    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitExposed):
+        wait.__kwdefaults__["timeout"] = 240_000  # only what hangs takes so long
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays: no search for garbage looks through it again."""
     gc.freeze()

@@ -569,7 +569,7 @@ PLACES: dict[str, tuple[Bounds | None, bool]] = {
 
 def run(*command: str) -> str:
     """Standard output of a program that must succeed without a word of warning."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout

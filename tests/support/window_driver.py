@@ -135,7 +135,7 @@ def open_window(folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
     window.commands.speed.setCurrentIndex(len(SPEEDS) - 1)  # nobody's eye follows
     window.show()
     window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    assert QTest.qWaitForWindowActive(window, PATIENCE)
     QTest.qWait(20)  # axes find their width
     try:
         yield window
@@ -173,7 +173,7 @@ class Lasting:
         window.resize(1400, 900)
         window.status_line.tell("")
         window.activateWindow()
-        assert QTest.qWaitForWindowActive(window)
+        assert QTest.qWaitForWindowActive(window, PATIENCE)
         QTest.qWait(1)
         return window
 
@@ -260,7 +260,7 @@ def drop(window: MainWindow, path: Path) -> None:
 
 def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
     """Until something is true."""
-    qtbot.waitUntil(done, timeout=PATIENCE)
+    qtbot.waitUntil(done)
 
 
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:

@@ -184,7 +184,7 @@ def test_two_processes_lose_no_update(book):
     for process in processes:  # both wait for this
         process.stdin.write(b"\n")
         process.stdin.close()
-    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [process.wait(240) for process in processes] == [0, 0]
     assert numbers(book) == list(range(124))
 
 

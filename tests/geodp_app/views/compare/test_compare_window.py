@@ -148,7 +148,7 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     link = compare.controller.link
     press(compare.cancel_button)
     assert not compare.controller.busy
-    assert link.join(2.0)
+    assert link.join(60.0)
     assert list(compare.plane.items) == ["histogram"]
     assert compare.state.text() == "Cancelled: 1 of 2 done"
     assert compare.compare_button.isEnabled()
@@ -158,7 +158,7 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     assert compare.plane.items == {}
     link = compare.controller.link
     compare.close()
-    assert link.join(5.0)
+    assert link.join(60.0)
     assert not compare.isVisible()
     qtbot.wait(50)
     assert compare.rows == []

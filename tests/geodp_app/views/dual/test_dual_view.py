@@ -64,7 +64,7 @@ def view(qtbot: QtBot) -> DualView:
 def settle(qtbot: QtBot, view: DualView) -> None:
     """Wait until windows rest and everything is drawn."""
     qtbot.wait(60)
-    qtbot.waitUntil(lambda: not view.pictures.busy, timeout=30_000)
+    qtbot.waitUntil(lambda: not view.pictures.busy)
     QApplication.processEvents()
 
 

@@ -70,7 +70,7 @@ def opened(
     window.resize(1280, 800)
     window.show()
     window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    assert QTest.qWaitForWindowActive(window, PATIENCE)
     QTest.mouseClick(switch(window)[finish], LEFT)
     assert window.document.work.run["finish"] == finish
     speed = window.commands.speed
@@ -135,7 +135,7 @@ def front(window: MainWindow) -> MainWindow:
             other.hide()
     window.show()
     window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    assert QTest.qWaitForWindowActive(window, PATIENCE)
     return window
 
 

@@ -25,7 +25,6 @@ from pytestqt.qtbot import QtBot
 from window_driver import (
     L_SHAPE,
     LEFT,
-    PATIENCE,
     action,
     at,
     choose,
@@ -273,7 +272,7 @@ def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: 
     window.runs.progressed.connect(seen.append)
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: bool(seen))  # in the middle of a selection
-    with qtbot.waitSignal(window.runs.controller.stopped, timeout=PATIENCE):
+    with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     assert not window.runs.busy
     log = window.runs.current

@@ -509,7 +509,7 @@ def test_files_that_leave_no_question_open_without_one(
         questions: list[ImportDialog] = []
         timer = QTimer(singleShot=True)
         timer.timeout.connect(lambda kept=questions: kept.extend(close_all()))
-        timer.start(3000)
+        timer.start(60_000)
         assert window.files.open(write(tmp_path / "p.csv", text))
         timer.stop()  # it must not close a dialog of the next test
         assert not questions

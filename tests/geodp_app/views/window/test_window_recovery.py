@@ -143,7 +143,7 @@ class SlowDisk:
         def write(*arguments: Any) -> None:
             self.threads.append(threading.current_thread())
             self.begun.set()
-            assert self.ready.wait(20)
+            assert self.ready.wait(60)
             plain(*arguments)
 
         monkeypatch.setattr(autosave, "save_session", write)

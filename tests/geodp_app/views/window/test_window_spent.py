@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
 from window_driver import (
-    PATIENCE,
     Lasting,
     action,
     drag,
@@ -53,7 +52,7 @@ def cancelled(qtbot: QtBot, window: MainWindow) -> None:
     window.runs.progressed.connect(seen.append)
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: bool(seen))
-    with qtbot.waitSignal(window.runs.controller.stopped, timeout=PATIENCE):
+    with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, SHIFT)
 
 
