@@ -16,6 +16,7 @@ from counted import counted
 from enumerated_runs import PIECES, Model, Sample as Labelled, neighbours
 from finished_runs import logged
 from scripted_cover import LATTICE, Script, random_pieces, sample
+from terminal import printed
 
 from geodp import Examples, Frame
 from geodp_app.cli import main
@@ -380,8 +381,7 @@ def test_where_k_is_needed_it_is_asked_for(
 def test_plan_says_that_nothing_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--learner", "cover", "--n", "10000"]) == 0
     assert "Nothing is proved of the error of a cover that finds k" in capsys.readouterr().out
-    assert main(["plan", "--learner", "cover", "--n", "10000", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = printed(capsys, "plan", "--learner", "cover", "--n", "10000")
     assert (found["k"], found["proved"], found["in_practice"]) == ("auto", False, [])
     assert math.isclose(found["epsilon"], 1)
 

@@ -4,7 +4,6 @@ benchmarks/extremes.py.
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import os
@@ -24,6 +23,7 @@ import numpy as np
 import pytest
 import shapely
 from hypothesis import given, settings, strategies as st
+from programs import program
 from shapely.geometry import Polygon, box
 
 from geodp import Bounds, BoundsError, GeoJSONError, InputError
@@ -48,14 +48,11 @@ from geometry.polygons import contains_points
 
 #: Seconds of this process: only what hangs takes so many.
 HANGS = 60
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
 def fuzz(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """benchmarks/fuzz.py."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("fuzz")
+    return program("fuzz", monkeypatch)
 
 
 def refusal(read: Callable[[Path], object], path: Path, kind: type[Exception] = InputError) -> str:
@@ -357,9 +354,7 @@ def test_a_link_is_followed_and_a_loop_refused(tmp_path: Path, good: bytes) -> N
 
 @pytest.fixture
 def extremes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """benchmarks/extremes.py."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("extremes")
+    return program("extremes", monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["tiles", "threshold", "histogram", "quadtree"])

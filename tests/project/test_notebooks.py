@@ -64,21 +64,6 @@ def test_a_stranger_sees_pictures_and_the_statement(path: Path) -> None:
     assert text == json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-@everyone
-def test_links_of_a_notebook_lead_somewhere(path: Path) -> None:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    outcome = "".join(
-        "".join(cell["source"]) + "\n" for cell in cells if cell["cell_type"] == "markdown"
-    )
-    for link in re.findall(r"\]\(([^)\s]+)\)", outcome):
-        name, _, anchor = link.partition("#")
-        if not re.match(r"[a-z]+:", link):
-            page = (path.parent / name).read_text(encoding="utf-8")
-            headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
-            slugs = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
-            assert not anchor or anchor in slugs, link
-
-
 def test_all_are_listed_in_the_guide() -> None:
     guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     assert len(GALLERY) == 7

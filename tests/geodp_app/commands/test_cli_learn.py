@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import shapely
 from known_targets import square_geojson
-from terminal import geodp, interrupted
+from terminal import geodp, interrupted, printed
 
 from geodp_app.cli import main
 from geodp_app.commands import running
@@ -51,8 +51,7 @@ def run(tmp_path_factory) -> Path:
 
 def evaluate(learned: Path, points: Path, capsys) -> dict:
     capsys.readouterr()
-    assert main(["evaluate", str(learned), str(points), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    return printed(capsys, "evaluate", learned, points)
 
 
 def test_the_learned_shape_is_in_degrees_and_good(run, capsys):

@@ -3,7 +3,6 @@ written, and never in the place of what somebody else made."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from terminal import printed
 
 import geodp
 from geodp import Bounds, Frame
@@ -68,9 +68,7 @@ def run(*arguments: object, shell: str = "") -> subprocess.CompletedProcess[str]
 
 def entered(ledger: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """How the runs of a ledger ended."""
-    capsys.readouterr()
-    assert main(["ledger", str(ledger), "--json"]) == 0
-    return [each["end"] for each in json.loads(capsys.readouterr().out)["runs"]]
+    return [each["end"] for each in printed(capsys, "ledger", ledger)["runs"]]
 
 
 # -- the same whenever -------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 import pytest
 from scipy.stats import binom
+from terminal import printed
 
 from benchmarks.promises.bounds import halts_needed
 from geodp_app.cli import main
@@ -122,8 +122,7 @@ def test_plan_tells_halts_and_chunks(capsys: pytest.CaptureFixture[str]) -> None
     found = query_sizes(
         vc=2, queries=800, alpha=0.3, beta=0.2, gamma=0.02, agnostic=True, **PRIVACY
     )
-    assert main([*ask, "--json"]) == 0
-    outcome = json.loads(capsys.readouterr().out)
+    outcome = printed(capsys, *ask)
     numbers = (outcome["n"], outcome["halts"], outcome["chunks"], outcome["examples_of_a_chunk"])
     assert numbers == (found.examples, found.halts, found.chunks, found.each)
     assert main(ask) == 0
@@ -137,8 +136,7 @@ def test_plan_tells_the_chunks_of_votes(capsys: pytest.CaptureFixture[str]) -> N
     ask = ["plan", "--learner", "stability", "--epsilon", "8", "--queries", "200", "--halts", "3"]
     budget = plan_sparse_vector(8.0, 1e-6, queries=200, halts=3)
     chunks = chunks_needed(budget, 0.1, 0.85)
-    assert main([*ask, "--json"]) == 0
-    outcome = json.loads(capsys.readouterr().out)
+    outcome = printed(capsys, *ask)
     assert (outcome["queries"], outcome["halts"], outcome["chunks"]) == (200, 3, chunks)
     assert outcome["proved"] is False
     assert main([*ask, "--n", "50000", "--neighbours", "replace-label"]) == 0

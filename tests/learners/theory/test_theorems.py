@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
+from terminal import printed
 
 from geodp_app.cli import main
 from learners.theory.theorems import (
@@ -130,8 +130,7 @@ def test_a_smaller_class_of_conjunctions_needs_fewer_examples() -> None:
 
 def test_plan_asks_a_theorem_in_both_directions(capsys: pytest.CaptureFixture[str]) -> None:
     ask = ["plan", "--theorem", "occam", "--size", "1000", "--beta", "0.01"]
-    assert main([*ask, "--json"]) == 0
-    outcome = json.loads(capsys.readouterr().out)
+    outcome = printed(capsys, *ask)
     assert outcome["n"] == n_for(find_theorem("occam"), 0.1)
     assert outcome["exact"] is True
     assert main([*ask, "--n", str(outcome["n"])]) == 0
@@ -144,8 +143,7 @@ def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--theorems"]) == 0
     shown = capsys.readouterr().out
     assert all(f"{theorem.name}: {theorem.promise}" in shown for theorem in THEOREMS)
-    assert main(["plan", "--theorems", "--json"]) == 0
-    assert [one["theorem"] for one in json.loads(capsys.readouterr().out)] == [
+    assert [one["theorem"] for one in printed(capsys, "plan", "--theorems")] == [
         theorem.name for theorem in THEOREMS
     ]
 
