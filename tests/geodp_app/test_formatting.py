@@ -9,13 +9,7 @@ from hypothesis import given, strategies as st
 from step_figures import with_errors
 
 from geodp_app.formatting import amount, count, counted, duration, percentage
-from geodp_app.runs.figures import (
-    ErrorScale,
-    FiguresView,
-    Selecting,
-    budget_text,
-    step_ticks,
-)
+from geodp_app.runs.figures import ErrorScale, FiguresView, Selecting, budget_text, step_ticks
 
 
 @pytest.mark.parametrize(

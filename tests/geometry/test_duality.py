@@ -5,10 +5,7 @@ import pytest
 import shapely
 
 from geometry.clipping import side
-from geometry.duality import (
-    admitted_parts,
-    dual_line,
-)
+from geometry.duality import admitted_parts, dual_line
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 LATTICES = [

@@ -5,10 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from geometry.lattice_points import (
-    LatticePolygon,
-    floor_sum,
-)
+from geometry.lattice_points import LatticePolygon, floor_sum
 
 
 def enumerate_points(constraints: list[tuple[int, int, int]], radius: int) -> list[tuple[int, int]]:

@@ -91,9 +91,7 @@ def test_every_rotated_ellipse_can_be_written() -> None:
     lattice = ConicLattice(16, "ellipse")
     conic = lattice.conic(*(round(v * 2**lattice.bits) for v in (8, 8, w, h, t)))
     whole = shapely.affinity.rotate(
-        shapely.affinity.scale(Point(8, 8).buffer(1, quad_segs=400), a, b),
-        angle,
-        use_radians=True,
+        shapely.affinity.scale(Point(8, 8).buffer(1, quad_segs=400), a, b), angle, use_radians=True
     )
     assert shapely.hausdorff_distance(conic.outline(), whole) < 0.05
     # the outline is inscribed: 1/64 of a grid unit all along it

@@ -11,14 +11,7 @@ import numpy as np
 import pytest
 import shapely
 from hypothesis import given, settings, strategies as st
-from shapely.geometry import (
-    GeometryCollection,
-    LineString,
-    MultiPolygon,
-    Point,
-    Polygon,
-    box,
-)
+from shapely.geometry import GeometryCollection, LineString, MultiPolygon, Point, Polygon, box
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.polygons import (

@@ -36,10 +36,7 @@ TILES = tuple(itertools.chain(*chessboard(tile_square(3, 2))))
 
 #: The tile to the left is labelled 0 above and 1 below, the one below everywhere 1.
 ABOVE = HalfplaneLattice(1, bits=0).halfplane(Sheet.FLAT_ABOVE, 1, 1)
-RELEASED = {
-    0: TileStep(TILES[0], (ABOVE,), inside=False),
-    1: TileStep(TILES[1], (), inside=True),
-}
+RELEASED = {0: TileStep(TILES[0], (ABOVE,), inside=False), 1: TileStep(TILES[1], (), inside=True)}
 
 
 def step(tile: Tile, inside: bool) -> TileStep:

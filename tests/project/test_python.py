@@ -116,10 +116,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(
         (lambda: geodp.read_points(frame, grid=True), "grid must be a whole number"),
         (lambda: geodp.learn(np.zeros((3, 2))), "a file or a data frame, not from ndarray"),
         (lambda: geodp.learn(examples, grid=8), "read already take no grid"),
-        (
-            lambda: geodp.learn(frame, "tiles", grid=8, levels=3),
-            "levels means nothing to tiles",
-        ),
+        (lambda: geodp.learn(frame, "tiles", grid=8, levels=3), "levels means nothing to tiles"),
         (lambda: geodp.learn(examples, epsilon="1"), "tiles: epsilon must be a finite number"),
         (lambda: geodp.compare(examples, []), "there is no learner to compare"),
         (lambda: geodp.compare(examples, holdout=1), "holdout must lie strictly between 0 and 1"),

@@ -333,10 +333,7 @@ SENSELESS = [
     ),
     (["--learner", "union"], "the learner 'union' is now called cover or tiles"),
     (["--learner", "greedy-cover"], "unknown learner 'greedy-cover': use cover, "),
-    (
-        ["--learner", "cover", "--k", 100_000],
-        "--k: must lie between 1 and 1000, not 100000",
-    ),
+    (["--learner", "cover", "--k", 100_000], "--k: must lie between 1 and 1000, not 100000"),
     (
         ["--learner", "cover", "--k", 2, "--steps", 10**6],
         "--steps: must lie between 1 and 100000, not 1000000",

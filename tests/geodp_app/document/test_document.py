@@ -202,13 +202,7 @@ def test_dirty_and_path_follow_save_and_undo():
 # -- which examples stay ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda d: d.set_grid(200),
-        lambda d: d.set_bounds(BOX),
-    ],
-)
+@pytest.mark.parametrize("change", [lambda d: d.set_grid(200), lambda d: d.set_bounds(BOX)])
 def test_a_simulated_sample_goes_with_its_grid_in_the_same_step(change):
     d = document()
     d.sample()
@@ -377,10 +371,7 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
             lambda d: d.edit("draw", Drawing(100, (Shape(((0, 0), (1, 0))),))),
             "a ring of 2 vertices",
         ),
-        (
-            lambda d: d.change("x", examples=imported(), drawing=Drawing(3)),
-            "examples in",
-        ),
+        (lambda d: d.change("x", examples=imported(), drawing=Drawing(3)), "examples in"),
     ],
 )
 def test_wrong_values_are_refused_and_leave_everything_as_it_was(change, message):

@@ -88,9 +88,7 @@ def test_delta_is_a_budget_too(ledger: Ledger) -> None:
     ledger.begin([run(one(0.1))], ROWS)
 
 
-def test_runs_without_privacy_and_seeded_ones_are_entered_and_spend_nothing(
-    ledger: Ledger,
-) -> None:
+def test_runs_without_privacy_and_seeded_ones_are_entered_and_spend_nothing(ledger: Ledger) -> None:
     seeded = replace(one(50.0), private=False)
     ledger.begin([NewRun("compare", "greedy-cover", None), run(seeded)], ROWS)
     state = ledger.state()
@@ -353,10 +351,7 @@ def rewritten(ledger: Ledger, change) -> None:
         (lambda lines: lines[2]["privacy"].update(epsilon="x"), "line 3 not a privacy statement"),
         (lambda lines: lines[2]["privacy"].update(epsilon=0.01), "line 3 its charges compose to"),
         (lambda lines: lines[2]["privacy"].update(delta=1e-3), "line 3 delta of charges that add"),
-        (
-            lambda lines: lines[2]["privacy"].update(run="a" * 32),
-            "line 3 has a statement of",
-        ),
+        (lambda lines: lines[2]["privacy"].update(run="a" * 32), "line 3 has a statement of"),
         (lambda lines: lines.append(lines[2]), "line 5 tells of a run twice"),
         (lambda lines: lines.append(lines[3]), "line 5 tells of an end that cannot be"),
         (lambda lines: lines[3].update(end="free"), "line 4 tells of an end that cannot be"),

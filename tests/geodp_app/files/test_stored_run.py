@@ -9,15 +9,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from stored_runs import (
-    asked,
-    by_tiles,
-    diagnostics,
-    piece,
-    sharpened,
-    stored,
-    supported,
-)
+from stored_runs import asked, by_tiles, diagnostics, piece, sharpened, stored, supported
 
 from geodp_app.document.work import RunSettings
 from geodp_app.files.stored_run import StoredRun

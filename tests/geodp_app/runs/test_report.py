@@ -85,10 +85,7 @@ def enumerated(role: str, q: ReportQuestion) -> dict[Halfplane, float]:
     return {h: math.log(p / laws[1][h]) for h, p in laws[0].items()}
 
 
-LATTICES = {
-    "chord": HalfplaneLattice(3, bits=1),
-    "paper": HalfplaneLattice(2, "paper", bits=0),
-}
+LATTICES = {"chord": HalfplaneLattice(3, bits=1), "paper": HalfplaneLattice(2, "paper", bits=0)}
 
 
 @pytest.mark.parametrize("role", ["disjunction", "conjunction", "tile"])

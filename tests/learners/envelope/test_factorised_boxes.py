@@ -17,20 +17,9 @@ from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.scores import Score
-from learners.envelope import (
-    cell_weights,
-    factorised_boxes,
-    factorised_moves,
-    partition,
-    uncertain,
-)
+from learners.envelope import cell_weights, factorised_boxes, factorised_moves, partition, uncertain
 from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
-from learners.envelope.factorised_boxes import (
-    CELLS,
-    MIX,
-    SIDE,
-    make_workspace,
-)
+from learners.envelope.factorised_boxes import CELLS, MIX, SIDE, make_workspace
 from learners.envelope.target import Target
 from learners.envelope.uncertain import SEVERAL, order_by_column
 

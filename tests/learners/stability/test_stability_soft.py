@@ -12,10 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from stability_laws import exact_delta, pass_law
 
-from benchmarks.promises.bounds import (
-    prediction_stability,
-    uniform_stability,
-)
+from benchmarks.promises.bounds import prediction_stability, uniform_stability
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import GradientDescentClassifier, lift

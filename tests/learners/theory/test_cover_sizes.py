@@ -27,13 +27,7 @@ from learners.theory.cover_sizes import (
     printed_sample_examples,
     printed_selection_epsilon,
 )
-from learners.theory.theorems import (
-    alpha_for,
-    examples_for,
-    find_theorem,
-    plan_for,
-    theorem_of,
-)
+from learners.theory.theorems import alpha_for, examples_for, find_theorem, plan_for, theorem_of
 
 ASKED = {
     "k": 4, "d": 1024, "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove",

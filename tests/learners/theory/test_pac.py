@@ -23,11 +23,7 @@ from learners.finite.sample_sizes import (
     uniform_convergence_examples,
 )
 from learners.privacy.randomness import SeededRandom
-from learners.theory.pac import (
-    LabelledDistribution,
-    check_promise,
-    generalization_gap,
-)
+from learners.theory.pac import LabelledDistribution, check_promise, generalization_gap
 
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
 

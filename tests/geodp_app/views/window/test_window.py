@@ -88,11 +88,7 @@ def test_from_the_first_click_to_the_reopened_file(
     assert window.document.drawing.shapes[0].holes == ()
     key(window, Qt.Key.Key_Z, CONTROL)
     assert window.document.drawing.shapes == ()
-    key(
-        window,
-        Qt.Key.Key_Z,
-        CONTROL | Qt.KeyboardModifier.ShiftModifier,
-    )
+    key(window, Qt.Key.Key_Z, CONTROL | Qt.KeyboardModifier.ShiftModifier)
     key(window, Qt.Key.Key_Y, CONTROL)
     assert window.document.drawing.region().equals(drawn)
 

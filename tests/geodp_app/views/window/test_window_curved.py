@@ -7,14 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
-from window_driver import (
-    Lasting,
-    action,
-    dual_lattice,
-    painted,
-    run as run_to_end,
-    settle,
-)
+from window_driver import Lasting, action, dual_lattice, painted, run as run_to_end, settle
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.captions import CELLS

@@ -495,10 +495,7 @@ def test_the_bounds_of_the_target_are_the_first_offer(
 
 @pytest.mark.parametrize("large", [False, True])
 def test_files_that_leave_no_question_open_without_one(
-    window: MainWindow,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    large: bool,
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
     """A large one shows how far it is read, and closes by itself."""
     if large:

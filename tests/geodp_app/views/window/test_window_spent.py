@@ -10,15 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
-from window_driver import (
-    Lasting,
-    action,
-    drag,
-    finish_run,
-    key,
-    run_once_more as run,
-    wait,
-)
+from window_driver import Lasting, action, drag, finish_run, key, run_once_more as run, wait
 
 from geodp_app.files.autosave import recoverable
 from geodp_app.files.session import load_session
