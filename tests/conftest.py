@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,14 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lasting]:
 def window(lasting: Lasting) -> MainWindow:
     """That window with nothing left of what other tests did."""
     return lasting.as_new()
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl+C is heard; a shell has what it starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -7,13 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import shapely
+from grids import grid_points
 from shapely.geometry import Point
 
 from geometry.lift import CHORD_ERROR, Conic, ConicLattice, conic_union, lift
-
-
-def grid_points(d: int) -> np.ndarray:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 def random_conics(lattice: ConicLattice, count: int, seed: int) -> list[Conic]:

@@ -109,7 +109,7 @@ def test_the_cost_counts_the_grid_points_that_differ(seed: int) -> None:
     released = {number: at_random(tile) for number, tile in enumerate(first)}
     picture = np.zeros((d + 1, d + 1), dtype=np.bool_)
     for known in released.values():
-        own = np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+        own = grid_points(d)
         own = own[known.tile.holds(own)]
         picture[tuple(own.T)] = known.predict(own)
     strength = Fraction(1, 7)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from counted import counted
+from grids import grid_points
 from known_targets import halved, mean_error
 from noise_laws import at_least
 from numpy.typing import NDArray
@@ -38,11 +39,6 @@ from learners.baselines.noisy_histogram import (
     plan_histogram,
 )
 from learners.privacy.randomness import SeededRandom
-
-
-def grid_points(d: int) -> NDArray[np.int64]:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
-
 
 # -- budget --------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import shapely
 from counted import counted
+from grids import grid_points
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
@@ -25,10 +26,6 @@ from learners.cover.threshold_learner import (
 from learners.privacy.accounting import Charge, spent_after
 
 DIRECTIONS: tuple[Direction, ...] = ("right", "left", "above", "below")
-
-
-def grid_points(d: int) -> NDArray[np.int64]:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 def held(direction: Direction, t: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:

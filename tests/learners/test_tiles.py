@@ -8,7 +8,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -232,14 +231,6 @@ def test_a_run_that_is_watched_draws_the_same_tile_by_tile(seed: int) -> None:
 
 def tile_threads() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name.startswith("tile")]
-
-
-@pytest.fixture
-def heard() -> Iterator[None]:
-    """Ctrl+C is heard; a shell has what it starts in the background ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads")

@@ -305,12 +305,22 @@ def choose(box: QComboBox, text: str) -> None:
     QTest.keyClick(view, Qt.Key.Key_Return)
 
 
-def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
-    """Point at a place of a dual sheet, in two moves so that the second is one for sure."""
+def pixel(sheet: SheetView, u: float, v: float) -> QPoint:
+    """Where a dual point is on the plot's viewport."""
     place = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
     spot: QPoint = sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*place.tolist())))
+    return spot
+
+
+def hover(qtbot: QtBot, sheet: SheetView, spot: QPoint) -> None:
+    """Move the pointer there, in two moves so that the second is one for sure."""
     qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(6, 4))
     qtbot.mouseMove(sheet.plot.viewport(), spot)
+
+
+def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
+    """Point at a place of a dual sheet."""
+    hover(qtbot, sheet, pixel(sheet, u, v))
 
 
 def layer(window: MainWindow, name: str) -> QGraphicsPathItem:

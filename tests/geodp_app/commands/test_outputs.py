@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -136,15 +136,7 @@ def _days() -> list[bytes]:
 # -- together ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def interrupts() -> Iterator[None]:
-    """Ctrl+C is heard, also where tests run in a shell's background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interrupts")
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("ending", SHAPES)
 @pytest.mark.parametrize(("call", "number"), [("fsync", 1), ("fsync", 3), ("replace", 1),
                                               ("replace", 2)])  # fmt: skip

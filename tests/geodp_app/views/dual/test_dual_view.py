@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from window_driver import hover, pixel
 
 from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
@@ -66,18 +67,6 @@ def settle(qtbot: QtBot, view: DualView) -> None:
     qtbot.wait(60)
     qtbot.waitUntil(lambda: not view.pictures.busy)
     QApplication.processEvents()
-
-
-def pixel(sheet: SheetView, u: float, v: float) -> QPoint:
-    """Where a dual point is on the plot's viewport."""
-    at = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
-    return sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*at.tolist())))
-
-
-def move(qtbot: QtBot, sheet: SheetView, at: QPoint) -> None:
-    """Move the pointer, in two steps so that the second is a move for sure."""
-    qtbot.mouseMove(sheet.plot.viewport(), at + QPoint(7, 5))
-    qtbot.mouseMove(sheet.plot.viewport(), at)
 
 
 def lines_drawn(sheet: SheetView) -> int:
@@ -178,7 +167,7 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
     view.show_sheet(number)
     settle(qtbot, view)
     with qtbot.waitSignal(view.dual_hovered) as outcome:
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     halfplane = outcome.args[0]
     assert isinstance(halfplane, Halfplane)
     assert halfplane.sheet == number
@@ -199,12 +188,12 @@ def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(
 ) -> None:
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     with qtbot.waitSignal(view.dual_hovered) as outcome:
-        move(qtbot, sheet, pixel(sheet, -30.0, -30.0))
+        hover(qtbot, sheet, pixel(sheet, -30.0, -30.0))
     assert outcome.args == [None]
     with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     with qtbot.waitSignal(view.dual_hovered) as outcome:
         QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
     assert outcome.args == [None]
@@ -392,7 +381,7 @@ def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: D
         settle(qtbot, view)
         assert sheet.plot.window().width < 60 / unit
         with qtbot.waitSignal(view.dual_hovered) as outcome:
-            move(qtbot, sheet, pixel(sheet, u, v))
+            hover(qtbot, sheet, pixel(sheet, u, v))
         assert outcome.args == [wanted]
         assert not picture(view).isNull()
 
@@ -464,7 +453,7 @@ def test_the_release_view_is_the_same_whatever_the_private_data(
     assert picture(other) == released
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     assert "holds" not in view.readout.text()
     assert "score" not in view.readout.text()
     view.set_release_view(False)
@@ -526,7 +515,7 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
     sheet = view.sheets[Sheet.STEEP_LEFT]
     assert view.sheet == Sheet.STEEP_LEFT
     with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     assert "score −5 examples" in view.readout.text()
     with qtbot.waitSignal(view.shade_wanted) as asked:
         qtbot.mouseClick(view.controls.modes[2], Qt.MouseButton.LeftButton)

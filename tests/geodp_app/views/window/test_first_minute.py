@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStandardPaths, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QStandardPaths, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea
@@ -20,10 +20,12 @@ from window_driver import (
     action,
     dual_lattice,
     finish_run,
+    hover as move_to,
     key,
     log_of,
     open_window,
     painted,
+    pixel,
     wait,
 )
 
@@ -170,16 +172,9 @@ def large(window: MainWindow) -> SheetView:
     return window.dual.sheets[window.dual.sheet]
 
 
-def pixel(sheet: SheetView, u: float, v: float) -> QPoint:
-    """Where a dual point is on the plot's viewport."""
-    at = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
-    return sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*at.tolist())))
-
-
 def hover(qtbot: QtBot, sheet: SheetView, spot: QPoint) -> None:
-    """Move the pointer there, in two steps so that the second is a move for sure."""
-    qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(3, 2))
-    qtbot.mouseMove(sheet.plot.viewport(), spot)
+    """Move the pointer there, and wait for what is told of it."""
+    move_to(qtbot, sheet, spot)
     qtbot.wait(60)
 
 
