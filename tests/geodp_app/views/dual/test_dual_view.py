@@ -69,6 +69,21 @@ def settle(qtbot: QtBot, view: DualView) -> None:
     QApplication.processEvents()
 
 
+def told_of(qtbot: QtBot, view: DualView, at: QPoint | None) -> Halfplane | None:
+    """What is told when the pointer has come to a place of the large sheet, or has left it.
+
+    The first of two moves may be told of by itself, so the last word counts.
+    """
+    sheet, told = view.sheets[view.sheet], list[Halfplane | None]()
+    view.dual_hovered.connect(told.append)
+    if at is None:
+        QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
+    else:
+        hover(qtbot, sheet, at)
+    view.pointer.look()
+    return told[-1]
+
+
 def lines_drawn(sheet: SheetView) -> int:
     return sum(len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative))
 
@@ -166,9 +181,7 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
     sheet = view.sheets[number]
     view.show_sheet(number)
     settle(qtbot, view)
-    with qtbot.waitSignal(view.dual_hovered) as outcome:
-        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    halfplane = outcome.args[0]
+    halfplane = told_of(qtbot, view, pixel(sheet, 25.0, 40.0))
     assert isinstance(halfplane, Halfplane)
     assert halfplane.sheet == number
     step = sheet.plot.window().width / sheet.plot.box.width()
@@ -187,16 +200,9 @@ def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(
     qtbot: QtBot, view: DualView
 ) -> None:
     sheet = view.sheets[Sheet.FLAT_ABOVE]
-    with qtbot.waitSignal(view.dual_hovered):
-        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    with qtbot.waitSignal(view.dual_hovered) as outcome:
-        hover(qtbot, sheet, pixel(sheet, -30.0, -30.0))
-    assert outcome.args == [None]
-    with qtbot.waitSignal(view.dual_hovered):
-        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    with qtbot.waitSignal(view.dual_hovered) as outcome:
-        QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
-    assert outcome.args == [None]
+    for elsewhere in (pixel(sheet, -30.0, -30.0), None):
+        assert told_of(qtbot, view, pixel(sheet, 25.0, 40.0)) is not None
+        assert told_of(qtbot, view, elsewhere) is None
 
 
 def test_a_click_on_a_chosen_point_picks_its_step(qtbot: QtBot, view: DualView) -> None:
@@ -380,9 +386,7 @@ def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: D
         sheet.zoom_to(type(extent(lattice))(u - 9 / unit, u + 9 / unit, v - 9 / unit, v + 9 / unit))
         settle(qtbot, view)
         assert sheet.plot.window().width < 60 / unit
-        with qtbot.waitSignal(view.dual_hovered) as outcome:
-            hover(qtbot, sheet, pixel(sheet, u, v))
-        assert outcome.args == [wanted]
+        assert told_of(qtbot, view, pixel(sheet, u, v)) == wanted
         assert not picture(view).isNull()
 
 
@@ -452,8 +456,7 @@ def test_the_release_view_is_the_same_whatever_the_private_data(
     settle(qtbot, other)
     assert picture(other) == released
     sheet = view.sheets[Sheet.FLAT_ABOVE]
-    with qtbot.waitSignal(view.dual_hovered):
-        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    told_of(qtbot, view, pixel(sheet, 25.0, 40.0))
     assert "holds" not in view.readout.text()
     assert "score" not in view.readout.text()
     view.set_release_view(False)
@@ -514,8 +517,7 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
     assert "if edge 3 were elsewhere" in view.readout.text()
     sheet = view.sheets[Sheet.STEEP_LEFT]
     assert view.sheet == Sheet.STEEP_LEFT
-    with qtbot.waitSignal(view.dual_hovered):
-        hover(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    told_of(qtbot, view, pixel(sheet, 25.0, 40.0))
     assert "score −5 examples" in view.readout.text()
     with qtbot.waitSignal(view.shade_wanted) as asked:
         qtbot.mouseClick(view.controls.modes[2], Qt.MouseButton.LeftButton)
