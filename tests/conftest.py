@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,14 @@ os.environ["MPLBACKEND"] = "Agg"
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than processors: tests of windows wait half of the time."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_configure() -> None:
+    """What is waited for comes on a busy machine, too: pytest-qt's own waits give up after 5 s."""
+    from pytestqt.qtbot import QtBot
+
+    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitExposed):
+        wait.__kwdefaults__["timeout"] = 240_000  # only what hangs takes so long
 
 
 def pytest_collection_finish() -> None:
@@ -78,6 +87,14 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lasting]:
 def window(lasting: Lasting) -> MainWindow:
     """That window with nothing left of what other tests did."""
     return lasting.as_new()
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl+C is heard; a shell has what it starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

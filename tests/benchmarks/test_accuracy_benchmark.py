@@ -6,22 +6,19 @@ import importlib
 import json
 import math
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 import shapely
 from known_targets import square_geojson
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from programs import program
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """benchmarks/accuracy.py, without its warming up."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    module = importlib.import_module("accuracy")
+    module = program("accuracy", monkeypatch)
     monkeypatch.setattr(module, "warm_up", lambda wanted: None)
     return module
 

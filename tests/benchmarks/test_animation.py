@@ -151,7 +151,6 @@ def test_a_new_piece_flashes_in_where_there_is_time(films: None, tmp_path: Path)
     )  # fmt: skip
     assert times == [1000, 80, 80, 80, 1760, 2000]
     box = ImageChops.difference(frames[1], frames[4]).getbbox()
-    assert box is not None
     spot = (box[0] + box[2]) // 2, (box[1] + box[3]) // 2  # in the middle of what changed
     shades = [sum(frame.getpixel(spot)) for frame in frames[1:5]]  # type: ignore[arg-type]
     assert shades == sorted(shades)  # from strong to pale

@@ -8,19 +8,15 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from programs import FOLDER, program
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """benchmarks/selection.py."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("selection")
+    return program("selection", monkeypatch)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from pathlib import Path
@@ -11,15 +10,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from programs import program
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """benchmarks/conjunctions.py on small samples."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    module = importlib.import_module("conjunctions")
+    module = program("conjunctions", monkeypatch)
     monkeypatch.setattr(module, "VARIABLES", 20)
     monkeypatch.setattr(module, "FRESH", 1000)
     return module

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from programs import program
 
 from learners.registry import BY_ID
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 #: Whose runs take a moment at every size.
 QUICK = (
@@ -21,9 +18,7 @@ QUICK = (
 
 @pytest.fixture
 def extremes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """benchmarks/extremes.py."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("extremes")
+    return program("extremes", monkeypatch)
 
 
 @pytest.mark.parametrize("name", QUICK)

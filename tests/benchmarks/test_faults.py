@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from pathlib import Path
@@ -10,19 +9,18 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from programs import program
 
 from geometry import files
 from geometry.files import atomic_write
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """benchmarks/faults.py, without real disks."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    module = importlib.import_module("faults")
+    module = program("faults", monkeypatch)
     monkeypatch.setattr(module, "_small_disk", lambda outcome: None)
     return module
 

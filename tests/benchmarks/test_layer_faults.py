@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from programs import program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
 
 
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    module = importlib.import_module("layer_faults")
+    module = program("layer_faults", monkeypatch)
     monkeypatch.setattr(module, "ENDINGS", {"predict": (".fgb",)})
     return module
 

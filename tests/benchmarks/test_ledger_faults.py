@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from programs import program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
 
 
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    return importlib.import_module("ledger_faults")
+    return program("ledger_faults", monkeypatch)
 
 
 def test_a_disk_that_fills_at_any_byte_keeps_the_ledger(faults, tmp_path) -> None:

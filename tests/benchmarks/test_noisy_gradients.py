@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from programs import program
 
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """benchmarks/noisy_gradients.py."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("noisy_gradients")
+    return program("noisy_gradients", monkeypatch)
 
 
 def loss(model, x, sign):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from programs import program
 
 
 def test_the_benchmark_prints_its_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    bench = importlib.import_module("parity")
+    bench = program("parity", monkeypatch)
     monkeypatch.setattr(bench, "unit_seconds", lambda repeats: 1.0)
     monkeypatch.setattr(sys, "argv", ["parity.py", "--quick"])
     bench.main()
@@ -27,8 +23,7 @@ def test_the_benchmark_prints_its_table(
 
 
 def test_examples_are_labelled_by_one_parity(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    bench = importlib.import_module("parity")
+    bench = program("parity", monkeypatch)
     X, y = bench.draw(70, 200, 3)
     took, outcome = bench.seconds(bench.ParityLearner, X, y)
     assert took > 0

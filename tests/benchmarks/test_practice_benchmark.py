@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from programs import program
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("practice")
+    return program("practice", monkeypatch)
 
 
 def test_the_table_is_made_from_the_data(bench: ModuleType) -> None:

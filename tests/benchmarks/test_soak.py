@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from programs import FOLDER, program
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
 def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """benchmarks/soak.py."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("soak")
+    return program("soak", monkeypatch)
 
 
 @pytest.mark.parametrize("operations", [24, pytest.param(60, marks=pytest.mark.slow)])

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from programs import program
 
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.polygons import contains_points
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
 def scale(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    module = importlib.import_module("scale")
+    module = program("scale", monkeypatch)
     monkeypatch.setattr(module, "apart", lambda work, *arguments: work(*arguments))
     monkeypatch.setattr(module, "unit_seconds", lambda: 1.0)
     monkeypatch.setattr(module, "PART", 2_000)

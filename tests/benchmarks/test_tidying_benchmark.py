@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
 
 import pytest
+from programs import program
 from shapely.geometry import LineString, Polygon, box
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 def test_a_row_for_each_distribution_and_the_outlines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    bench = importlib.import_module("tidying")
+    bench = program("tidying", monkeypatch)
     monkeypatch.setattr(bench, "TARGETS", {"tri": 1})
     monkeypatch.setattr(bench, "OUTLINES", ("flood",))
     outcome = ["tidying.py", "--learners", "tiles", "--n", "300", "--seeds", "2"]
@@ -30,8 +26,7 @@ def test_a_row_for_each_distribution_and_the_outlines(
 
 
 def test_steps_are_turns_there_and_back_by_a_border(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    bench = importlib.import_module("tidying")
+    bench = program("tidying", monkeypatch)
     border = LineString([(512, 1), (512, 1023)])
 
     def jog(at: float, high: float) -> Polygon:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from programs import program
 
 
 def test_a_row_for_every_number_of_tiles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    tiles = importlib.import_module("tiles_a_side")
+    tiles = program("tiles_a_side", monkeypatch)
     monkeypatch.setattr(tiles, "TARGETS", {"tri": 1})
     monkeypatch.setattr(tiles, "picture", lambda model: np.zeros((1025, 1025), dtype=np.bool_))
     tiles.main(["--n", "300", "--tiles", "2", "3"])

@@ -25,9 +25,9 @@ from shapely.geometry.base import BaseGeometry
 
 import geodp
 from assets import land_path
+from geodp import Bounds, BoundsError, Examples, Frame, GridMap
 from geodp_app.cli import main
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.sampling import padded_box, place_target
 from geodp_app.document.targets import GridChange
 from geodp_app.document.work import Work
@@ -36,9 +36,8 @@ from geodp_app.files.importing import import_mask, import_target
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.public_bounds import bounds_of_map
 from geometry.crs import LONLAT
-from geometry.geojson import GeoJSONError, feature_collection, read_geojson, target_of
+from geometry.geojson import feature_collection, read_geojson, target_of
 from geometry.globe import in_degrees, lonlat_box, on_grid
-from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.mask import read_mask
 
 D = 256
@@ -483,14 +482,6 @@ def test_threads_share_the_way_to_a_box() -> None:
         found = list(pool.map(moved_often, range(4)))
     for each in found:
         assert np.array_equal(each, found[0])
-
-
-def test_rings_that_jump_are_refused_still(tmp_path: Path) -> None:
-    path = tmp_path / "map.geojson"
-    ring = [[179, 0], [-179, 0], [-179, 5], [179, 5], [179, 0]]
-    path.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
-    with pytest.raises(GeoJSONError, match=r"crosses the antimeridian.*or put a vertex between"):
-        read_geojson(path)
 
 
 def test_an_empty_shape_is_empty_everywhere() -> None:

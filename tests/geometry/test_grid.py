@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from geometry.grid import Bounds, BoundsError, GridMap, checked_bounds
+from geodp import Bounds, BoundsError, GridMap
+from geometry.grid import checked_bounds
 from geometry.halfplane import MAX_D
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

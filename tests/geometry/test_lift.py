@@ -7,13 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import shapely
+from grids import grid_points
 from shapely.geometry import Point
 
 from geometry.lift import CHORD_ERROR, Conic, ConicLattice, conic_union, lift
-
-
-def grid_points(d: int) -> np.ndarray:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 def random_conics(lattice: ConicLattice, count: int, seed: int) -> list[Conic]:
@@ -91,9 +88,7 @@ def test_every_rotated_ellipse_can_be_written() -> None:
     lattice = ConicLattice(16, "ellipse")
     conic = lattice.conic(*(round(v * 2**lattice.bits) for v in (8, 8, w, h, t)))
     whole = shapely.affinity.rotate(
-        shapely.affinity.scale(Point(8, 8).buffer(1, quad_segs=400), a, b),
-        angle,
-        use_radians=True,
+        shapely.affinity.scale(Point(8, 8).buffer(1, quad_segs=400), a, b), angle, use_radians=True
     )
     assert shapely.hausdorff_distance(conic.outline(), whole) < 0.05
     # the outline is inscribed: 1/64 of a grid unit all along it

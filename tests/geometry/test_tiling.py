@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapely
+from grids import grid_points
 from shapely.geometry import box
 
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
-
-
-def grid_points(d: int) -> np.ndarray:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 @pytest.mark.parametrize(("d", "per_side"), [(1, 1), (1, 2), (10, 3), (16, 4), (7, 8), (1024, 6)])

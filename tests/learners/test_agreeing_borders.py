@@ -36,10 +36,7 @@ TILES = tuple(itertools.chain(*chessboard(tile_square(3, 2))))
 
 #: The tile to the left is labelled 0 above and 1 below, the one below everywhere 1.
 ABOVE = HalfplaneLattice(1, bits=0).halfplane(Sheet.FLAT_ABOVE, 1, 1)
-RELEASED = {
-    0: TileStep(TILES[0], (ABOVE,), inside=False),
-    1: TileStep(TILES[1], (), inside=True),
-}
+RELEASED = {0: TileStep(TILES[0], (ABOVE,), inside=False), 1: TileStep(TILES[1], (), inside=True)}
 
 
 def step(tile: Tile, inside: bool) -> TileStep:
@@ -112,7 +109,7 @@ def test_the_cost_counts_the_grid_points_that_differ(seed: int) -> None:
     released = {number: at_random(tile) for number, tile in enumerate(first)}
     picture = np.zeros((d + 1, d + 1), dtype=np.bool_)
     for known in released.values():
-        own = np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+        own = grid_points(d)
         own = own[known.tile.holds(own)]
         picture[tuple(own.T)] = known.predict(own)
     strength = Fraction(1, 7)

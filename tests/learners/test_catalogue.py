@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
+from terminal import printed
 
 from geodp_app.cli import main
 from learners.catalogue import CATALOGUE, SYSTEMS, Entry, as_markdown
@@ -48,8 +48,7 @@ def test_the_page_links_to_files_that_exist() -> None:
 
 
 def test_the_command_prints_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["learners", "--json"]) == 0
-    outcome = json.loads(capsys.readouterr().out)
+    outcome = printed(capsys, "learners")
     assert [one["path"] for one in outcome] == [entry.path for entry in CATALOGUE]
     assert set(outcome[0]) == {"name", "path", "items", "guarantee", "where", "id"}
     assert main(["learners", "--markdown"]) == 0

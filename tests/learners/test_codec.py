@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from every_learner import every_release
 
-from geodp_app.document.examples import Frame
+from geodp import Frame
 from geodp_app.files.learned_file import learned_text, read_learned
 from learners.core.codec import VERSION, release_from_dict, release_to_dict
 from learners.core.codec_parts import privacy_from_dict

@@ -74,7 +74,6 @@ def test_the_learner_releases_a_convex_polygon_at_the_price_of_its_tiles() -> No
     assert release.pieces == tuple(r.release.piece for r in records)
     assert [r.steps for r in records] == [len(records)] * len(records)
     privacy = release.privacy
-    assert privacy is not None
     assert (privacy.account, privacy.epsilon, privacy.steps) == ("basic", 1.0, 1)
     outcome = {"tiles", "edges", "noisy_count", "noisy_mistakes", "choice_rate"}
     assert set(dict(release.parameters)) == outcome

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -81,20 +79,6 @@ def test_the_error_of_an_unfitted_learner_is_both_of_value_and_attribute():
     error = pickle.loads(pickle.dumps(NotFittedError("call fit")))
     assert isinstance(error, NotFittedError)
     assert str(error) == "call fit"
-
-
-def test_learning_does_not_import_scikit_learn():
-    code = """
-import sys
-from learners import QuadtreeLearner
-try:
-    QuadtreeLearner().predict([[0, 0]])
-except ValueError:
-    pass
-QuadtreeLearner(grid=16).fit([[1, 2]], [1]).predict([[0, 0]])
-sys.exit("sklearn" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_a_frames_column_names_are_kept_and_asked_for_again():

@@ -10,10 +10,10 @@ import pytest
 import shapely
 from every_learner import made, sample
 
+from geodp import NotFittedError
 from geometry.tiling import Tile
 from learners.core.estimator import Estimator
 from learners.core.selection import Cancelled
-from learners.core.sklearn_support import NotFittedError
 from learners.declaration import Learner
 from learners.registry import LEARNERS
 

@@ -13,11 +13,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from learners.privacy import exponential_mechanism as mechanism
-from learners.privacy.exponential_mechanism import (
-    exponential_index,
-    private_rate,
-    utility_loss,
-)
+from learners.privacy.exponential_mechanism import exponential_index, private_rate, utility_loss
 from learners.privacy.randomness import RandomSource, SeededRandom
 
 DIGITS = 120

@@ -11,6 +11,7 @@ import pytest
 from concept_laws import assert_same_law as assert_concept_law
 from counted import counted
 from envelope_laws import assert_same_law, factorise_everything, score_of
+from grids import grid_points
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
@@ -127,7 +128,7 @@ def test_so_they_do_in_space() -> None:
 def test_diagnostics_of_a_sample_taken_many_times_are_its_own_times_as_many(name: str) -> None:
     """Exact beyond 2^31, against Python's integers; the shape is found."""
     d, times, make = 12, 1 << 33, LEARNERS[name]
-    grid = np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+    grid = grid_points(d)
     labels = ((grid - 5) ** 2).sum(axis=1) <= 16 if name == "discs" else grid.sum(axis=1) < 11
     if name == "threshold":
         labels = grid[:, 0] <= 4

@@ -6,11 +6,11 @@ from itertools import count
 import numpy as np
 import pytest
 from counted import counted
+from grids import grid_points
 
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners import GreedyConvexLearner, GreedyUnionLearner
 from learners.baselines.greedy import GreedyDiagnostics
-from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import inside_piece, predict_pieces
 from learners.core.selection import Cancelled, SelectionProgress
 from learners.cover.arrangement_selection import halfplane_classes
@@ -28,15 +28,10 @@ PIECES = {"disjunction": "triangle", "conjunction": "halfplane"}
 WEIGHTS = [None, 1, 3]
 
 
-def grid(d: int) -> np.ndarray:
-    """All grid points, shape ((d+1)**2, 2)."""
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
-
-
 @cache
 def held_sets(lattice: HalfplaneLattice, kind: str) -> np.ndarray:
     """Every set of grid points that a piece holds, bool (sets, points), over the whole lattice."""
-    points = grid(lattice.d)
+    points = grid_points(lattice.d)
     bits = 1 << np.arange(len(points))
     span = range(lattice.low, lattice.high + 1)
     sets = np.unique(
@@ -74,10 +69,10 @@ def worth(found: BestPiece, points: np.ndarray, labels: np.ndarray, role: str) -
 
 
 def sample(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random examples, repeated and contradictory ones among them, and their rows in grid(d)."""
+    """Random examples, repeated and contradictory ones among them, and their rows in the grid."""
     rng = np.random.default_rng(seed)
     where = rng.integers(0, (d + 1) ** 2, n)
-    return grid(d)[where], rng.random(n) < 0.5, where
+    return grid_points(d)[where], rng.random(n) < 0.5, where
 
 
 def search(
@@ -200,7 +195,7 @@ def test_without_examples_the_piece_decides_nothing(role, weight):
     lattice = HalfplaneLattice(5)
     found = search(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool), lattice, role, weight)
     assert (found.value, found.gap) == (0, 0)
-    inside = inside_piece(found.piece, grid(5))
+    inside = inside_piece(found.piece, grid_points(5))
     assert not inside.any() if role == "disjunction" else inside.all()
 
 
@@ -229,7 +224,7 @@ CASES = [(GreedyUnionLearner, 2, two_triangles), (GreedyConvexLearner, 5, pentag
 
 @pytest.mark.parametrize(("learner", "k", "target"), CASES)
 def test_each_step_loses_nothing_and_gains_a_kth_of_what_is_left(learner, k, target):
-    points = grid(48)
+    points = grid_points(48)
     labels = target(points)
     alive = np.ones(len(points), dtype=bool)
     for record in learner(k=k, grid=48).steps(points, labels):
@@ -246,30 +241,8 @@ def test_each_step_loses_nothing_and_gains_a_kth_of_what_is_left(learner, k, tar
 
 
 @pytest.mark.parametrize(("learner", "k", "target"), CASES)
-def test_the_release_claims_no_privacy_and_can_be_read_back(learner, k, target):
-    points = grid(48)
-    model = learner(k=k, grid=48, loss_weight=4).fit(points, target(points))
-    release = model.release_
-    assert (release.privacy, model.privacy_, release.thresholds) == (None, None, ())
-    assert release.learner == learner.__name__
-    assert dict(release.parameters) == {"k": k, "steps": 3 * k, "loss_weight": 4}
-    assert release_from_dict(release_to_dict(release)) == release
-    assert model.polygons_.is_valid
-
-
-@pytest.mark.parametrize(("learner", "k", "target"), CASES)
-def test_the_order_of_the_examples_does_not_matter(learner, k, target):
-    points = grid(48)
-    labels = target(points)
-    order = np.random.default_rng(2).permutation(len(points))
-    first = learner(k=k, grid=48).fit(points, labels).release_
-    assert learner(k=k, grid=48).fit(points[order], labels[order]).release_ == first
-    assert learner(k=k, grid=48).fit(points, labels).release_ == first
-
-
-@pytest.mark.parametrize(("learner", "k", "target"), CASES)
 def test_a_weight_on_losses_sees_through_noisy_labels(learner, k, target):
-    points = grid(48)
+    points = grid_points(48)
     clean = target(points)
     noisy = clean ^ (np.random.default_rng(3).random(len(points)) < 0.05)
     weighted = learner(k=k, grid=48, n_steps=k, loss_weight=3, max_boxes=30_000)
@@ -279,7 +252,7 @@ def test_a_weight_on_losses_sees_through_noisy_labels(learner, k, target):
 
 
 def test_gap_of_a_step_is_that_of_the_search():
-    points = grid(48)
+    points = grid_points(48)
     labels = two_triangles(points) ^ (np.random.default_rng(3).random(len(points)) < 0.05)
     model = GreedyUnionLearner(k=1, grid=48, loss_weight=3, max_boxes=500)
     (record,) = model.steps(points, labels)
@@ -300,7 +273,7 @@ def test_gap_of_a_step_is_that_of_the_search():
     ],
 )
 def test_examples_of_one_class(learner, label, taken):
-    points = grid(8)
+    points = grid_points(8)
     model = learner(k=3, grid=8)
     records = list(model.steps(points, np.full(len(points), label)))
     assert len(records) == records[-1].steps == taken
@@ -317,7 +290,7 @@ def test_the_run_ends_when_nothing_is_gained():
 
 
 def test_no_more_steps_than_allowed():
-    points = grid(48)
+    points = grid_points(48)
     model = GreedyConvexLearner(k=5, grid=48, n_steps=2)
     assert [(r.step, r.steps) for r in model.steps(points, pentagon(points))] == [(1, 2), (2, 2)]
     predicted = predict_pieces("conjunction", model.release_.pieces, points)
@@ -332,7 +305,7 @@ def test_a_watch_can_stop_the_search():
         if next(calls) == 2:
             raise Cancelled
 
-    points = grid(48)
+    points = grid_points(48)
     labels = two_triangles(points) ^ (np.random.default_rng(3).random(len(points)) < 0.05)
     model = GreedyUnionLearner(k=2, grid=48, loss_weight=2)
     with pytest.raises(Cancelled):
@@ -346,11 +319,10 @@ def test_a_watch_can_stop_the_search():
     [
         ({"loss_weight": 0}, "loss_weight|weight of a loss"),
         ({"loss_weight": 1.5}, "loss_weight|weight of a loss"),
-        ({"grid": 5}, "off the grid"),
     ],
 )
 def test_wrong_parameters_are_refused_before_the_run(parameters, message):
-    points = grid(8)
+    points = grid_points(8)
     learner = GreedyUnionLearner(**({"grid": 8} | parameters))
     with pytest.raises(ValueError, match=message):
         learner.steps(points, np.zeros(len(points)))

@@ -16,9 +16,10 @@ from counted import counted
 from enumerated_runs import PIECES, Model, Sample as Labelled, neighbours
 from finished_runs import logged
 from scripted_cover import LATTICE, Script, random_pieces, sample
+from terminal import printed
 
+from geodp import Examples, Frame
 from geodp_app.cli import main
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.learned_file import read_learned
@@ -208,10 +209,8 @@ def finished(seed: int = 10) -> RunLog:
 
 def test_a_run_that_ends_early_states_the_charges_of_all_its_planned_steps() -> None:
     log = finished()
-    assert log.release is not None
     assert log.triangles < 8
     assert log.release.privacy == log.plan
-    assert log.plan is not None
     spent = {charge.name: charge.times for charge in log.plan.charges}
     assert (spent["noisy counts"], spent["selections"]) == (8, 8)
     assert isinstance(log.release, SharpenedRelease)
@@ -223,7 +222,6 @@ def test_a_run_that_ends_early_states_the_charges_of_all_its_planned_steps() -> 
 def test_more_steps_may_be_asked_for_and_are_paid_for() -> None:
     model = PolygonUnionLearner(k="auto", n_steps=12)
     plan = model.plan()
-    assert plan is not None
     assert plan.steps == 12
     assert [charge.times for charge in plan.charges] == [12, 12, 1]
 
@@ -383,8 +381,7 @@ def test_where_k_is_needed_it_is_asked_for(
 def test_plan_says_that_nothing_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--learner", "cover", "--n", "10000"]) == 0
     assert "Nothing is proved of the error of a cover that finds k" in capsys.readouterr().out
-    assert main(["plan", "--learner", "cover", "--n", "10000", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = printed(capsys, "plan", "--learner", "cover", "--n", "10000")
     assert (found["k"], found["proved"], found["in_practice"]) == ("auto", False, [])
     assert math.isclose(found["epsilon"], 1)
 

@@ -31,8 +31,7 @@ def google() -> Any:
 @pytest.fixture(scope="module")
 def opendp() -> Any:
     prelude = pytest.importorskip(
-        "opendp.prelude",
-        reason="OpenDP, 265 MB, is not installed: pip install opendp",
+        "opendp.prelude", reason="OpenDP, 265 MB, is not installed: pip install opendp"
     )
     prelude.enable_features("contrib")
     return prelude

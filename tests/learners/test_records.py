@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import shapely
-from numpy.typing import NDArray
+from grids import grid_points
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.core.codec import release_from_dict, release_to_dict
@@ -55,10 +55,6 @@ def random_release(role: Role, seed: int, measure: Measure = "chord") -> CoverRe
     )
 
 
-def grid_points() -> NDArray[np.int64]:
-    return np.array([[x, y] for x in range(D + 1) for y in range(D + 1)])
-
-
 # -- prediction ----------------------------------------------------------------------------
 
 
@@ -72,7 +68,7 @@ def test_prediction_is_containment_in_the_shape_off_its_boundaries(
     shape = release.shape()
     assert shape.is_valid
     halfplanes = [h for piece in release.pieces for h in piece]
-    points = grid_points()
+    points = grid_points(D)
     # a shape has no area on its boundaries, nor on the square's sides
     clear = np.array(
         [
@@ -93,7 +89,7 @@ def test_prediction_decides_boundaries_exactly() -> None:
     lattice = HalfplaneLattice(D, bits=3)
     # y >= x / 3 passes through (3, 1), (6, 2), ...: no double represents 1/3
     edge = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 4 << 3)
-    for x, y in grid_points().tolist():
+    for x, y in grid_points(D).tolist():
         expected = y >= Fraction(x, 3)
         assert bool(inside_piece((edge,), np.array([[x, y]]))[0]) == expected
 
@@ -109,14 +105,14 @@ def test_prediction_is_the_union_or_the_intersection_of_the_pieces(role: Role) -
                 for piece in release.pieces
             )
         )
-        for x, y in grid_points().tolist()
+        for x, y in grid_points(D).tolist()
     ]
-    assert release.predict(grid_points()).tolist() == expected
+    assert release.predict(grid_points(D)).tolist() == expected
     assert 0 < sum(expected) < len(expected)
 
 
 def test_no_pieces_mean_nothing_or_everything() -> None:
-    points = grid_points()
+    points = grid_points(D)
     assert not predict_pieces("disjunction", (), points).any()
     assert predict_pieces("conjunction", (), points).all()
     assert replace(random_release("disjunction", 1), pieces=()).shape().is_empty

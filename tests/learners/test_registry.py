@@ -154,12 +154,6 @@ def test_old_names_are_told_the_new_one() -> None:
     assert unknown_learner("x", ["a", "b"]) == "unknown learner 'x': use a, b"
 
 
-def test_the_registry_loads_no_learner() -> None:
-    code = "import sys, learners, learners.catalogue; print('numba' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == "False\n"
-
-
 @pytest.mark.parametrize("learner", IN_STEPS, ids=lambda learner: learner.id)
 def test_what_a_run_will_spend_is_known_before_it_and_is_what_it_spends(learner: Learner) -> None:
     tiny = {"k": 1, "chunks": 3, "queries": 5, "levels": 2, "reach": 1}

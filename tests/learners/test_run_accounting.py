@@ -28,7 +28,6 @@ def spent(epsilon: float, delta: float, steps: int, neighbours: str = "add-remov
 
 def eta_of(privacy: PrivacySpent) -> float:
     selections = privacy.charge("selections")
-    assert selections is not None
     return selections.each
 
 

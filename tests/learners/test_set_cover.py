@@ -136,7 +136,6 @@ def test_the_books_agree_with_brute_force(role: Role, seed: int) -> None:
         positives = sum(bool(labels[i]) for i in alive)
         negatives = len(alive) - positives
         threshold = record.release.threshold
-        assert threshold is not None
         assert score == set_cover_score(role, 2, threshold, positives, negatives)
         inside = {i for i in range(len(points)) if holds(piece, *map(int, points[i]))}
         gone = [i for i in alive if (i in inside) == (role == "disjunction")]
@@ -212,7 +211,6 @@ def test_thresholds_are_the_gain_less_the_margin_plus_integer_laplace_noise(role
             source=SeededRandom(seed),
         )  # fmt: skip
         threshold = next(stream).release.threshold
-        assert threshold is not None
         noise.append(threshold - gain + plan.margin)
     reach = 8
     seen = np.bincount(np.clip(noise, -reach, reach) + reach, minlength=2 * reach + 1)

@@ -10,7 +10,7 @@ import pytest
 from every_learner import every_learner
 
 import learners
-from learners.core.sklearn_support import PrivacyWarning
+from geodp import PrivacyWarning
 from learners.registry import LEARNERS
 
 pytest.importorskip("sklearn", minversion="1.8", reason="scikit-learn is an extra")

@@ -80,7 +80,6 @@ def test_support_count_and_one_tile_add_up_to_epsilon(
     total = sum(Fraction(charge.alone) for charge in statement.charges) + 2 * Fraction(ARITHMETIC)
     assert abs(total - Fraction(inner)) <= Fraction(inner) * Fraction(1, 10**14)
     assert statement.charges[1].each == share * inner
-    assert budget.support_scale is not None
     assert budget.scale is not None
     assert 0.999 * share * inner < 1 / budget.support_scale <= Fraction(share * inner)
     # the noise is at least as wide as what is charged
@@ -94,8 +93,6 @@ def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
     for epsilon, share in zip(random.uniform(0.01, 12, 2000), random.random(2000), strict=True):
         short, part = float(round(epsilon, 4)), max(1e-3, float(round(share, 3)) - 1e-3)
         budget = plan_tiles(short, 1e-6, "add-remove", True, True, part)
-        assert budget.scale is not None
-        assert budget.support_scale is not None
         spent = 1 / budget.scale + 1 / budget.support_scale + Fraction(budget.eta)
         assert spent <= Fraction(short)
 

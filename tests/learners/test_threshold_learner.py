@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import shapely
 from counted import counted
+from grids import grid_points
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
@@ -25,10 +26,6 @@ from learners.cover.threshold_learner import (
 from learners.privacy.accounting import Charge, spent_after
 
 DIRECTIONS: tuple[Direction, ...] = ("right", "left", "above", "below")
-
-
-def grid_points(d: int) -> NDArray[np.int64]:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 def held(direction: Direction, t: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -146,7 +143,6 @@ def test_a_run_finds_the_side_and_publishes_one_halfplane(direction: Direction) 
     assert "424242" not in text
     assert release.parameters == (("direction", None),)
     spent = model.privacy_
-    assert spent is not None
     assert (spent.epsilon, spent.delta, spent.steps) == (1.0, 0.0, 1)
     assert spent.charges == (Charge("selections", 1.0),)
     assert spent_after(spent, 1) == (1.0, "basic")

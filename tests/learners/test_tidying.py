@@ -123,7 +123,6 @@ def test_a_slit_is_closed_where_the_noise_explains_it() -> None:
     assert area / enough**2 < STRENGTH * around / enough
     assert tidied(steps, 0.99 * enough) is None
     found = tidied(steps, 1.01 * enough)
-    assert found is not None
     assert found.outline.polygon().equals(box(0, 0, D, D))
     _, bottom, right, top = map(float, tile.edges)
     slit = box(right - 3.5, bottom, right, top)
@@ -141,13 +140,11 @@ def test_a_notch_is_closed_where_that_saves_more_than_it_weighs() -> None:
     wide = 23.5
     enough = wide / 2 / STRENGTH
     assert wide * 24.5 / enough**2 < MOST_NATS
-    left = tidied(steps, 0.99 * enough)
-    assert left is not None  # its side along the border is no step any more
+    left = tidied(steps, 0.99 * enough)  # its side along the border is no step any more
     corner = TILES[MIDDLE].x0 + 40, TILES[MIDDLE].y0 + 24
     corners = shapely.get_coordinates(left.outline.polygon())
     assert np.hypot(*(corners - corner).T).min() < 1
     found = tidied(steps, 1.01 * enough)
-    assert found is not None
     assert found.changed.polygon().area == pytest.approx(wide * 24.5, rel=0.01)
 
 
@@ -185,7 +182,6 @@ def test_a_corner_stays() -> None:
         assert tidied(steps, unit) is None
     # steps along borders become slopes where u is a quarter of them; the piece's corner stays
     found = tidied(steps, 8.0)
-    assert found is not None
     right, top = TILES[MIDDLE].x0 + 30, TILES[MIDDLE].y0 + 30
     corners = shapely.get_coordinates(found.outline.polygon())
     assert np.hypot(*(corners - [right, top]).T).min() < 1
@@ -255,7 +251,6 @@ def test_records_release_shape_and_file_agree(k: int | None) -> None:
     assert (list(release.staged_predict(grid))[-1] == predicted).all()
     # off what is changed, labels are those that were drawn
     tidy = last.release.tidied
-    assert tidy is not None
     steps = drawn(release)
     key = "tiles" if k is None else "zones"
     plain = replace(release, **{key: steps}).predict(grid)

@@ -261,8 +261,6 @@ def test_the_noise_of_mistakes_is_what_they_are_charged() -> None:
     for neighbours, epsilon in itertools.product(("add-remove", "replace-one"), (0.1, 1.0, 30.0)):
         budget = plan_tiles(epsilon, 1e-6, neighbours, True, True, tiles_counted=True, chosen=True)
         charge = budget.spent.charge("noisy number of mistakes")
-        assert charge is not None
-        assert budget.mistakes_scale is not None
         inner = epsilon if neighbours == "add-remove" else epsilon / 2
         assert charge.each == MISTAKES_SHARE * inner
         assert 0.999 * charge.each < float(1 / budget.mistakes_scale) <= charge.each
@@ -332,7 +330,6 @@ def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
         chosen.append(dict(model.release_.parameters)["tiles"])
         privacy = model.release_.privacy
         charge = None if privacy is None else privacy.charge("selections")
-        assert charge is not None
         share = dict(model.release_.parameters)["choice_rate"]
         assert share == choice_rate(60_000, charge.each, 1024) == CHOICE_SHARE * charge.each
     assert chosen[0] <= 10

@@ -114,10 +114,7 @@ _OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "MemorizingLearner": (line, {"points": 10}),
     "FiniteClassLearner": (line, {"concepts": ThresholdClass(9)}),
     "PrivateFiniteClassLearner": (line, {"concepts": ThresholdClass(9)}),
-    "AmplifiedLearner": (
-        line,
-        {"learner": PrivateFiniteClassLearner(concepts=ThresholdClass(9))},
-    ),
+    "AmplifiedLearner": (line, {"learner": PrivateFiniteClassLearner(concepts=ThresholdClass(9))}),
     "EmpiricalRiskMinimizer": (line, {"losses": squares}),
     "PrivateERM": (line, {"losses": squares, "mechanism": "laplace"}),
     "ParityLearner": (bits, {}),

@@ -16,7 +16,6 @@ pytest.importorskip("sklearn", reason="one of them searches with it")
 
 ROOT = Path(__file__).parents[2]
 _SPEC = importlib.util.spec_from_file_location("notebooks", ROOT / ".ci" / "notebooks.py")
-assert _SPEC is not None
 assert _SPEC.loader is not None
 _RUNNER = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(_RUNNER)
@@ -63,21 +62,6 @@ def test_a_stranger_sees_pictures_and_the_statement(path: Path) -> None:
     assert notebook["cells"][0]["source"][0].startswith("# ")
     # it is stored as it is written: a run without changes changes nothing but outputs
     assert text == json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-@everyone
-def test_links_of_a_notebook_lead_somewhere(path: Path) -> None:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    outcome = "".join(
-        "".join(cell["source"]) + "\n" for cell in cells if cell["cell_type"] == "markdown"
-    )
-    for link in re.findall(r"\]\(([^)\s]+)\)", outcome):
-        name, _, anchor = link.partition("#")
-        if not re.match(r"[a-z]+:", link):
-            page = (path.parent / name).read_text(encoding="utf-8")
-            headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
-            slugs = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
-            assert not anchor or anchor in slugs, link
 
 
 def test_all_are_listed_in_the_guide() -> None:

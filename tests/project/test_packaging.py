@@ -178,7 +178,6 @@ def test_commands_run_where_there_is_no_qt(tmp_path: Path) -> None:
 
 def test_the_readme_names_all_that_the_command_line_needs() -> None:
     found = re.search(r"pip install --no-deps geodp.*\n.*pip install (.+)", README)
-    assert found is not None
     window = {"pyqtgraph", "PySide6-Essentials"}
     assert set(found[1].split()) == {each.name for each in NEEDED} - window
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -53,18 +52,6 @@ def own(examples: Examples, bounds: Bounds) -> np.ndarray:
 
 
 # -- the import ------------------------------------------------------------------------------------
-
-
-def test_the_import_loads_neither_qt_nor_anything_large() -> None:
-    """Measured: 60 ms beside numpy's own; shapely, scipy or numba would double it."""
-    program = (
-        "import sys, geodp; assert 'PolygonUnionLearner' in dir(geodp);"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
-    large = {"PySide6", "numba", "scipy", "shapely", "pandas", "matplotlib", "sklearn", "ibis"}
-    assert "numpy" in loaded.split()
-    assert not large & set(loaded.split())
 
 
 def test_every_public_name_is_there_and_no_other() -> None:
@@ -129,10 +116,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(
         (lambda: geodp.read_points(frame, grid=True), "grid must be a whole number"),
         (lambda: geodp.learn(np.zeros((3, 2))), "a file or a data frame, not from ndarray"),
         (lambda: geodp.learn(examples, grid=8), "read already take no grid"),
-        (
-            lambda: geodp.learn(frame, "tiles", grid=8, levels=3),
-            "levels means nothing to tiles",
-        ),
+        (lambda: geodp.learn(frame, "tiles", grid=8, levels=3), "levels means nothing to tiles"),
         (lambda: geodp.learn(examples, epsilon="1"), "tiles: epsilon must be a finite number"),
         (lambda: geodp.compare(examples, []), "there is no learner to compare"),
         (lambda: geodp.compare(examples, holdout=1), "holdout must lie strictly between 0 and 1"),

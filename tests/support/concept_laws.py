@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from chi_square import assert_drawn_from, power
 from counted import counted
+from grids import grid_points
 from quick_draws import QuickBits, one_sample
 
 from geometry.halfplane import HalfplaneLattice
@@ -20,10 +21,6 @@ from learners.privacy.randomness import RandomSource
 
 #: Edges, bit mask of the grid points inside, label inside.
 Outcome = tuple[int, int, bool]
-
-
-def grid_points(d: int) -> np.ndarray:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 def mask_of(inside: np.ndarray) -> int:

@@ -24,14 +24,7 @@ class Recorder:
         c = self.controller
         for name in ("preparing", "stopped"):
             getattr(c, name).connect(lambda name=name: self.said.append((name, None)))
-        for name in (
-            "state_changed",
-            "progressed",
-            "stepped",
-            "finished",
-            "failed",
-            "answered",
-        ):
+        for name in ("state_changed", "progressed", "stepped", "finished", "failed", "answered"):
             getattr(c, name).connect(lambda what, name=name: self.said.append((name, what)))
 
     @property

@@ -7,9 +7,7 @@ import math
 import numpy as np
 from noise_laws import laplace
 
-from learners.stability.sparse_vector import (
-    SparseVectorBudget,
-)
+from learners.stability.sparse_vector import SparseVectorBudget
 
 Law = dict[tuple[object, ...], float]
 

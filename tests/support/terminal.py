@@ -21,7 +21,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def interrupted(
-    argv: Sequence[object], *, shows: bytes, after: float = 0.0, within: float = 60.0
+    argv: Sequence[object], *, shows: bytes, after: float = 0.0, within: float = 240.0
 ) -> tuple[int, bytes]:
     """Run geodp and press Ctrl+C.
 

@@ -135,7 +135,7 @@ def open_window(folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
     window.commands.speed.setCurrentIndex(len(SPEEDS) - 1)  # nobody's eye follows
     window.show()
     window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    assert QTest.qWaitForWindowActive(window, PATIENCE)
     QTest.qWait(20)  # axes find their width
     try:
         yield window
@@ -173,7 +173,7 @@ class Lasting:
         window.resize(1400, 900)
         window.status_line.tell("")
         window.activateWindow()
-        assert QTest.qWaitForWindowActive(window)
+        assert QTest.qWaitForWindowActive(window, PATIENCE)
         QTest.qWait(1)
         return window
 
@@ -260,7 +260,7 @@ def drop(window: MainWindow, path: Path) -> None:
 
 def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
     """Until something is true."""
-    qtbot.waitUntil(done, timeout=PATIENCE)
+    qtbot.waitUntil(done)
 
 
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:
@@ -305,12 +305,22 @@ def choose(box: QComboBox, text: str) -> None:
     QTest.keyClick(view, Qt.Key.Key_Return)
 
 
-def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
-    """Point at a place of a dual sheet, in two moves so that the second is one for sure."""
+def pixel(sheet: SheetView, u: float, v: float) -> QPoint:
+    """Where a dual point is on the plot's viewport."""
     place = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
     spot: QPoint = sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*place.tolist())))
+    return spot
+
+
+def hover(qtbot: QtBot, sheet: SheetView, spot: QPoint) -> None:
+    """Move the pointer there, in two moves so that the second is one for sure."""
     qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(6, 4))
     qtbot.mouseMove(sheet.plot.viewport(), spot)
+
+
+def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
+    """Point at a place of a dual sheet."""
+    hover(qtbot, sheet, pixel(sheet, u, v))
 
 
 def layer(window: MainWindow, name: str) -> QGraphicsPathItem:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import shapely
 from known_targets import square_geojson
-from terminal import geodp, interrupted
+from terminal import geodp, interrupted, printed
 
 from geodp_app.cli import main
 from geodp_app.commands import running
@@ -51,8 +51,7 @@ def run(tmp_path_factory) -> Path:
 
 def evaluate(learned: Path, points: Path, capsys) -> dict:
     capsys.readouterr()
-    assert main(["evaluate", str(learned), str(points), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    return printed(capsys, "evaluate", learned, points)
 
 
 def test_the_learned_shape_is_in_degrees_and_good(run, capsys):
@@ -334,10 +333,7 @@ SENSELESS = [
     ),
     (["--learner", "union"], "the learner 'union' is now called cover or tiles"),
     (["--learner", "greedy-cover"], "unknown learner 'greedy-cover': use cover, "),
-    (
-        ["--learner", "cover", "--k", 100_000],
-        "--k: must lie between 1 and 1000, not 100000",
-    ),
+    (["--learner", "cover", "--k", 100_000], "--k: must lie between 1 and 1000, not 100000"),
     (
         ["--learner", "cover", "--k", 2, "--steps", 10**6],
         "--steps: must lie between 1 and 100000, not 1000000",
@@ -466,18 +462,6 @@ def test_a_picture_of_no_examples_is_drawn(write, tmp_path):
 # -- cancelling --------------------------------------------------------------------------------
 
 
-def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch):
-    def interrupted(*args: object, **kwargs: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(running, "fit_learner", interrupted)
-    outputs = ["-o", tmp_path / "l.geojson", "--report", tmp_path / "r"]
-    outputs += ["--records", tmp_path / "s"]
-    assert geodp("learn", run / "p.csv", *outputs) == 130
-    assert capsys.readouterr().err == "geodp: cancelled; nothing was written\n"
-    assert os.listdir(tmp_path) == []
-
-
 def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
     """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
     argv = ["learn", run / "p.csv", "--learner", "cover", "--k", 40, "--steps", 4000]
@@ -487,15 +471,3 @@ def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
     assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
     assert b"Traceback" not in shown
     assert os.listdir(tmp_path) == []
-
-
-# -- pictures ----------------------------------------------------------------------------------
-
-
-def test_learn_draws_when_asked(run, tmp_path, capsys):
-    picture = tmp_path / "l.png"
-    argv = ["learn", run / "p.csv", "--learner", "convex-cover", "--k", 2, "--steps", 2]
-    argv += ["-o", tmp_path / "l.geojson", "--picture", picture]
-    assert geodp(*argv) == 0
-    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
-    assert f"{picture}: private, do not publish" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 import shapely
 from known_targets import square_geojson
-from terminal import geodp
+from terminal import fails, geodp, printed
 
 from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
@@ -53,15 +52,6 @@ def run(capsys, *argv: object) -> str:
     return capsys.readouterr().out
 
 
-def fails(capsys, *argv: object) -> str:
-    """A command that must end with exit code 2: its one line on standard error."""
-    assert main(["compare", *map(str, argv)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
-
-
 # -- the command -------------------------------------------------------------------------------
 
 
@@ -92,8 +82,8 @@ def test_epsilons_add_up_and_errors_are_for_the_curator(points, capsys):
 
 def test_json_holds_what_the_table_shows(points, write, capsys):
     test = write("t.csv", format_examples(triangle(1_000, seed=1)))
-    argv = [points, "--test", test, "--learners", "tiles,greedy-cover", "--k", 1, "--json"]
-    document = json.loads(run(capsys, *argv))
+    argv = [points, "--test", test, "--learners", "tiles,greedy-cover", "--k", 1]
+    document = printed(capsys, "compare", *argv)
     assert (document["examples"], document["test_examples"]) == (4_000, 1_000)
     assert document["held_out"] is False
     assert document["together"]["epsilon"] == 1.0
@@ -113,7 +103,7 @@ def test_shapes_are_written_and_are_what_was_tested(points, write, tmp_path, cap
     test = write("t.csv", format_examples(triangle(1_000, seed=1)))
     folder = tmp_path / "shapes"
     argv = [points, "--test", test, "--learners", "tiles,greedy-cover", "--k", 1, "-o", folder]
-    document = json.loads(run(capsys, *argv, "--json"))
+    document = printed(capsys, "compare", *argv)
     assert sorted(os.listdir(folder)) == ["greedy-cover.geojson", "tiles.geojson"]
     assert sorted(os.listdir(tmp_path)) == ["p.csv", "shapes", "t.csv"]
     for row in document["learners"]:
@@ -135,8 +125,8 @@ def test_shapes_of_examples_in_degrees_lie_in_degrees(write, tmp_path, capsys):
 
 def test_a_seed_repeats_a_comparison_and_voids_its_privacy(points, capsys):
     argv = [points, "--learners", "tiles", "--seed", 5]
-    first = json.loads(run(capsys, *argv, "--json"))
-    again = json.loads(run(capsys, *argv, "--json"))
+    first = printed(capsys, "compare", *argv)
+    again = printed(capsys, "compare", *argv)
     keys = ("name", "errors", "bytes", "vertices", "private")
     assert [first["learners"][0][key] for key in keys] == [
         again["learners"][0][key] for key in keys
@@ -182,7 +172,7 @@ def test_k_brings_the_learners_that_need_it(points):
     ],
 )
 def test_wrong_options_are_named(points, tmp_path, capsys, argv, reason):
-    assert reason in fails(capsys, points, *argv, "-o", tmp_path / "s")
+    assert reason in fails(capsys, "compare", points, *argv, "-o", tmp_path / "s")
     assert os.listdir(tmp_path) == ["p.csv"]
 
 
@@ -204,10 +194,10 @@ def test_one_class_brings_a_warning_on_a_terminal_alone(write, capsys, monkeypat
 
 def test_a_folder_that_cannot_be_made_is_found_first(points, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "compare", lambda *args: pytest.fail("learned first"))
-    assert "is a file; name a new folder" in fails(capsys, points, "-o", points)
-    assert "is not empty; name a new folder" in fails(capsys, points, "-o", tmp_path)
-    assert "there is no folder" in fails(capsys, points, "-o", tmp_path / "a" / "b")
-    assert "cannot write to /proc" in fails(capsys, points, "-o", "/proc/shapes")
+    assert "is a file; name a new folder" in fails(capsys, "compare", points, "-o", points)
+    assert "is not empty; name a new folder" in fails(capsys, "compare", points, "-o", tmp_path)
+    assert "there is no folder" in fails(capsys, "compare", points, "-o", tmp_path / "a" / "b")
+    assert "cannot write to /proc" in fails(capsys, "compare", points, "-o", "/proc/shapes")
 
 
 def test_an_empty_folder_is_filled(points, tmp_path, capsys):

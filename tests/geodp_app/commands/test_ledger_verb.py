@@ -330,27 +330,6 @@ def test_files_that_do_not_name_their_run_count_each(points, tmp_path, capsys) -
     assert "2 runs together: epsilon = 2" in said(capsys, path, "--join", file, file)
 
 
-def test_a_statement_that_was_changed_is_refused_wherever_it_is_read(
-    points, tmp_path, capsys
-) -> None:
-    spend(points)
-    file, path = points.parent / "h.geojson", tmp_path / "l.ledger"
-    said(capsys, path, "--new")
-    file.write_text(file.read_text().replace('"epsilon": 1.0', '"epsilon": 0.01'))
-    for argv in (
-        ["render", file, "-o", tmp_path / "a.svg"],
-        ["ledger", path, "--join", file],
-        ["predict", file, points, "-o", tmp_path / "q.csv"],
-        ["evaluate", file, points],
-    ):
-        assert "its charges compose to epsilon = 1, and it says (epsilon, delta) = (0.01" in fails(
-            capsys, *argv
-        )
-    with pytest.raises(InputError, match="compose"):
-        geodp.load(file)
-    assert Ledger(path).state().entries == ()
-
-
 @pytest.mark.parametrize("ending", [".geojson", ".gpkg", ".parquet"])
 @pytest.mark.parametrize(
     ("learner", "parameters", "members"),

@@ -3,18 +3,18 @@ written, and never in the place of what somebody else made."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import shapely
+from terminal import printed
 
 import geodp
 from geodp import Bounds, Frame
@@ -68,9 +68,7 @@ def run(*arguments: object, shell: str = "") -> subprocess.CompletedProcess[str]
 
 def entered(ledger: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """How the runs of a ledger ended."""
-    capsys.readouterr()
-    assert main(["ledger", str(ledger), "--json"]) == 0
-    return [each["end"] for each in json.loads(capsys.readouterr().out)["runs"]]
+    return [each["end"] for each in printed(capsys, "ledger", ledger)["runs"]]
 
 
 # -- the same whenever -------------------------------------------------------------------------
@@ -138,15 +136,7 @@ def _days() -> list[bytes]:
 # -- together ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def interrupts() -> Iterator[None]:
-    """Ctrl+C is heard, also where tests run in a shell's background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interrupts")
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("ending", SHAPES)
 @pytest.mark.parametrize(("call", "number"), [("fsync", 1), ("fsync", 3), ("replace", 1),
                                               ("replace", 2)])  # fmt: skip
@@ -315,7 +305,6 @@ def test_a_trial_does_not_end_a_pipe(tmp_path: Path, given: Path) -> None:
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
         done = run(*learn(given, pipe))
         assert done.returncode == 0
-        assert reader.stdout is not None
         assert reader.stdout.read().startswith(b'{"type": "FeatureCollection"')
 
 

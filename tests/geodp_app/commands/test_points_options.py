@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import shapely
 from pyproj import Geod, Transformer
-from terminal import geodp
+from terminal import geodp, printed
 
 from geodp import read_points
 from geometry.geojson import read_geojson
@@ -89,8 +89,7 @@ def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
     metres.write_text("\n".join(["x,y,label", *lines, ""]))
     outcome = []
     for argv in (("degrees.csv",), (metres, "--crs", "EPSG:32633")):
-        assert geodp("evaluate", out, folder / argv[0], *argv[1:], "--json") == 0
-        outcome.append(json.loads(capsys.readouterr().out))
+        outcome.append(printed(capsys, "evaluate", out, folder / argv[0], *argv[1:]))
     assert outcome[0] == outcome[1]
     assert geodp("evaluate", out, metres, "--crs", "EPSG:1") == 2
     assert "argument --crs: EPSG:1: no such" in capsys.readouterr().err

@@ -53,7 +53,6 @@ def test_rows_keep_their_columns_and_get_what_the_shape_says(
     assert [row["name"] for row in found] == ["a, b", "c", "d"]
     assert found[0]["longitude"] == "15.4"
     release = read_learned(folder / learned).release
-    assert release is not None
     there = np.array([[15.4, 45.5], [15.05, 45.05], [15.95, 45.9]])
     expected = release.predict(GridMap(GRID, BOX).to_grid(there))
     assert [int(row["predicted"]) for row in found] == expected.tolist()

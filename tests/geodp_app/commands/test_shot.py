@@ -94,7 +94,6 @@ def test_within_clips_the_picture_and_the_learned_shape(shot: Shot, tmp_path: Pa
     code, err = shot("-o", "w.png", *given, "--within", "half.geojson", "--learned", "l.geojson")
     assert code == 0, err
     learned = read_learned(tmp_path / "l.geojson")
-    assert learned.release is not None
     expected = learned.release.shape().intersection(shapely.box(0, 0, 512, 1024))
     assert 0 < expected.area < 0.9 * learned.release.shape().area
     assert learned.target.on_grid(1024).symmetric_difference(expected).area < 1e-3
@@ -165,21 +164,26 @@ def test_learner_k_and_epsilon_are_those_asked_for(shot: Shot, tmp_path: Path) -
     assert (release["learner"], release["role"]) == ("ConvexPolygonLearner", "conjunction")
 
 
-def test_what_means_nothing_to_the_learner_of_a_session_is_refused(
-    shot: Shot, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "content", "more", "reason"),
+    [
+        ("x.geojson", "{", [], "x.geojson: not JSON"),
+        ("p.csv", "a,b,c\n1,2,1\n", [], "missing column x, y or label"),
+        ("s.geodp", Work(sampling=SampleSettings(distribution="painted")), [], "painted"),
+        ("s.geodp", replace(example_work("tri"), run=RunSettings(learner="tiles")), ["--k", "3"],
+         "--k means nothing to tiles"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_run_on_is_refused(
+    shot: Shot, tmp_path: Path, name: str, content: str | Work, more: list[str], reason: str
 ) -> None:
-    work = replace(example_work("tri"), run=RunSettings(learner="tiles"))
-    save_session(tmp_path / "s.geodp", work)
-    code, err = shot("-o", "w.png", "--file", "s.geodp", "--k", "3")
+    if isinstance(content, str):
+        (tmp_path / name).write_text(content)
+    else:
+        save_session(tmp_path / name, content)
+    code, err = shot("-o", "w.png", "--file", name, *more)
     assert code == 2
-    assert "--k means nothing to tiles" in err
-    assert not (tmp_path / "w.png").exists()
-
-
-def test_a_run_on_nothing_is_refused(shot: Shot, tmp_path: Path) -> None:
-    save_session(tmp_path / "s.geodp", Work(sampling=SampleSettings(distribution="painted")))
-    code, err = shot("-o", "w.png", "--file", "s.geodp")
-    assert code == 2
+    assert reason in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "w.png").exists()
 
@@ -203,21 +207,6 @@ def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(
         code, err = shot("-o", "w.png", *argv, "--view", view)
         assert code == 0, err
         assert (tmp_path / "w.png").stat().st_mode & 0o777 == mode
-
-
-def test_a_file_that_is_none_is_refused(shot: Shot, tmp_path: Path) -> None:
-    (tmp_path / "x.geojson").write_text("{")
-    code, err = shot("-o", "w.png", "--file", "x.geojson")
-    assert code == 2
-    assert "x.geojson" in err
-    assert not (tmp_path / "w.png").exists()
-
-
-def test_a_table_that_needs_to_be_asked_about_is_refused(shot: Shot, tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text("a,b,c\n1,2,1\n")
-    code, err = shot("-o", "w.png", "--file", "p.csv")
-    assert code == 2
-    assert "missing column x, y or label" in err
 
 
 def test_open_needs_a_display_and_a_file_that_is_there(

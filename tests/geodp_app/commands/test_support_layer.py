@@ -75,7 +75,6 @@ def test_the_file_has_the_shape_and_then_the_support(learned: Path) -> None:
 
 def test_readers_take_the_shape_alone(learned: Path, points: Path, capsys, tmp_path) -> None:
     file = read_learned(learned)
-    assert file.release is not None
     whole = file.release.shape()
     assert file.target.on_grid(128).symmetric_difference(whole).area < 1e-6
     for target in (read_geojson(learned), read_mask(learned).target):
@@ -104,7 +103,6 @@ def test_an_empty_shape_keeps_its_support(tmp_path: Path) -> None:
     assert feature["properties"]["layer"] == "support"
     file = read_learned(out)
     assert file.target.geometry.is_empty
-    assert file.release is not None
     assert file.release.shape().is_empty
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -204,13 +202,7 @@ def test_dirty_and_path_follow_save_and_undo():
 # -- which examples stay ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda d: d.set_grid(200),
-        lambda d: d.set_bounds(BOX),
-    ],
-)
+@pytest.mark.parametrize("change", [lambda d: d.set_grid(200), lambda d: d.set_bounds(BOX)])
 def test_a_simulated_sample_goes_with_its_grid_in_the_same_step(change):
     d = document()
     d.sample()
@@ -379,10 +371,7 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
             lambda d: d.edit("draw", Drawing(100, (Shape(((0, 0), (1, 0))),))),
             "a ring of 2 vertices",
         ),
-        (
-            lambda d: d.change("x", examples=imported(), drawing=Drawing(3)),
-            "examples in",
-        ),
+        (lambda d: d.change("x", examples=imported(), drawing=Drawing(3)), "examples in"),
     ],
 )
 def test_wrong_values_are_refused_and_leave_everything_as_it_was(change, message):
@@ -536,21 +525,6 @@ def test_simulate_does_not_touch_the_work():
     work = Work(drawing=DRAWING, sampling=SampleSettings(n=10))
     assert len(simulate(work).labels) == 10
     assert work.examples is None
-
-
-def test_the_document_layer_needs_neither_qt_nor_compiled_loops():
-    files = [
-        f"files.{name}" for name in ("importing", "exporting", "autosave", "recent", "session")
-    ]
-    code = "; ".join(
-        [
-            "import sys",
-            *(f"import geodp_app.{name}" for name in ("document.document", *files)),
-            "print([m for m in ('numba', 'PySide6', 'pyqtgraph', 'scipy') if m in sys.modules])",
-        ]
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == "[]\n"
 
 
 # -- what runs spent ----------------------------------------------------------------------------

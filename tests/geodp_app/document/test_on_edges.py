@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import shapely
 from held_by_fractions import held
+from terminal import printed
 
 import geodp
 from geodp import Examples, Frame
@@ -112,8 +113,7 @@ def test_a_target_of_several_polygons(tmp_path: Path, kind: str, capsys: Any) ->
     assert (labels[at] == fine.labels[coarse]).all()
     csv.write_text(format_examples(Examples(GRID, labels.astype(np.int64), Frame(D))))
     capsys.readouterr()
-    assert main(["evaluate", str(path), str(csv), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["errors"] == 0
+    assert printed(capsys, "evaluate", path, csv)["errors"] == 0
     assert (
         read_mask(path).keep(np.ones(len(GRID), dtype=np.int64), GRID, Frame(D)) == labels
     ).all()

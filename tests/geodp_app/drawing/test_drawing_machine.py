@@ -100,7 +100,6 @@ class Drawers(RuleBasedStateMachine):
             # a valid draft became part of the drawing, or can be taken up again
             if self.drawing == before:
                 assert self.editor.undo_vertex()
-                assert self.editor.draft is not None
                 assert self.editor.draft.vertices == ring
             elif draft is not None and draft.kind == "polygon":
                 assert len(self.drawing.shapes) == shapes + 1

@@ -179,7 +179,6 @@ def test_density_is_exact(lattice: HalfplaneLattice, cells: int) -> None:
     for window in (whole, part):
         raster = raster_over(lattice, window, cells)
         density = count_lines(lattice, t, s, lines.counts, raster)
-        assert density is not None
         expected = brute_density(lattice, t, s, lines.counts, raster)
         if lattice.measure == "chord":  # cells wholly outside the region are not counted
             cell = Window(0, raster.width, 0, raster.height)
@@ -257,7 +256,6 @@ def test_few_lines_are_drawn_more_are_thinned_many_are_counted(
 ) -> None:
     lattice = HalfplaneLattice(1024)
     picture = draw_lines(lattice, Sheet.STEEP_LEFT, many(n), extent(lattice))
-    assert picture is not None
     assert len(picture.positive) + len(picture.negative) == 2 * drawn
     assert picture.note == note
     assert (picture.density is not None) == (drawn == SOME_DRAWN)
@@ -267,12 +265,10 @@ def test_zooming_turns_a_density_into_lines_of_both_kinds() -> None:
     lattice, lines = HalfplaneLattice(1024), many(50_000)
     window = Window(300.0, 301.0, 400.0, 401.0)
     picture = draw_lines(lattice, Sheet.FLAT_ABOVE, lines, window)
-    assert picture is not None
     assert picture.density is None
     assert len(picture.positive) > 0
     assert len(picture.negative) > 0
     only = draw_lines(lattice, Sheet.FLAT_ABOVE, lines, window, shown=(True, False))
-    assert only is not None
     assert (only.positive == picture.positive).all()
     assert len(only.negative) == 0
 
@@ -341,10 +337,8 @@ def test_marks_are_numbered_and_age() -> None:
     assert [m.text for m in marks] == ["1"] * 3 + ["2, edge 1", "2, edge 2", "2, edge 3"]
     assert chosen_marks(()) == ()
     newest = newest_mark(marks, Sheet.FLAT_ABOVE, edge=1)
-    assert newest is not None
     assert (newest.step, newest.edge, newest.u) == (2, 1, 2.0)
     older = newest_mark(marks, Sheet.STEEP_RIGHT)
-    assert older is not None
     assert older.step == 1
     assert newest_mark(marks, Sheet.STEEP_LEFT) is None
 
@@ -355,7 +349,6 @@ def test_the_nearest_mark_is_hit_and_of_two_at_one_place_the_newer() -> None:
     marks = chosen_marks((piece, piece))
     pixels = np.array([[10.0, 10.0], [10.0, 10.0]])
     hit = nearest_mark(marks, pixels, (12, 11), 5)
-    assert hit is not None
     assert hit.step == 2
     assert nearest_mark(marks, pixels, (30, 11), 5) is None
     assert nearest_mark((), np.empty((0, 2)), (0, 0), 5) is None
@@ -416,7 +409,6 @@ def test_shading_tells_the_value_under_a_point() -> None:
 def test_scales_hold_their_values_and_colours_are_clear_where_nothing_is_known() -> None:
     raster = ShadedSheet(1, (), np.array([[-4.0, np.nan], [-2.0, 0.0]]), 0.0, 4.0, 0.0, 4.0)
     scale = shade_scale((raster,), "score")
-    assert scale is not None
     assert (scale.low, scale.high) == (-4.0, 0.0)
     grey = np.repeat(np.arange(255, -1, -1, dtype=np.uint8)[:, None], 3, axis=1)
     shades = colours(scale, shade_values(raster, "score"), grey)
@@ -425,7 +417,6 @@ def test_scales_hold_their_values_and_colours_are_clear_where_nothing_is_known()
     assert (shades[..., 3] > 0).sum() == 3
     assert [shades[i, j, 0] for i, j in ((0, 0), (1, 0), (1, 1))] == [255, 127, 0]
     likely = shade_scale((raster,), "probability", nats=0.5)
-    assert likely is not None
     assert likely.high == 1.0
     assert shade_scale((raster,), "probability") is None
     assert shade_scale((raster,), "off") is None

@@ -228,10 +228,7 @@ rings = st.lists(points, min_size=3, max_size=8).map(tuple)
 
 @given(st.lists(st.builds(Shape, rings), min_size=1, max_size=4), st.sampled_from([None, BOX]))
 @example(
-    shapes=[
-        Shape(((0, 0), (7, 1), (0, 2), (8, 1))),
-        Shape(((1, 0), (0, 0), (7, 1), (0, 7))),
-    ],
+    shapes=[Shape(((0, 0), (7, 1), (0, 2), (8, 1))), Shape(((1, 0), (0, 0), (7, 1), (0, 7)))],
     bounds=None,
 )
 @settings(max_examples=60, deadline=None)
@@ -273,7 +270,6 @@ def test_nothing_drawn_is_not_exported(tmp_path):
 )
 def test_an_export_tells_its_format_place_and_content(tmp_path, ending, kind):
     release = stored().release
-    assert release is not None
     assert release.privacy is not None
     path = tmp_path / f"flood{ending}"
     outcome = exporting.export_release(path, release, Frame(100, BOX))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,22 +22,12 @@ from geodp_app.files.import_rows import (
     normal,
     read_rows,
 )
-from geodp_app.files.public_bounds import bounds_of_map, typed_bounds
+from geodp_app.files.public_bounds import bounds_of_map
 from geometry.geojson import read_geojson
 
 BOX = Bounds(10, 40, 20, 50)
 
 Write = Callable[[str, object], Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def to(name: str, content: object) -> Path:
-        text = content if isinstance(content, str) else json.dumps(content)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        return tmp_path / name
-
-    return to
 
 
 def check(path: Path, meaning: Meaning, columns: Columns | None = None) -> CheckedRows:
@@ -226,7 +215,6 @@ def test_of_many_misfits_the_first_are_told_and_all_are_counted(write: Write) ->
     file = open_import(path)
     shares: list[float] = []
     read = read_rows(file, Columns(0, 1, 2), tell=shares.append)
-    assert read is not None
     assert len(read.labels) == MOST_LABELS
     assert shares == sorted(shares)
     assert shares[-1] == 1
@@ -279,19 +267,6 @@ def test_bounds_are_never_taken_from_points(write: Write, content: object, messa
 def test_a_shape_that_lies_nowhere_has_no_bounds() -> None:
     with pytest.raises(InputError, match="lies nowhere on the globe"):
         bounds_of_map(example_path("star"))
-
-
-def test_typed_bounds_are_read_as_a_map_page_has_them() -> None:
-    typed = {"West": "−12,5°", "South": " 42", "East": "20", "North": "47"}
-    assert typed_bounds(typed) == Bounds(-12.5, 42, 20, 47)
-    for missing in ("", "-", "."):
-        with pytest.raises(InputError) as caught:
-            typed_bounds(typed | {"East": missing})
-        assert not str(caught.value)
-    with pytest.raises(InputError, match="East: 'e' is not a number of degrees"):
-        typed_bounds(typed | {"East": "e"})
-    with pytest.raises(InputError, match="west < east"):
-        typed_bounds(typed | {"East": "-20"})
 
 
 def test_the_map_of_land_is_valid_and_no_outline_leaps_across_it() -> None:

@@ -280,7 +280,6 @@ def written(path: Path, shapes: list[shapely.Geometry | None], layer: str | None
 def test_the_style_is_xml_with_a_symbol_for_each_layer() -> None:
     root = ElementTree.parse(qgis_style_path()).getroot()
     renderer = root.find("renderer-v2")
-    assert renderer is not None
     assert renderer.get("attr") == "layer"
     symbols = {each.get("name") for each in renderer.iter("symbol")}
     shown = {each.get("value"): each.get("symbol") for each in renderer.iter("category")}

@@ -277,7 +277,7 @@ def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
         writer = threading.Thread(target=lambda: pipe.write_bytes(data))
         writer.start()
         assert road(pipe) == RIGHT
-        writer.join(10)
+        writer.join(60)
     code = (
         "import sys; from geodp_app.files.points import PointOptions, read_points; "
         "from geometry.grid import Bounds; "

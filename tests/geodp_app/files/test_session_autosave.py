@@ -43,7 +43,6 @@ def child(folder: Path, how_often: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "saved\n"
     return process
 
@@ -105,7 +104,6 @@ def test_two_windows_of_one_process_have_a_file_each(tmp_path):
 
 def die(autosave: Autosave) -> None:
     """What the system does to the files of a dead process."""
-    assert autosave._owner is not None
     autosave._owner.close()
 
 

@@ -165,10 +165,7 @@ def test_every_member_is_needed_and_nothing_stands_for_it(tmp_path, good):
         (put("run", "epsilon", value=-1), "epsilon must be a number and be above 0, not -1"),
         (put("run", "epsilon", value=10**400), "epsilon must be a number and be above 0, not 1000"),
         (put("run", "extra", value=1), "extra: there is no such parameter"),
-        (
-            put("run", "k", value=1.5),
-            "k must be a whole number and lie between 1 and 1000, not",
-        ),
+        (put("run", "k", value=1.5), "k must be a whole number and lie between 1 and 1000, not"),
         (put("spent", value=[{**CHARGE, "paid": 1}]), "spent: 'paid' is missing or unknown"),
         (put("spent", value=[{**CHARGE, "finished": 1}]), "finished: 1 is neither true nor false"),
         (put("spent", value=[CHARGE, CHARGE]), "is charged for twice"),
@@ -301,8 +298,7 @@ def test_array_headers_are_not_believed(tmp_path, good, header):
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"", b"PK", b"not a zip" * 10, b"\0" * 22, b"PK\x05\x06" + b"\0" * 17, b"{}"],
+    "data", [b"", b"PK", b"not a zip" * 10, b"\0" * 22, b"PK\x05\x06" + b"\0" * 17, b"{}"]
 )
 def test_what_is_no_archive_is_said_to_be_none(tmp_path, data):
     assert "is not a zip archive" in refusal(tmp_path / "a.geodp", data)

@@ -61,7 +61,6 @@ def test_of_right_labels_nothing_is_said_whatever_the_outline(
 def test_of_one_wrong_label_in_six_about_so_many_are_told(release: TilesRelease, name: str) -> None:
     found = mistakes_on(name, "uniform", 20_000, noise=1 / 6)
     text = outcome(release, 20_000, found - int(200 * np.log(10)))
-    assert text is not None
     assert 11 <= int(text.split("about ")[1].split(" %")[0]) <= 19
 
 

@@ -206,7 +206,6 @@ def test_a_layer_in_memory_is_learned_as_the_command_learns_it(
 def test_a_person_is_counted_once_and_named(found: dict[str, Any], folder: Path) -> None:
     assert found["person"]["error"] == ""
     release = read_learned(folder / "k.geojson").release
-    assert release is not None
     assert ("unit", "who") in release.parameters
 
 
@@ -233,7 +232,6 @@ def test_selected_points_get_what_the_shape_says_beside_their_own_fields(
     assert list(layer["fields"]) == names
     assert layer["fields"]["height"] == "double"
     release = read_learned(folder / "l.gpkg").release
-    assert release is not None
     xy = np.array([[x, y] for x, y, *_ in POINTS[:40]])
     grid = np.rint((xy - (METRES.west, METRES.south)) / (80_000, 100_000) * GRID).astype(int)
     expected = release.predict(grid)

@@ -81,9 +81,7 @@ def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(
     log = run(qtbot, window)
     action(window, "report")
     eta = log.figures(1).eta
-    assert eta is not None
     examples = window.document.work.examples
-    assert examples is not None
     held = inside_piece(log.records[0].release.piece[1:], examples.points)
     x, y = examples.points[int(np.flatnonzero(held)[0])].tolist()
     click(window, x, y)
@@ -92,7 +90,6 @@ def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(
     assert window.why.report.text().startswith("A ")
     assert f"at ({x}, {y}), one of the sample" in window.why.report.text()
     scale = window.dual.pictures.shade_scale
-    assert scale is not None
     assert (scale.low, scale.high, scale.signed) == (-eta, eta, True)
     found = ratios(window)
     assert len(found) > 10
@@ -119,7 +116,6 @@ def test_another_tool_brings_the_shading_and_why_back(qtbot: QtBot, window: Main
     assert window.why.what.isVisible()
     assert window.why.what.text() == why
     scale = window.dual.pictures.shade_scale
-    assert scale is not None
     assert not scale.signed
     assert window.plane.report.ring.getData()[0] is None or not len(
         window.plane.report.ring.getData()[0]

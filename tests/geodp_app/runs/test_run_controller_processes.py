@@ -197,7 +197,6 @@ def test_the_process_ends_with_a_window_that_crashes_and_keeps_loops_out_of_it(
     script = tmp_path / "window.py"
     script.write_text(_WINDOW)
     window = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
-    assert window.stdout is not None
     pid, *rest = window.stdout.readline().split(maxsplit=1)
     assert rest == ["1 [] False\n"]
     assert alive(int(pid))

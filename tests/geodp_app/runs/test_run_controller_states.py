@@ -231,7 +231,6 @@ class Pressing(RuleBasedStateMachine):
     @precondition(lambda self: self.process is not None and self.process.requests)
     @rule(quick=st.booleans(), good=st.integers(0, 5))
     def answer(self, quick: bool, good: int) -> None:
-        assert self.process is not None
         self.process.answer(quick, good > 0)
         self._settle()
 
@@ -271,7 +270,6 @@ class Pressing(RuleBasedStateMachine):
     def a_process_is_at_work_on_whatever_is_selected(self) -> None:
         c = self.controller
         if c.state == "selecting":
-            assert self.process is not None
             assert any(isinstance(r, Next | Cancel) for r in self.process.requests)
 
     def teardown(self) -> None:

@@ -193,7 +193,6 @@ def test_a_zone_gains_the_mistakes_before_it_less_those_after_it(n: int) -> None
 def test_triangles_spend_three_tenths_and_the_first_zone_all_the_rest() -> None:
     log, release = finished()
     privacy = release.privacy
-    assert privacy is not None
     assert log.privacy == privacy
     costs = [log.figures(step).epsilon_so_far for step in range(1, len(log.records) + 1)]
     assert costs == [spent_after(privacy, step)[0] for step in range(1, len(log.records) + 1)]
@@ -203,7 +202,6 @@ def test_triangles_spend_three_tenths_and_the_first_zone_all_the_rest() -> None:
     assert costs[STEPS:] == [EPSILON] * len(release.zones)
     selections, sharpening = privacy.charge("selections"), privacy.charge("sharpening")
     assert selections is not None
-    assert sharpening is not None
     assert sharpening.each == pytest.approx(0.7 * EPSILON, rel=1e-9)
     for step in range(1, len(log.records) + 1):
         eta = sharpening.each

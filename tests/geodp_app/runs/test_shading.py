@@ -355,7 +355,6 @@ def test_a_law_whose_masses_fall_below_what_floats_hold_is_shaded_all_the_same()
     document.set_sampling(n=6_000)
     document.sample()
     examples = document.work.examples
-    assert examples is not None
     labels = examples.labels != 0
     score = Score(1, -int(np.count_nonzero(labels)), 29)
     q = ShadeQuestion(examples.points, labels, HalfplaneLattice(256), score, 0.802, (), 8)

@@ -28,7 +28,6 @@ def test_examples_are_the_theorems(learner: str, neighbours: str) -> None:
         n = examples_for(find_theorem(name), 0.05, 0.2, asked)
         assert a.numbers[label] == (f"{n:,}",)
     reached = alpha_for(find_theorem(learner), 20_000_000, 0.2, asked)
-    assert reached is not None
     assert a.numbers["Error at planned n"][0] == f"{100 * reached:.2f}\u00a0%"
 
 
@@ -54,7 +53,6 @@ def test_rates_are_what_each_account_grants(finish: Finish, share: float) -> Non
     a = answer(RunSettings("cover", **own), 256, 0.2)
     assert a.numbers["Steps m"] == ("24", "11")
     charge = PolygonUnionLearner(**own, grid=256).plan().charge("selections")
-    assert charge is not None
     assert a.numbers["Closed form"][1] == f"{charge.each:.4f}"
     for column, m, left in ((0, 24, 1.6), (1, 11, 1.6 * share)):
         basic, advanced, set_cover, optimal = (

@@ -48,10 +48,8 @@ def test_the_promise_is_the_theorems() -> None:
     n = 10_000_000
     asked = {"k": 1, "d": 64, "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove"}
     alpha = alpha_for(find_theorem("cover"), n, 0.1, asked)
-    assert alpha is not None
     promise = verdict(work(n, finish="none")).promise
     told = re.search(r"error at most ([\d.]+)\u00a0% with probability 0.9, with \d+ steps", promise)
-    assert told is not None
     # what is promised holds: it is rounded up
     assert alpha <= float(told[1]) / 100 <= 1.01 * alpha
     assert promise.endswith("if one triangle fits the shape exactly.")
@@ -66,7 +64,6 @@ def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all_triangles(
     n, lattice = 10_000, HalfplaneLattice(64)
     promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours, finish="sharpen")).promise
     outcome = re.search(r"error at most ([\d.]+)\u00a0% with probability 0.9", promise)
-    assert outcome is not None
     size = (lattice.points_per_sheet * len(lattice.sheets)) ** 3
     if neighbours == "replace-one":
         rate = min(16.0, epsilon / 2)
@@ -162,7 +159,6 @@ def test_by_tiles_too_a_seed_and_a_number_of_tiles_are_told() -> None:
 def test_the_error_of_a_threshold_is_what_runs_reach_on_average(epsilon: float, n: int) -> None:
     made = verdict(on_grid(n, learner="threshold", epsilon=epsilon)).practice
     found = re.search(r"about ([\d.]+)\u00a0% if", made)
-    assert found is not None
     errors = []
     fresh = np.random.default_rng(99).integers(0, 1025, (20_000, 2))
     for seed in range(60):

@@ -196,10 +196,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
             AsGood(0.0456, 0.03, 0.0802, exact=False),
             "4.6\u00a0% (estimated: 3\u00a0% to 8\u00a0%).",
         ),
-        (
-            AsGood(0.0, 0.0, 0.02, exact=False),
-            "less than 2\u00a0% (estimated).",
-        ),
+        (AsGood(0.0, 0.0, 0.02, exact=False), "less than 2\u00a0% (estimated)."),
         (
             AsGood(0.0002, 0.0, 0.001, exact=False),
             "0.02\u00a0% (estimated: 0\u00a0% to 0.1\u00a0%).",

@@ -61,14 +61,12 @@ def test_the_plan_of_a_private_cover() -> None:
     budget = cover_budget(1.0, 1e-6, plan.steps, 0.02, "add-remove", True)
     assert (plan.eta, plan.noise) == (budget.eta, budget.margin)
     assert plan.selection_loss == pytest.approx(math.log(101 * plan.steps / 0.02) / plan.eta)
-    assert plan.examples is not None
     for n, enough in ((plan.examples, True), (plan.examples - 1, False)):
         wrong = 2 * plan.noise + (3 + plan.steps) * plan.selection_loss
         e = (2 / 3) ** plan.steps + wrong / n
         t = (log_formulas(50, plan.steps) + math.log(50)) / n
         assert (e + t + math.sqrt(t * t + 2 * t * e) <= 0.1) == enough
     naive = cover_examples(50, 3, 0.1, 0.06, account="naive")
-    assert naive.examples is not None
     assert naive.examples > 1.5 * plan.examples
 
 

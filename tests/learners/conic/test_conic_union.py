@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapely
+from grids import grid_points
 
 from geometry.geojson import feature_collection
 from geometry.polygons import contains_points
@@ -37,7 +38,7 @@ def test_a_disc_at_the_edge_is_recovered() -> None:
 
 def test_the_shape_is_the_hypothesis_up_to_its_chords(fitted: DiscUnionLearner) -> None:
     shape = fitted.polygons_
-    X = np.array([[x, y] for x in range(257) for y in range(257)])
+    X = grid_points(256)
     near = shapely.distance(shape.boundary, shapely.points(X)) <= 1 / 64 + 1e-9
     inside = contains_points(shape, X)
     assert (inside == (fitted.predict(X) == 1))[~near].all()

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from compiled import compiled
 from counted import counted
-from envelope_laws import (
-    assert_same_law,
-    pieces_in_boxes,
-    random_examples,
-    strands_of_a_draw,
-)
+from envelope_laws import assert_same_law, pieces_in_boxes, random_examples, strands_of_a_draw
 from hypothesis import given, strategies as st
 
 from geometry.columns import count_columns

@@ -7,13 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from concept_laws import (
-    Outcome,
-    assert_same_law,
-    examples,
-    grid_points,
-    law,
-)
+from concept_laws import Outcome, assert_same_law, examples, grid_points, law
 from counted import counted
 from envelope_laws import factorise_everything
 

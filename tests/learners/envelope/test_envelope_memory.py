@@ -124,10 +124,7 @@ def draws(lattice: HalfplaneLattice, piece: PieceKind) -> list[Any]:
     ids=["widest", "largest", "paper"],
 )
 def test_a_seed_draws_the_same_from_rows_of_32_and_of_64_bits(
-    lattice: HalfplaneLattice,
-    piece: PieceKind,
-    factorised: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    lattice: HalfplaneLattice, piece: PieceKind, factorised: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Boxes, trials and piece, where the sides of boxes are longest and where the grid is."""
     if factorised:

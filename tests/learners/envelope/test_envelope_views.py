@@ -37,8 +37,6 @@ def watched(kind: str, rate: float) -> list[tuple[SheetDensities, tuple[HeavyBox
     seen = []
 
     def watch(progress: SelectionProgress) -> None:
-        assert progress.heaviest is not None
-        assert progress.density is not None
         seen.append((progress.density(R), progress.heaviest(progress.boxes)))
 
     selected = select(kind, watch, rate)

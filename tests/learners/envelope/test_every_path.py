@@ -226,7 +226,6 @@ def test_every_path_of_boxes_that_leave_places_open(
     monkeypatch.setattr(strands, "_RISE", 1e9)
     monkeypatch.setattr(strands, "_PROGRESS", -1e9)
     strand = crowd_strand(monkeypatch, halved, most_boxes)
-    assert strand.pairs is not None
     assert (strand.pairs.crossed.size > 0) == halved
     law = ideal_law(orders_in(CROWD_ROWS, LATTICE, PRIOR), crowd_value, RATE)
     _, met = assert_every_path(strand, law, 6, 4)
@@ -274,7 +273,6 @@ def test_every_path_in_the_measure_of_the_paper() -> None:
 def test_every_path_of_factorised_boxes(edges: list[Edge], score: Score, paired: int) -> None:
     rows = [box_of(*edges)]
     strand = factorised(strand_of(rows, score, FINE))
-    assert strand.workspace is not None
     assert strand.workspace.paired[0] == paired
     left, met = assert_every_path(strand, law_of(rows, score, FINE), 2, 2, FINE)
     assert left < 0.1

@@ -25,12 +25,7 @@ from learners.envelope import (
     uncertain,
 )
 from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
-from learners.envelope.factorised_boxes import (
-    CELLS,
-    MIX,
-    SIDE,
-    make_workspace,
-)
+from learners.envelope.factorised_boxes import CELLS, MIX, SIDE, make_workspace
 from learners.envelope.target import Target
 from learners.envelope.uncertain import SEVERAL
 

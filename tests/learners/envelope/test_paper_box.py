@@ -72,7 +72,6 @@ def test_a_rectangle_proposes_the_lines_that_are_read_in_it(lattice: HalfplaneLa
 @pytest.mark.parametrize("lattice", TINY, ids=str)
 def test_pictures_show_rectangles_around_all_lines(lattice: HalfplaneLattice) -> None:
     own = paper_box(lattice)
-    assert own is not None
     side = lattice.d * own.cells
     for box in first_boxes(lattice, 1):
         sheet = int(box[SHEETS]) & 7
@@ -121,7 +120,6 @@ def test_64_bits_hold_all_that_is_computed(d: int) -> None:
     """Compiled, the same as with integers of any size, from the whole square to single cells."""
     lattice = HalfplaneLattice(d, "paper")
     own = paper_box(lattice)
-    assert own is not None
     side = d * own.cells
     rng = np.random.default_rng(d)
     drawn = 0

@@ -92,7 +92,6 @@ def test_edges_gain_no_more_in_piles_than_is_said(
     for seed in range(6):
         sample = crowded(d, 60, 1 + seed % 3, seed)
         found = find_piles(counted(*sample, d))
-        assert found is not None
         pile, _ = found
         assert np.add.reduceat(pile.points[:, 2], pile.begins[:-1]).tolist() == [0] * len(
             pile.corners
@@ -172,7 +171,6 @@ def x_of(nodes: NDArray[np.int64], node: int, edge: Any) -> int:
 def test_a_node_weighs_what_its_leaves_do() -> None:
     lattice = HalfplaneLattice(24)
     found = find_piles(counted(*crowded(24, 400, 2, seed=1), 24))
-    assert found is not None
     lines, roots = make_lines(lattice, found[0], 0.1)
     nodes, weights = lines.nodes, lines.weights
     area = (nodes[:, 2] - nodes[:, 1]) * (nodes[:, 4] - nodes[:, 3])

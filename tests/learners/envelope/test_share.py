@@ -175,7 +175,6 @@ def test_no_release_depends_on_what_is_asked(kind: str) -> None:
 def test_a_run_asks_about_covers_that_are_drawn() -> None:
     log, _ = finished("convex-cover", 60)
     question = share_question(log, 2)
-    assert question is not None
     assert question.piece == log.records[1].release.piece
     assert question.step.others == ()
     found = as_good(question)

@@ -100,14 +100,12 @@ def test_what_is_published_is_one_run_under_this_name() -> None:
     assert model.release_.learner == "AmplifiedLearner"
     assert release_from_dict(release_to_dict(model.release_)) == model.release_
     spent = model.privacy_
-    assert spent is not None
     assert (spent.epsilon, spent.delta, spent.private) == (0.7, 0.0, False)
     assert sum(model.diagnostics_.examples) + model.diagnostics_.tested == 150
     assert model.predict([0, 1, 2]).tolist() == [0, 1, 0]
     again = AmplifiedLearner(learner=base, beta=0.2, seed=5).fit([0, 1, 2] * 50, [0, 1, 0] * 50)
     assert again.diagnostics_ == model.diagnostics_
     fresh = AmplifiedLearner(learner=base).fit([], []).privacy_
-    assert fresh is not None
     assert fresh.private
 
 

@@ -152,7 +152,6 @@ def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
         ).fit(X, y)  # fmt: skip
         counts[model.release_.index] += 1
     rate = {"add-remove": 1.5, "replace-one": 0.75}[neighbours]
-    assert model.privacy_ is not None
     assert model.privacy_.charges == (Charge("selections", rate),)
     expected = runs * np.array(law(sample, rate))
     assert ((counts - expected) ** 2 / expected).sum() < 3 + 5 * math.sqrt(6)
@@ -209,7 +208,6 @@ def test_erm_weighs_whole_losses() -> None:
     for seed in range(runs):
         model = PrivateERM(losses=lambda X, y: table[X], bound=3, epsilon=2.0, seed=seed)
         counts[model.fit(X, y).release_.index] += 1
-    assert model.privacy_ is not None
     # per example, whose loss is 3 at most
     assert model.privacy_.charges[0].each == pytest.approx(2)
     weights = np.exp(-2 / 3 * sums)

@@ -18,11 +18,7 @@ from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score
 from learners.curved import listed_selection as space_selection
-from learners.curved.listed_selection import (
-    HalfspaceSelection3,
-    SimplexSelection3,
-    simplex_count,
-)
+from learners.curved.listed_selection import HalfspaceSelection3, SimplexSelection3, simplex_count
 
 
 def examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 import pytest
 from scipy.stats import binom
+from terminal import printed
 
 from benchmarks.promises.bounds import halts_needed
 from geodp_app.cli import main
@@ -41,7 +41,6 @@ def test_queries_have_what_corollary_4_1_asks_for(agnostic: bool, gamma: float) 
     found = query_sizes(
         vc=dimension, queries=m, alpha=alpha, beta=beta, gamma=gamma, agnostic=agnostic, **PRIVACY
     )
-    assert found is not None
     assert found.halts <= alpha * m
     budget = plan_sparse_vector(**PRIVACY, queries=m, halts=found.halts)
     assert found.chunks == chunks_needed(budget, beta / 4)
@@ -60,7 +59,6 @@ def test_queries_have_what_corollary_4_1_asks_for(agnostic: bool, gamma: float) 
 def test_labels_have_what_the_final_learner_needs() -> None:
     m, alpha, part = 20_000, 0.3, 0.02
     found = label_sizes(vc=1, queries=m, alpha=alpha, beta=5 * part, **PRIVACY)
-    assert found is not None
     growth = (math.log(vc.sauer_bound(2 * m, 1)) + math.log(4 / part)) / m
 
     def error(halts: int) -> float:
@@ -71,7 +69,6 @@ def test_labels_have_what_the_final_learner_needs() -> None:
     noisy = label_sizes(
         vc=1, queries=m, alpha=alpha, beta=5 * part, gamma=0.01, agnostic=True, **PRIVACY
     )
-    assert noisy is not None
     far = 2 * vc.deviation(m, 1, part)
     assert 0.01 + 2 * noisy.halts / m + far <= alpha < 0.01 + 2 * (noisy.halts + 1) / m + far
 
@@ -79,7 +76,6 @@ def test_labels_have_what_the_final_learner_needs() -> None:
 def test_soft_queries_have_a_stable_histogram() -> None:
     m, alpha, beta, stable = 50, 0.15, 0.3, 0.5
     found = soft_sizes(queries=m, halts=2, stable=stable, alpha=alpha, beta=beta, **PRIVACY)
-    assert found is not None
     budget = plan_soft_queries(**PRIVACY, queries=m, halts=2)
     share = 8 * stable**2 / (found.each * soft_width(alpha) ** 2)
     most = share * found.chunks + math.sqrt(found.chunks * math.log(m / (beta / 3)) / 2)
@@ -90,7 +86,6 @@ def test_soft_queries_have_a_stable_histogram() -> None:
     assert all(1 / soft_width(a) == round(1 / soft_width(a)) for a in (0.75, 0.2, 0.15, 0.1))
     assert [soft_width(a) for a in (0.75, 0.3, 0.15)] == [1, 1 / 3, 1 / 5]
     fewer = soft_sizes(queries=m, halts=2, stable=stable / 2, alpha=alpha, beta=beta, **PRIVACY)
-    assert fewer is not None
     assert fewer.examples < found.examples
 
 
@@ -127,9 +122,7 @@ def test_plan_tells_halts_and_chunks(capsys: pytest.CaptureFixture[str]) -> None
     found = query_sizes(
         vc=2, queries=800, alpha=0.3, beta=0.2, gamma=0.02, agnostic=True, **PRIVACY
     )
-    assert found is not None
-    assert main([*ask, "--json"]) == 0
-    outcome = json.loads(capsys.readouterr().out)
+    outcome = printed(capsys, *ask)
     numbers = (outcome["n"], outcome["halts"], outcome["chunks"], outcome["examples_of_a_chunk"])
     assert numbers == (found.examples, found.halts, found.chunks, found.each)
     assert main(ask) == 0
@@ -143,8 +136,7 @@ def test_plan_tells_the_chunks_of_votes(capsys: pytest.CaptureFixture[str]) -> N
     ask = ["plan", "--learner", "stability", "--epsilon", "8", "--queries", "200", "--halts", "3"]
     budget = plan_sparse_vector(8.0, 1e-6, queries=200, halts=3)
     chunks = chunks_needed(budget, 0.1, 0.85)
-    assert main([*ask, "--json"]) == 0
-    outcome = json.loads(capsys.readouterr().out)
+    outcome = printed(capsys, *ask)
     assert (outcome["queries"], outcome["halts"], outcome["chunks"]) == (200, 3, chunks)
     assert outcome["proved"] is False
     assert main([*ask, "--n", "50000", "--neighbours", "replace-label"]) == 0

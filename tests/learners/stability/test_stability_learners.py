@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from geometry.grid_counts import GridCounts
 from learners import StabilityLearner
 from learners.core.examples import check_examples
-from learners.core.records import StepRelease
-from learners.core.releases import CoverRelease
 from learners.core.selection import SelectionProgress
 from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
@@ -125,20 +123,7 @@ def test_the_polygons_are_a_function_of_the_answers() -> None:
     again = final_learner(1, D).fit(
         np.array([p for p, _ in known]), np.array([v for _, v in known])
     )
-    assert isinstance(again.release_, CoverRelease)
-    assert isinstance(model.release_, CoverRelease)
     assert again.release_.pieces == model.release_.pieces
-
-
-def test_records_count_the_private_sample() -> None:
-    X, y = sample(20_000)
-    model = learner(k=2, epsilon=4.0)
-    records = list(model.steps(X, y))
-    assert [r.step for r in records] == list(range(1, len(records) + 1))
-    assert all(r.steps == len(records) for r in records)
-    assert all(isinstance(r.release, StepRelease) for r in records)
-    wrong = float(np.mean(model.predict(X) != y))
-    assert records[-1].diagnostics.empirical_error == pytest.approx(wrong)
 
 
 @pytest.mark.parametrize("points", ["refined", "random"])
@@ -160,7 +145,6 @@ def test_with_labels_alone_protected_points_of_the_sample_are_labelled() -> None
     rows = random_rows(len(X), 60, SeededRandom(3))
     assert [point for point, _ in model.answers_] == [tuple(p) for p in X[rows].tolist()]
     assert sum(answer.value is not None for _, answer in model.answers_) > 10
-    assert model.privacy_ is not None
     assert model.privacy_.neighbours == "replace-label"
     assert dict(model.release_.parameters)["public_points"] == "sample"
     flipped = y.copy()
@@ -207,14 +191,6 @@ def test_what_is_wrong_is_said_before_anything_is_drawn(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         learner(**wrong).steps(np.array([[0, 1]] if "grid" in wrong else [[3, 4]]), [1])
-
-
-def test_conventions_of_estimators() -> None:
-    model = learner()
-    assert model.get_params()["chunks"] is None
-    assert model.set_params(halts=3).halts == 3
-    with pytest.raises(ValueError, match="not been fitted"):
-        model.predict([[1, 1]])
 
 
 def test_a_budget_that_needs_millions_of_chunks_is_refused_before_anything_runs() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import pickle
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,6 @@ D = 32
 
 #: In the middle of a cell of the base, on which chunks therefore differ.
 BORDER = 12
-
-#: What is asked next in view of the answers; None to ask no more.
-Strategy = Callable[[tuple[int | None, ...]], int | None]
 
 
 def sample(n: int = 4_000) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -252,7 +248,6 @@ def test_models_are_kept_for_questions_alone_and_leave_in_no_file() -> None:
 def test_with_labels_alone_protected_labels_of_the_points_asked_by_the_run_have_no_part() -> None:
     X, y = sample()
     model = learner(neighbours="replace-label").fit(X, y)
-    assert model.privacy_ is not None
     assert model.privacy_.neighbours == "replace-label"
     points = np.random.default_rng(2).integers(0, D + 1, (40, 2))
     outcome = model.ask(points)

@@ -27,13 +27,7 @@ from learners.theory.cover_sizes import (
     printed_sample_examples,
     printed_selection_epsilon,
 )
-from learners.theory.theorems import (
-    alpha_for,
-    examples_for,
-    find_theorem,
-    plan_for,
-    theorem_of,
-)
+from learners.theory.theorems import alpha_for, examples_for, find_theorem, plan_for, theorem_of
 
 ASKED = {
     "k": 4, "d": 1024, "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove",
@@ -107,7 +101,6 @@ def test_one_triangle_is_planned_at_the_rate_that_its_run_has(neighbours):
     assert drawn["size"] == piece_count(HalfplaneLattice(16), 3)
     # no sample of this size does better than the mechanism's own tail
     alpha = alpha_for(theorem, 100_000, 0.1, drawn)
-    assert alpha is not None
     assert alpha >= (math.log(drawn["size"]) + math.log(10)) / (drawn["epsilon"] * 100_000)
 
 

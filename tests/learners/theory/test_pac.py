@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,13 +23,8 @@ from learners.finite.sample_sizes import (
     uniform_convergence_examples,
 )
 from learners.privacy.randomness import SeededRandom
-from learners.theory.pac import (
-    LabelledDistribution,
-    check_promise,
-    generalization_gap,
-)
+from learners.theory.pac import LabelledDistribution, check_promise, generalization_gap
 
-ROOT = Path(__file__).parents[3]
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
 
 
@@ -170,22 +162,3 @@ def test_the_gap_is_at_most_epsilon_from_the_stated_number_on(epsilon: float) ->
         assert generalization_gap(100 * n, epsilon, beta) <= generalization_gap(n, epsilon, beta)
     with pytest.raises(ValueError, match="epsilon must be positive"):
         generalization_gap(5, 0.0, 0.1)
-
-
-# -- libraries -----------------------------------------------------------------------------
-
-
-def test_scipy_is_loaded_only_when_it_computes() -> None:
-    code = """
-import sys, learners, geodp_app.cli
-assert geodp_app.cli.main(["--version"]) == 0
-assert not any(name.split(".")[0] == "scipy" for name in sys.modules)
-import learners.theory.pac, learners.theory.theorems
-for name in learners.__all__:
-    getattr(learners, name)
-# numba looks up scipy's version, which loads none of its parts
-assert not {"scipy.special", "scipy.ndimage"} & set(sys.modules)
-learners.core.confidence.clopper_pearson(1, 2, 0.9)
-assert "scipy.special" in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

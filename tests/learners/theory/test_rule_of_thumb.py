@@ -11,6 +11,7 @@ from assets import example_path
 from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
 from learners import ConvexPolygonLearner, PolygonUnionLearner
+from learners.core.estimator import Estimator
 from learners.theory.practice_table import EPSILONS, RANGES
 from learners.theory.rule_of_thumb import (
     ErrorRange,
@@ -33,48 +34,32 @@ def kinds(learner: str, k: int | None = None, grid: int = 1024, **changes: Any) 
 # -- runs: the seeds have no part in the table
 
 
+slow = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
-    ("name", "n", "epsilon"),
+    ("kind", "name", "n", "model"),
     [
-        ("star", 9_000, 1.0),
-        ("tri", 9_000, 10.0),
-        pytest.param("three", 20_000, 0.3, marks=pytest.mark.slow),
-        ("switzerland", 9_000, 1.0),
-        pytest.param("croatia", 9_000, 1.0, marks=pytest.mark.slow),
-        pytest.param("flood", 9_000, 10.0, marks=pytest.mark.slow),
-        pytest.param("italy", 20_000, 1.0, marks=pytest.mark.slow),
+        ("few-edges", "star", 9_000, PolygonUnionLearner()),
+        ("few-edges", "tri", 9_000, PolygonUnionLearner(epsilon=10.0)),
+        pytest.param("few-edges", "three", 20_000, PolygonUnionLearner(epsilon=0.3), marks=slow),
+        ("outlines", "switzerland", 9_000, PolygonUnionLearner()),
+        pytest.param("outlines", "croatia", 9_000, PolygonUnionLearner(), marks=slow),
+        pytest.param("outlines", "flood", 9_000, PolygonUnionLearner(epsilon=10.0), marks=slow),
+        pytest.param("outlines", "italy", 20_000, PolygonUnionLearner(), marks=slow),
+        (*kinds("cover", 1), "tri", 10_000, PolygonUnionLearner(k=1)),
+        (*kinds("convex-cover", 3), "tri", 10_000, ConvexPolygonLearner(k=3)),
     ],
 )
-def test_runs_by_tiles_lie_in_the_range(name: str, n: int, epsilon: float) -> None:
+def test_runs_lie_in_the_range(kind: str, name: str, n: int, model: Estimator) -> None:
     """Three of four at least: one in ten lies elsewhere (docs/accuracy.md)."""
     shape, frame = place_target(read_geojson(example_path(name)), 1024)
     fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
-    kind = "few-edges" if name in ("star", "tri", "three") else "outlines"
-    expected = expected_error(kind, epsilon, n)
-    assert expected is not None
+    expected = expected_error(kind, model.epsilon, n)
     inside = 0
     for seed in range(50, 54):
         sample = draw_examples(shape, n, frame, rng=open_generator(seed))
-        model = PolygonUnionLearner(epsilon=epsilon, seed=seed).fit(sample.points, sample.labels)
-        error = float(np.mean(model.predict(fresh.points) != fresh.labels))
-        inside += expected.least <= error <= expected.largest
-    assert inside >= 3
-
-
-@pytest.mark.parametrize(("k", "learner"), [(1, PolygonUnionLearner), (3, ConvexPolygonLearner)])
-def test_covers_too_lie_in_the_range(
-    k: int, learner: type[PolygonUnionLearner | ConvexPolygonLearner]
-) -> None:
-    shape, frame = place_target(read_geojson(example_path("tri")), 1024)
-    fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
-    union = learner is PolygonUnionLearner
-    (kind,) = kinds("cover" if union else "convex-cover", k)
-    expected = expected_error(kind, 1.0, 10_000)
-    assert expected is not None
-    inside = 0
-    for seed in range(50, 54):
-        sample = draw_examples(shape, 10_000, frame, rng=open_generator(seed))
-        model = learner(k=k, seed=seed).fit(sample.points, sample.labels)
+        model.set_params(seed=seed).fit(sample.points, sample.labels)
         error = float(np.mean(model.predict(fresh.points) != fresh.labels))
         inside += expected.least <= error <= expected.largest
     assert inside >= 3
@@ -119,7 +104,6 @@ def test_at_what_was_measured_the_range_is_the_tables(kind: str) -> None:
             if n <= ranges.hopeless[row]:
                 assert found is None
             else:
-                assert found is not None
                 assert found.least == pytest.approx(ranges.least[row][column] / 100)
                 assert found.largest == pytest.approx(ranges.largest[row][column] / 100)
 
@@ -141,7 +125,6 @@ def test_between_it_lies_between() -> None:
 @pytest.mark.parametrize("error", [0.1, 0.05, 0.02])
 def test_error_and_examples_belong_together(kind: str, error: float) -> None:
     needed = examples_for(kind, 1.0, error)
-    assert needed.least is not None
     assert needed.most is not None
     assert range_of(kind, needed.least).least <= error < range_of(kind, needed.least - 1).least
     assert range_of(kind, needed.most).largest <= error < range_of(kind, needed.most - 1).largest

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
+from terminal import printed
 
 from geodp_app.cli import main
 from learners.theory.theorems import (
@@ -39,7 +39,6 @@ def n_for(theorem: Theorem, alpha: float) -> int:
 def test_both_directions_agree(theorem: Theorem) -> None:
     n = n_for(theorem, 0.1)
     alpha = alpha_for(theorem, n, BETA, EVERYTHING)
-    assert alpha is not None
     # widths of soft labels are 1 over a whole number: 0.0938 takes as many
     assert 0.0937 < alpha <= 0.1 * 1.001
     assert n_for(theorem, alpha) <= n
@@ -52,7 +51,6 @@ def test_the_number_for_an_error_gives_it_back(theorem: Theorem) -> None:
         if n is None:  # so little is not proved of any number
             continue
         alpha = alpha_for(theorem, n, BETA, EVERYTHING)
-        assert alpha is not None
         assert alpha <= asked
         # three digits: what is printed is no less than what is proved
         assert float(f"{alpha:.3g}") == alpha
@@ -120,8 +118,6 @@ def test_points_and_thresholds_need_no_more_examples_where_there_are_more_of_the
             examples_for(private, 0.1, 0.1, {"d": d, "epsilon": 1.0, "neighbours": "add-remove"})
             for d in (10, 20)
         )
-        assert few is not None
-        assert many is not None
         # O(d): the logarithm of the size
         assert 1.6 < many / few < 2
 
@@ -134,8 +130,7 @@ def test_a_smaller_class_of_conjunctions_needs_fewer_examples() -> None:
 
 def test_plan_asks_a_theorem_in_both_directions(capsys: pytest.CaptureFixture[str]) -> None:
     ask = ["plan", "--theorem", "occam", "--size", "1000", "--beta", "0.01"]
-    assert main([*ask, "--json"]) == 0
-    outcome = json.loads(capsys.readouterr().out)
+    outcome = printed(capsys, *ask)
     assert outcome["n"] == n_for(find_theorem("occam"), 0.1)
     assert outcome["exact"] is True
     assert main([*ask, "--n", str(outcome["n"])]) == 0
@@ -148,8 +143,7 @@ def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--theorems"]) == 0
     shown = capsys.readouterr().out
     assert all(f"{theorem.name}: {theorem.promise}" in shown for theorem in THEOREMS)
-    assert main(["plan", "--theorems", "--json"]) == 0
-    assert [one["theorem"] for one in json.loads(capsys.readouterr().out)] == [
+    assert [one["theorem"] for one in printed(capsys, "plan", "--theorems")] == [
         theorem.name for theorem in THEOREMS
     ]
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from window_driver import hover, pixel
 
 from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
@@ -64,20 +65,23 @@ def view(qtbot: QtBot) -> DualView:
 def settle(qtbot: QtBot, view: DualView) -> None:
     """Wait until windows rest and everything is drawn."""
     qtbot.wait(60)
-    qtbot.waitUntil(lambda: not view.pictures.busy, timeout=30_000)
+    qtbot.waitUntil(lambda: not view.pictures.busy)
     QApplication.processEvents()
 
 
-def pixel(sheet: SheetView, u: float, v: float) -> QPoint:
-    """Where a dual point is on the plot's viewport."""
-    at = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
-    return sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*at.tolist())))
+def told_of(qtbot: QtBot, view: DualView, at: QPoint | None) -> Halfplane | None:
+    """What is told when the pointer has come to a place of the large sheet, or has left it.
 
-
-def move(qtbot: QtBot, sheet: SheetView, at: QPoint) -> None:
-    """Move the pointer, in two steps so that the second is a move for sure."""
-    qtbot.mouseMove(sheet.plot.viewport(), at + QPoint(7, 5))
-    qtbot.mouseMove(sheet.plot.viewport(), at)
+    The first of two moves may be told of by itself, so the last word counts.
+    """
+    sheet, told = view.sheets[view.sheet], list[Halfplane | None]()
+    view.dual_hovered.connect(told.append)
+    if at is None:
+        QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
+    else:
+        hover(qtbot, sheet, at)
+    view.pointer.look()
+    return told[-1]
 
 
 def lines_drawn(sheet: SheetView) -> int:
@@ -177,9 +181,7 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
     sheet = view.sheets[number]
     view.show_sheet(number)
     settle(qtbot, view)
-    with qtbot.waitSignal(view.dual_hovered) as outcome:
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    halfplane = outcome.args[0]
+    halfplane = told_of(qtbot, view, pixel(sheet, 25.0, 40.0))
     assert isinstance(halfplane, Halfplane)
     assert halfplane.sheet == number
     step = sheet.plot.window().width / sheet.plot.box.width()
@@ -198,16 +200,9 @@ def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(
     qtbot: QtBot, view: DualView
 ) -> None:
     sheet = view.sheets[Sheet.FLAT_ABOVE]
-    with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    with qtbot.waitSignal(view.dual_hovered) as outcome:
-        move(qtbot, sheet, pixel(sheet, -30.0, -30.0))
-    assert outcome.args == [None]
-    with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
-    with qtbot.waitSignal(view.dual_hovered) as outcome:
-        QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
-    assert outcome.args == [None]
+    for elsewhere in (pixel(sheet, -30.0, -30.0), None):
+        assert told_of(qtbot, view, pixel(sheet, 25.0, 40.0)) is not None
+        assert told_of(qtbot, view, elsewhere) is None
 
 
 def test_a_click_on_a_chosen_point_picks_its_step(qtbot: QtBot, view: DualView) -> None:
@@ -391,9 +386,7 @@ def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: D
         sheet.zoom_to(type(extent(lattice))(u - 9 / unit, u + 9 / unit, v - 9 / unit, v + 9 / unit))
         settle(qtbot, view)
         assert sheet.plot.window().width < 60 / unit
-        with qtbot.waitSignal(view.dual_hovered) as outcome:
-            move(qtbot, sheet, pixel(sheet, u, v))
-        assert outcome.args == [wanted]
+        assert told_of(qtbot, view, pixel(sheet, u, v)) == wanted
         assert not picture(view).isNull()
 
 
@@ -411,7 +404,6 @@ def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale
     )
     assert view.sheets[view.sheet].plot.grab().toImage() == plain
     scale = view.pictures.shade_scale
-    assert scale is not None
     assert (scale.low, scale.high, scale.signed) == (-0.5, 0.5, True)
     for sheet in view.sheets:
         assert view.pictures.shade_at(sheet, 10.0, 10.0) == 0.0
@@ -464,8 +456,7 @@ def test_the_release_view_is_the_same_whatever_the_private_data(
     settle(qtbot, other)
     assert picture(other) == released
     sheet = view.sheets[Sheet.FLAT_ABOVE]
-    with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    told_of(qtbot, view, pixel(sheet, 25.0, 40.0))
     assert "holds" not in view.readout.text()
     assert "score" not in view.readout.text()
     view.set_release_view(False)
@@ -522,18 +513,15 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
     settle(qtbot, view)
     assert picture(view) != plain
     assert view.bar.isVisible()
-    assert view.bar.scale is not None
     assert (view.bar.scale.low, view.bar.scale.high) == (-11.0, 0.0)
     assert "if edge 3 were elsewhere" in view.readout.text()
     sheet = view.sheets[Sheet.STEEP_LEFT]
     assert view.sheet == Sheet.STEEP_LEFT
-    with qtbot.waitSignal(view.dual_hovered):
-        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    told_of(qtbot, view, pixel(sheet, 25.0, 40.0))
     assert "score −5 examples" in view.readout.text()
     with qtbot.waitSignal(view.shade_wanted) as asked:
         qtbot.mouseClick(view.controls.modes[2], Qt.MouseButton.LeftButton)
     assert asked.args == [2, "probability"]
-    assert view.bar.scale is not None
     assert view.bar.scale.percent
     view.set_shading(None)
     assert not view.bar.isVisible()

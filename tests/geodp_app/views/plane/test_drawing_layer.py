@@ -12,8 +12,8 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from geodp import Frame
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Frame
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.drawing.tool import Modifiers
@@ -31,9 +31,7 @@ def reversed_(shape: Shape) -> Shape:
     return Shape(shape.outer[::-1], tuple(hole[::-1] for hole in shape.holes))
 
 
-STAR = Shape(
-    tuple((round(9 + 9 * math.sin(2.4 * i * 0.5236)), i % 3 * 7 + i) for i in range(7)),
-)
+STAR = Shape(tuple((round(9 + 9 * math.sin(2.4 * i * 0.5236)), i % 3 * 7 + i) for i in range(7)))
 DRAWINGS = {
     "two overlap": (square(0, 0, 12), square(8, 8, 12)),
     "one against the clock": (square(0, 0, 12), reversed_(square(8, 8, 12))),

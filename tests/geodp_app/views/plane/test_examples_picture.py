@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from geodp_app.document.examples import Frame
+from geodp import Frame
 from geodp_app.palette import load_palette
 from geodp_app.views.plane.examples_layer import (
     MAX_SIDE,

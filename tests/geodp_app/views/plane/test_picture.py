@@ -11,13 +11,12 @@ import shapely
 from PySide6.QtGui import QColor, QImage
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples, Frame
+from geodp import Bounds, Examples, Frame
 from geodp_app.errors import PictureError
 from geodp_app.files.pictures import HEIGHT, WIDTH, picture_svg, plane_box, round_ticks
 from geodp_app.views import offscreen
 from geodp_app.views.offscreen import start_qt
 from geodp_app.views.pictures import drawn_png
-from geometry.grid import Bounds
 
 HOLED = shapely.box(200, 200, 800, 800).difference(shapely.box(400, 400, 600, 600))
 

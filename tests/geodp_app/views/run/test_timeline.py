@@ -123,7 +123,7 @@ def test_play_shows_the_steps_again_up_to_the_last(timeline: Timeline, qtbot) ->
     timeline.play_asked.connect(lambda: asked.append(True))
     click(timeline.play)
     assert timeline.replaying
-    qtbot.waitUntil(lambda: not timeline.replaying, timeout=2000)
+    qtbot.waitUntil(lambda: not timeline.replaying)
     assert steps == [7, 8, 9]
     assert timeline.text() == "The end"
     assert asked == []
@@ -161,7 +161,7 @@ def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline,
     assert timeline.note.text() == timeline.note.toolTip()
     assert timeline.track.busy
     phase = timeline.track.phase
-    qtbot.waitUntil(lambda: timeline.track.phase > phase, timeout=2000)
+    qtbot.waitUntil(lambda: timeline.track.phase > phase)
     timeline.set_selecting(None)
     assert not timeline.track.busy
     assert timeline.text() == "Step 3 of 12"

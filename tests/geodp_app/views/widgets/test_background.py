@@ -32,7 +32,7 @@ def test_a_newer_request_replaces_an_older_one_and_tells_it_to_stop(qtbot: QtBot
         return "old"
 
     background.submit("a", endless)
-    assert started.wait(2)
+    assert started.wait(60)
     background.submit("a", lambda stop: "new")
     background.submit("b", lambda stop: "other")
     qtbot.waitUntil(lambda: not background.busy)

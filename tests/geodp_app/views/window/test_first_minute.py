@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStandardPaths, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QStandardPaths, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea
@@ -20,10 +20,12 @@ from window_driver import (
     action,
     dual_lattice,
     finish_run,
+    hover as move_to,
     key,
     log_of,
     open_window,
     painted,
+    pixel,
     wait,
 )
 
@@ -71,7 +73,7 @@ def opened(
     window.resize(1280, 800)
     window.show()
     window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    assert QTest.qWaitForWindowActive(window, PATIENCE)
     QTest.mouseClick(switch(window)[finish], LEFT)
     assert window.document.work.run["finish"] == finish
     speed = window.commands.speed
@@ -136,7 +138,7 @@ def front(window: MainWindow) -> MainWindow:
             other.hide()
     window.show()
     window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    assert QTest.qWaitForWindowActive(window, PATIENCE)
     return window
 
 
@@ -171,22 +173,17 @@ def large(window: MainWindow) -> SheetView:
     return window.dual.sheets[window.dual.sheet]
 
 
-def pixel(sheet: SheetView, u: float, v: float) -> QPoint:
-    """Where a dual point is on the plot's viewport."""
-    at = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
-    return sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*at.tolist())))
-
-
 def hover(qtbot: QtBot, sheet: SheetView, spot: QPoint) -> None:
-    """Move the pointer there, in two steps so that the second is a move for sure."""
-    qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(3, 2))
-    qtbot.mouseMove(sheet.plot.viewport(), spot)
+    """Move the pointer there, and have it told what is there."""
+    move_to(qtbot, sheet, spot)
+    sheet.plot.viewport().window().dual.pointer.look()  # a busy machine would do so later
     qtbot.wait(60)
 
 
 def leave(sheet: SheetView) -> None:
     """The pointer leaves the plot."""
     QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
+    sheet.plot.viewport().window().dual.pointer.look()
     QTest.qWait(60)
 
 
@@ -304,7 +301,6 @@ def test_a_sentence_says_why(qtbot: QtBot, window: MainWindow, sharp: MainWindow
     for stop in Course.of(log, opened=True).stops[TRIANGLES + 1 : -1]:
         sharp.runs.move_cursor(stop.step)
         zone = log.record(stop.step).release.zone
-        assert zone is not None
         number = zone.edge_number
         assert card.heading.text() == f"Sharpening edge {number + 1} of {edges}, and why"
         known = log.records[stop.step - 1].diagnostics
@@ -414,7 +410,6 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
             break
         hover(qtbot, sheet, spot)
         candidate = window.dual.pointer.candidate
-        assert candidate is not None
         halfplane = candidate.piece[0]
         assert isinstance(halfplane, Halfplane)
         assert pixel(sheet, *dual_position(halfplane)) == spot
@@ -435,7 +430,6 @@ def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, asked: MainWin
     window, log = asked, log_of(asked)
     window.dual.pointer.try_halfplane(chosen(window))
     candidate = window.dual.pointer.candidate
-    assert candidate is not None
     assert candidate.piece == log.newest_piece
     known = log.records[log.cursor - 1].diagnostics
     assert candidate.score == pytest.approx(known.score)
@@ -470,7 +464,6 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
         QTest.mouseMove(viewport, spot, 20)
         qtbot.wait(60)
         candidate = window.dual.pointer.candidate
-        assert candidate is not None
         assert pixel(sheet, *dual_position(candidate.piece[0])) == spot  # type: ignore[arg-type]
         assert window.dual.readout.text().endswith(candidate.words)
         assert ghost(window) == pytest.approx(bounds(window, candidate), abs=1e-6)
@@ -513,7 +506,6 @@ def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(
     QTest.mouseRelease(sheet.plot.viewport(), LEFT, NONE, spot + QPoint(15, 0), 20)
     leave(sheet)
     again = window.dual.pointer.candidate
-    assert again is not None
     assert again.piece != once.piece
     window.runs.move_cursor(log_of(window).cursor - 1)
     settle(qtbot, window)
@@ -533,7 +525,6 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, asked: MainWindow) -> None
     assert once is not None
     QTest.keyClick(sheet.plot, across, shift)
     twice = window.dual.pointer.candidate
-    assert twice is not None
     places = [dual_position(each.piece[0])[0] for each in (once, twice)]  # type: ignore[arg-type]
     steps = np.diff([u, *places])
     assert steps[0] == pytest.approx(steps[1], abs=1e-3)
@@ -588,7 +579,6 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
         for r, taken in zip(log.records, (5, 9, *[0] * (len(log.records) - 2)), strict=True)
     ]
     examples = window.document.work.examples
-    assert examples is not None
     # with labels that the triangles have right no zone gains anything
     triangles = tuple(r.release.piece for r in log.records[:TRIANGLES])
     labels = predict_pieces("disjunction", triangles, examples.points)

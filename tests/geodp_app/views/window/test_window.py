@@ -25,7 +25,6 @@ from pytestqt.qtbot import QtBot
 from window_driver import (
     L_SHAPE,
     LEFT,
-    PATIENCE,
     action,
     at,
     choose,
@@ -89,18 +88,13 @@ def test_from_the_first_click_to_the_reopened_file(
     assert window.document.drawing.shapes[0].holes == ()
     key(window, Qt.Key.Key_Z, CONTROL)
     assert window.document.drawing.shapes == ()
-    key(
-        window,
-        Qt.Key.Key_Z,
-        CONTROL | Qt.KeyboardModifier.ShiftModifier,
-    )
+    key(window, Qt.Key.Key_Z, CONTROL | Qt.KeyboardModifier.ShiftModifier)
     key(window, Qt.Key.Key_Y, CONTROL)
     assert window.document.drawing.region().equals(drawn)
 
     quick(window)
     key(window, Qt.Key.Key_F6)
     examples = window.document.work.examples
-    assert examples is not None
     assert len(examples.points) == 2_000
     assert examples.labels.mean() == pytest.approx(drawn.area / 256**2, abs=0.05)
 
@@ -138,7 +132,6 @@ def test_from_the_first_click_to_the_reopened_file(
     assert window.document.drawing.shapes == ()
     action(window, "open")
     assert window.document.drawing == work.drawing
-    assert window.document.work.examples is not None
     assert np.array_equal(window.document.work.examples.points, examples.points)
     again = log_of(window)
     assert again.release == log.release
@@ -165,7 +158,6 @@ def test_the_sample_follows_the_number_that_is_typed(window: MainWindow) -> None
     assert before.examples is not None
     type_into(field, "1,500")
     drawn = window.document.work.examples
-    assert drawn is not None
     assert len(drawn.labels) == window.document.work.sampling.n == 1_500
     key(window, Qt.Key.Key_Z, CONTROL)
     assert window.document.work.examples is before.examples
@@ -225,7 +217,6 @@ def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(
     key(window, Qt.Key.Key_D)
     click(window, *L_SHAPE[2])
     drawn, log = window.document.drawing, window.runs.current
-    assert log is not None
     for arrow, end in ((Qt.Key.Key_Right, len(log.records)), (Qt.Key.Key_Left, 0)):
         for _ in range(len(log.records) + 2):
             key(window, arrow, Qt.KeyboardModifier.AltModifier)
@@ -277,7 +268,7 @@ def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: 
     window.runs.progressed.connect(seen.append)
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: bool(seen))  # in the middle of a selection
-    with qtbot.waitSignal(window.runs.controller.stopped, timeout=PATIENCE):
+    with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     assert not window.runs.busy
     log = window.runs.current
@@ -305,7 +296,6 @@ def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) ->
     click(window, 25, 25)
     click(window, 150, 25)
     key(window, Qt.Key.Key_Backspace)
-    assert window.editor.draft is not None
     assert len(window.editor.draft.vertices) == 1
     key(window, Qt.Key.Key_Escape)
     assert window.editor.draft is None
@@ -406,11 +396,9 @@ def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_samp
     key(window, Qt.Key.Key_F5)  # samples by itself
     finish_run(qtbot, window)
     log, sample = window.runs.current, window.document.work.examples
-    assert sample is not None
     key(window, Qt.Key.Key_R)
     drag(window, (210, 210), (240, 240))
     now = window.document.work.examples
-    assert now is not None
     assert now.points is sample.points
     assert (now.labels != sample.labels).any()
     assert window.runs.current is not log
@@ -543,7 +531,6 @@ def test_the_vertex_table_opens_once_and_is_freed(qtbot: QtBot, window: MainWind
         assert entry.isChecked()
         assert len(window.findChildren(VertexDialog)) == 1
         shown = window.vertices
-        assert shown is not None
         assert shown.isVisible()
         if close == "entry":
             action(window, "vertex_table")
@@ -641,7 +628,6 @@ def test_run_is_called_pause_while_it_pauses(qtbot: QtBot, window: MainWindow) -
         each for each in window.findChildren(QToolBar) if each.windowTitle() == "Sample and run"
     )
     step = bar.widgetForAction(window.commands.by_id["step"])
-    assert step is not None
     place = step.x()
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: window.runs.controller.state == "selecting")
@@ -768,7 +754,6 @@ def test_no_setting_is_wider_than_the_dock(window: MainWindow) -> None:
         window.document.set_run(learner=learner)
         QApplication.processEvents()
         room, column = settings.viewport().rect(), settings.widget()
-        assert column is not None
         assert column.width() == room.width(), learner
         for field in column.findChildren(QWidget):
             if field.isVisible():

@@ -372,7 +372,6 @@ def ask_for(window: MainWindow, n: int) -> None:
     QTest.keyClicks(field, str(n))
     QTest.keyClick(field, Qt.Key.Key_Return)
     examples = window.document.work.examples
-    assert examples is not None
     assert len(examples.points) == n
 
 

@@ -77,9 +77,7 @@ def test_tools_of_planning_are_where_they_are_said_to_be(
         assert "suffice" in capsys.readouterr().out
 
 
-def test_the_window_has_the_learners_and_pages_that_it_is_said_to_have(
-    lasting: Lasting,
-) -> None:
+def test_the_window_has_the_learners_and_pages_that_it_is_said_to_have(lasting: Lasting) -> None:
     window = lasting.as_new()
     box = window.settings.learner
     shown = [box.itemData(i) for i in range(box.count()) if box.itemData(i) is not None]

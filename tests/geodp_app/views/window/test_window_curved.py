@@ -7,14 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
-from window_driver import (
-    Lasting,
-    action,
-    dual_lattice,
-    painted,
-    run as run_to_end,
-    settle,
-)
+from window_driver import Lasting, action, dual_lattice, painted, run as run_to_end, settle
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.captions import CELLS
@@ -73,7 +66,6 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: 
     conics.try_at(x + 20, y - 10)
     question = conic_question(log, log.cursor)
     other = question.at(x + 20, y - 10)
-    assert other is not None
     assert conics.candidate == question.judge(other)
     assert question.judge(other).words in conics.readout.text()
     ghost = painted(window, "pointed").boundingRect()

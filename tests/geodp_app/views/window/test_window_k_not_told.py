@@ -104,7 +104,6 @@ def test_a_run_ends_where_it_finds_nothing_more_and_is_kept(
 def test_the_comparison_begins_with_it(qtbot: QtBot, imported: MainWindow) -> None:
     action(imported, "compare")
     compare = imported.comparison
-    assert compare is not None
     qtbot.waitUntil(compare.isVisible)
     assert compare.counts["cover"].text() == "by itself"
     assert compare.counts["discs"].text() == "1"

@@ -66,7 +66,6 @@ def test_a_run_is_counted_shown_exported_and_comes_back(
     window.document.set_run(**{name: short[name] for name in short if learner.parameter(name)})
     log = run(qtbot, window)
     release = log.release
-    assert release is not None
     assert release.privacy == log.privacy
     spent = window.document.work.spent
     assert [charge.privacy.epsilon for charge in spent] == ([1.0] if learner.private else [])

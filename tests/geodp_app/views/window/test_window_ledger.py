@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
-from window_driver import PATIENCE, Lasting, action, key, run_once_more as run, wait
+from window_driver import Lasting, action, key, run_once_more as run, wait
 
 from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
@@ -73,7 +73,6 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     assert ends(ledger) == ["released", "released"]
     assert len(window.document.work.spent) == 1
     # what was there before is there still
-    assert window.runs.log is not None
     assert (window.runs.log.release, window.runs.log.records) == (release, records)
     assert not window.runs.busy
     window.document.set_run(epsilon=0.5)
@@ -90,7 +89,7 @@ def test_a_cancelled_run_counts_in_the_ledger(
     key(window, Qt.Key.Key_F5)
     wait(qtbot, lambda: bool(window.runs.log and window.runs.log.records))
     assert ends(ledger) == [None]  # on the disk since before the first draw
-    with qtbot.waitSignal(window.runs.controller.stopped, timeout=PATIENCE):
+    with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, SHIFT)
     assert ends(ledger) == ["cancelled"]
     assert "1 run, 1 not finished: together ε = 1" in note(window)

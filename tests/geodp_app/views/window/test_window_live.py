@@ -119,7 +119,6 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
 ) -> None:
     first = cover(qtbot, window)
     sample = window.document.work.examples
-    assert sample is not None
     assert words(window) == ""
     assert not is_grey(window)
     shown = painted(window, "region")
@@ -127,7 +126,6 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
     drag(window, (200, 150), (220, 200), (235, 235))
     assert window.document.drawing == MOVED
     now = window.document.work.examples
-    assert now is not None
     assert now.points is sample.points
     inside = np.array([MOVED.region().covers(p) for p in points_of(now.points)])
     np.testing.assert_array_equal(now.labels != 0, inside)
@@ -170,7 +168,6 @@ def test_tiles_follow_while_the_vertex_is_still_held_and_the_end_is_that_of_the_
     QTest.mouseRelease(window.plane.viewport(), LEFT, NONE, at(window, 235, 235))
     assert document.drawing == MOVED
     last = followed(qtbot, window, first)
-    assert document.work.examples is not None
     np.testing.assert_array_equal(last._examples.labels, document.work.examples.labels != 0)
     assert error(last, MOVED) < 0.06 < error(first, MOVED)
     # what is tried while dragging is in no note, the run that stays is
@@ -182,7 +179,6 @@ def test_tiles_follow_while_the_vertex_is_still_held_and_the_end_is_that_of_the_
 
 def error(log: RunLog, drawing: Drawing) -> float:
     """Share of the square that is labelled wrong."""
-    assert log.release is not None
     return log.release.shape().symmetric_difference(drawing.region()).area / 256**2
 
 

@@ -41,10 +41,6 @@ def by_open(window: MainWindow, path: Path) -> None:
     action(window, "open")
 
 
-def by_import(window: MainWindow, path: Path) -> None:
-    action(window, "import_examples")
-
-
 def by_recent(window: MainWindow, path: Path) -> None:
     window.files.recent.add(path)
     menu = window.commands.by_id["open_recent"].menu()

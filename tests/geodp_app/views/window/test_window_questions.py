@@ -142,7 +142,6 @@ def test_the_release_view_shows_answers_alone_and_can_ask(qtbot: QtBot, window: 
         key(window, Qt.Key.Key_Right)
     key(window, Qt.Key.Key_Insert)
     wait(qtbot, lambda: asked(window) == 2)
-    assert window.runs.current is not None
     # the cursor began in the middle
     assert window.runs.current.questions[-1].point == (35, 32)
     assert "distance" not in layer.words.toPlainText()
@@ -182,7 +181,6 @@ def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: 
     assert document.work.run["neighbours"] == "replace-label"
     run(qtbot, window)
     log = log_of(window)
-    assert log.privacy is not None
     assert log.privacy.neighbours == "replace-label"
     assert dict(log.release.parameters)["public_points"] == "sample"  # type: ignore[union-attr]
     assert window.figures.budget.values["Neighbours"].text() == "replace one label"
@@ -198,7 +196,6 @@ def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: 
 def test_the_chunks_are_gone_when_the_process_is(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
     link = window.runs.controller.link
-    assert link is not None
     link.kill()
     wait(qtbot, lambda: window.runs.controller.link not in (None, link))
     wait(qtbot, lambda: window.runs.controller.state == "finished")

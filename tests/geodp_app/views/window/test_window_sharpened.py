@@ -311,32 +311,3 @@ def test_the_release_view_shows_the_region_and_at_the_end_triangles_under_it(
     points = np.stack(np.meshgrid(range(257), range(257)), axis=-1).reshape(-1, 2)
     cover = predict_pieces("disjunction", release.pieces, points)
     assert (cover != release.predict(points)).any()
-
-
-def test_a_look_back_goes_from_zones_to_triangles_and_forth(
-    qtbot: QtBot, finished: MainWindow
-) -> None:
-    window, log = finished, log_of(finished)
-    back, each = window.timeline.track, window.timeline.edges
-    assert not each.isChecked()
-    assert back.maximum() == STEPS + 2  # all of sharpening is one stop
-    QTest.mouseClick(each, LEFT)
-    course = window.runs.course
-    second, edges = drawn(log), 3 * STEPS
-    assert back.maximum() == len(course.stops) - 1 > STEPS + 2
-    for step in (len(log.records), STEPS + 1, STEPS, 1, second, 0):
-        back.setValue(course.position(step))
-        step = course.stops[course.position(step)].step
-        settle(qtbot, window)
-        assert log.cursor == step
-        newest = painted(window, "newest")
-        empty = step > STEPS and zone_of(log, step).polygon().is_empty
-        assert newest.isEmpty() == (step == 0 or empty)
-        if step > STEPS:
-            number = zone_of(log, step).edge_number + 1
-            assert window.why.heading.text() == f"Sharpening edge {number} of {edges}, and why"
-            assert window.why.what.text().startswith(("Draws edge ", "Draws part "))
-        elif step:
-            assert window.why.heading.text() == f"Triangle {step} of {STEPS}, and why"
-    QTest.mouseClick(each, LEFT)
-    assert back.maximum() == STEPS + 2

@@ -51,7 +51,6 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     wait(qtbot, lambda: window.display.at_rest)
     log = log_of(window)
     votes = log.votes
-    assert votes is not None
     assert len(votes.asked) == len(votes.answers) > 10
     assert votes.margins.shape == (PLACES, PLACES)
     assert np.abs(votes.margins).max() <= 1

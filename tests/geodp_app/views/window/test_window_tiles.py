@@ -156,7 +156,6 @@ def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: Main
     for step in (0, 5, 16):
         window.runs.move_cursor(step)
         shown = window.plane.examples.shown
-        assert shown is not None
         learned = np.zeros(len(shown.points), dtype=bool)
         for record in log.records[:step]:
             learned |= record.release.tile.holds(shown.points)  # type: ignore[union-attr]
@@ -274,7 +273,6 @@ def test_an_edge_of_a_tile_can_be_asked_about(qtbot: QtBot, window: MainWindow) 
     value = window.dual.pictures.shade_at(chosen.sheet, u, v)
     scale = window.dual.pictures.shade_scale
     assert value is not None
-    assert scale is not None
     assert scale.high >= most.diagnostics.score
     assert value == pytest.approx(most.diagnostics.score, abs=0.2 * (scale.high - scale.low))
 
@@ -325,7 +323,6 @@ def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
     assert {id(item) for item in shown} <= {id(layer(window, "region")), id(window.plane.border)}
     # all of it, wherever the cursor is
     bounds = painted(window, "region").boundingRect()
-    assert log.release is not None
     assert (bounds.left(), bounds.top()) == pytest.approx(log.release.shape().bounds[:2])
     assert {mark.step for mark in dual_marks(window)} == {step}
     for sheet in window.dual.sheets.values():

@@ -82,7 +82,6 @@ def check_scene(window: MainWindow, at: int) -> None:
     cursor = 0 if log is None else log.cursor
     if at == 0:
         examples = window.document.work.examples
-        assert examples is not None
         ringed = (examples.points == window.tour.ring).all(axis=1)
         assert examples.labels[ringed].any()
         assert window.tour.outline.ring is not None
@@ -189,7 +188,6 @@ def test_what_is_pointed_at_by_hand_takes_the_ring_away(qtbot: QtBot, window: Ma
 def test_without_a_positive_report_it_points_at_none(qtbot: QtBot, window: MainWindow) -> None:
     begin(qtbot, window)
     examples = window.document.work.examples
-    assert examples is not None
     none = Examples(examples.points, np.zeros_like(examples.labels), examples.frame)
     window.document.change("remove the positives", examples=none)
     window.tour.point_at_example()

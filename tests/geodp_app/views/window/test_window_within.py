@@ -88,17 +88,12 @@ def alike(one: shapely.Geometry, other: shapely.Geometry) -> bool:
 
 
 def whole(log: RunLog) -> shapely.Geometry:
-    assert log.release is not None
     return log.release.shape()
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_learned_shape_is_drawn_and_exported_clipped(
-    qtbot: QtBot,
-    window: MainWindow,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    learner: str,
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: str
 ) -> None:
     window.document.set_run(learner=learner, k=2)
     log = run_to_end(qtbot, window)

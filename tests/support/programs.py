@@ -1,0 +1,17 @@
+"""Programs of benchmarks/, which import each other by their names as where they run."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def program(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of one, found as long as the test lasts."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module(name)
