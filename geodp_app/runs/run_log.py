@@ -396,7 +396,7 @@ class RunLog:
         step, known, privacy = record.step, record.diagnostics, self.privacy
         test = self._test.wrong(step)
         spent = None if privacy is None else spent_after(privacy, self._charged(step))
-        missed = round(known.false_negative_rate * len(self._examples.labels))
+        missed = int(np.count_nonzero(self._examples.wrong(step) & self._examples.labels))
         return replace(
             view,
             step=step,
@@ -429,9 +429,8 @@ class RunLog:
         """
         known = self.record(step).diagnostics
         if self._sharpens(step):
-            before = self.record(step - 1).diagnostics.empirical_error
-            more = round((before - known.empirical_error) * len(self._examples.labels))
-            return max(0, more), max(0, -more)
+            before, now = (int(self._examples.wrong(at).sum()) for at in (step - 1, step))
+            return max(0, before - now), max(0, now - before)
         taken = known.positives_taken, known.negatives_taken
         return taken[::-1] if self.role == "conjunction" else taken
 
@@ -472,7 +471,9 @@ class RunLog:
                 return piece_rate(public["noisy_count"], charge.each, self.grid, wrong)
             # until they are released the noisy numbers are not known here: the true one of examples
             # is near, and where few labels are wrong they lower no rate
-            return piece_rate(len(self._examples.labels), charge.each, self.grid)
+            part = 1 - (self.settings.parameters().get("check") or 0)
+            n = round(len(self._examples.labels) * part)
+            return piece_rate(n, charge.each, self.grid)
         return charge.each
 
     def record(self, step: int) -> StepRecord:

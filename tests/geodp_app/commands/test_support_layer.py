@@ -58,7 +58,9 @@ def support_of(path: Path) -> Any:
 def test_the_file_has_the_shape_and_then_the_support(learned: Path) -> None:
     collection = json.loads(learned.read_text())
     shape, layer = collection["features"]
-    assert shape["properties"] == {"name": "learned", "label": 1}
+    said = shape["properties"]
+    assert (said["name"], said["label"], said["epsilon"]) == ("learned", 1, 1.0)
+    assert said["support"].startswith(f"{sum(support_of(learned).cells)} of ")
     assert layer["properties"] == {"name": "support", "layer": "support"}
     region = shapely.geometry.shape(layer["geometry"])
     assert region.is_valid
