@@ -188,14 +188,16 @@ def shape_files(
         private = shape.privacy is not None and shape.privacy.private
         about["statement"] = "differentially private" if private else "not private"
         about = {name: value for name, value in about.items() if name not in _LONG}
-    fields = {"layer": list(layers), **{k: [v] * len(layers) for k, v in about.items()}}
     wkb = [
         shapely.to_wkb(shapely.MultiPolygon([layer]) if layer.geom_type == "Polygon" else layer)
         for layer in layers.values()
     ]
     geometry = "geometry" if ending == ".parquet" else "geom"  # as is usual there
+    kinds = {str: pyarrow.string(), float: pyarrow.float64()}  # also where there is no layer
     table = pyarrow.table({
-        **{name: pyarrow.array(values) for name, values in fields.items()},
+        "layer": pyarrow.array(list(layers), pyarrow.string()),
+        **{name: pyarrow.array([value] * len(layers), kinds[type(value)])
+           for name, value in about.items()},
         geometry: pyarrow.array(wkb, pyarrow.binary()),
     })  # fmt: skip
     member = {**frame_member(shape.frame), **shape.member()}

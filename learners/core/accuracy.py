@@ -27,7 +27,6 @@ from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from geometry.grid_counts import GridCounts
 from learners.parameters import check_open_unit
@@ -62,7 +61,7 @@ _FINE, _REACH = 16, 24
 
 _R = TypeVar("_R")
 
-Where = Literal["all", "inside", "outside"]
+Where = Literal["all", "outside", "inside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ class Check:
 
         Parameters
         ----------
-        where : {"all", "inside", "outside"}
+        where : {"all", "outside", "inside"}
             Of which reports.
         confidence : float
             Strictly between 0 and 1.
@@ -125,7 +124,7 @@ class Check:
         return 1 - limits[1], 1 - limits[0]
 
     def shares(self) -> dict[str, list[float]]:
-        """The limits for each of "all", "inside" and "outside", JSON-ready."""
+        """The limits of each share by name, JSON-ready."""
         return {where: list(self.share(where)) for where in get_args(Where)}
 
     @property
@@ -135,15 +134,13 @@ class Check:
         low, high = _percent(self.share())
         if (low, high) == ("0", "100"):
             return f"{kept}: too few to say anything."
-        inside, outside = ("{} to {} %".format(*_percent(self.share(w))) for w in _PARTS)
+        inside = "{} to {} %".format(*_percent(self.share("inside")))
+        outside = "{} to {} %".format(*_percent(self.share("outside")))
         return (
             f"{kept}: of reports like these, {low} to {high} % lie on the right side of the shape; "
             f"of those inside it {inside}, of those outside {outside}. Each range holds with "
             f"{100 * CONFIDENCE:g} % confidence, the noise counted in."
         )
-
-
-_PARTS: tuple[Where, Where] = ("inside", "outside")
 
 
 def _percent(share: tuple[float, float]) -> tuple[str, str]:
@@ -256,6 +253,8 @@ def share_limits(
 
 def _binomial_tail(n: int, p: float, k: NDArray[np.int64]) -> NDArray[np.float64]:
     """P(W >= k) of a binomial number W of n draws, n >= 1."""
+    from scipy.special import betainc
+
     inner = np.clip(k, 1, n)
     tail = betainc(inner, n - inner + 1, p)
     return np.where(k <= 0, 1.0, np.where(k > n, 0.0, tail))

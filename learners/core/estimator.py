@@ -294,7 +294,8 @@ class Estimator(WithParameters, ABC):
         return self._keep(learner, run.begin(counts, watch), self._of_run(spent), apart)
 
     def _apart(self, counts: GridCounts) -> tuple[GridCounts, _Apart | None]:
-        """The examples to learn from, and those that are kept for the check."""
+        """The examples to learn from, and those that are kept for the check (docs/privacy.md, lemma
+        11)."""
         if self.check is None:
             return counts, None
         source = open_source(vars(self)["seed"], "check")

@@ -22,7 +22,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from learners.privacy.randomness import RandomSource, below, bernoulli
 
@@ -174,6 +173,8 @@ def most_noise(scale: Fraction, several: int, error: float) -> int:
     >>> most_noise(Fraction(1), 1, 0.05)
     2
     """
+    from scipy.special import betainc
+
     step = max(1, math.ceil(scale / _FINEST))
     q = math.exp(-step / float(scale))
     last = math.ceil(float(scale) / step * (several + 40))

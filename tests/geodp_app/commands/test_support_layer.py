@@ -108,9 +108,27 @@ def test_an_empty_shape_keeps_its_support(tmp_path: Path) -> None:
     assert file.release.shape().is_empty
 
 
-def test_without_it_the_file_has_one_feature_and_the_report_no_word_of_it(points, tmp_path) -> None:
+def test_without_it_the_counts_of_tiles_tell_and_cost_nothing(points, tmp_path, capsys) -> None:
     out, outcome = tmp_path / "h.geojson", tmp_path / "r.json"
-    assert learn(points, out, "--report", outcome, "--quiet") == 0
+    assert learn(points, out, "--report", outcome) == 0
+    shape, layer = json.loads(out.read_text())["features"]
+    region = shapely.geometry.shape(layer["geometry"])
+    assert region.contains(shapely.box(10.1, 40.1, 13, 49.9))
+    assert not region.intersects(shapely.box(18.5, 40.1, 19.9, 49.9))
+    document = json.loads(outcome.read_text())
+    said = document["support"]
+    assert "had hardly any reports" in said
+    assert "cost" not in said
+    assert shape["properties"]["support"] == said
+    assert "support counts" not in outcome.read_text()
+    line = f"{out}: {said}: clip it with --within a public map, or release more about it with "
+    assert f"{line}--support" in capsys.readouterr().err.splitlines()
+
+
+def test_a_cover_says_nothing_of_where_there_were_reports(points, tmp_path) -> None:
+    out, outcome = tmp_path / "h.geojson", tmp_path / "r.json"
+    options = ["--learner", "threshold", "--report", outcome, "--quiet"]
+    assert learn(points, out, *options) == 0
     assert len(json.loads(out.read_text())["features"]) == 1
     assert "support" not in out.read_text() + outcome.read_text()
 
@@ -160,7 +178,7 @@ def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch
     assert layers["support"].area == pytest.approx(65 * 128, rel=0.2)
     said = "Hatched: too few reports to say anything (released with ε\xa0=\xa00.1)"
     assert caption == said
-    assert (list(without[0]), without[1]) == (["learned"], "")
+    assert (list(without[0]), without[1]) == (["learned", "support"], "Hatched: hardly any reports")
 
 
 def test_where_nothing_is_hatched_it_says_so(points, tmp_path) -> None:
@@ -171,4 +189,4 @@ def test_where_nothing_is_hatched_it_says_so(points, tmp_path) -> None:
     everywhere = replace(release, support=Support(1, 9, (True,)))
     assert support_caption(release, short=True) == "Hatched: too few reports (ε\xa0=\xa00.1)"
     assert support_caption(everywhere, short=True) == "Enough reports everywhere (ε\xa0=\xa00.1)"
-    assert support_caption(replace(release, support=None)) == ""
+    assert support_caption(replace(release, support=None, privacy=None)) == ""
