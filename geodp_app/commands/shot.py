@@ -19,7 +19,7 @@ _DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
 Simulated examples may be shown to anyone; a picture of real ones is private."""
 
 #: Parameters of the learner that can be chosen.
-_PARAMETERS = ("k", "epsilon", "support")
+_PARAMETERS = ("k", "epsilon", "support", "check")
 
 
 def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:

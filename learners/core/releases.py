@@ -400,8 +400,8 @@ def support_words(release: Release) -> str:
         return f"there were reports in all {several} {parts}"
     return (
         f"{several - sum(blocks.reported)} of {several} {parts} had hardly any reports, and what "
-        "the shape says there rests on next to nothing (by noisy counts: with "
-        f"{100 - 100 * DOUBT:g} % confidence none of the others is empty)"
+        "the shape says there rests on next to nothing (by noisy counts: an empty one passes for "
+        f"reported with a probability of {100 * DOUBT:g} % at most)"
     )
 
 

@@ -46,7 +46,7 @@ MOST_PER_SIDE = 64
 #: Expected number of cells called supported, if all were empty, at most.
 FALSE_CELLS = Fraction(1, 20)
 
-#: Probability, at most, with which any empty block of tiles is called reported.
+#: Probability, at most, with which an empty block of tiles is called reported.
 DOUBT = 0.05
 
 #: An average cell holds so many thresholds at least: one a quarter as full is on the verge.
@@ -96,9 +96,9 @@ class Support:
 class Blocks:
     """What noisy counts of tiles, released in any case, tell of where there were reports.
 
-    A block of tiles is *reported* if its noisy count is above what noise alone would exceed in any
-    of all blocks with probability :data:`DOUBT`: so none that is empty is called reported with a
-    confidence of at least 95 %, nor one with twice that number of examples not.
+    A block of tiles is *reported* if its noisy count is above what noise alone would exceed with
+    probability :data:`DOUBT`: one that is empty is called reported so rarely, and one with twice
+    that number of examples is so rarely not.
 
     Attributes
     ----------
@@ -153,8 +153,7 @@ def reported_blocks(counts: Sequence[int], scale: Fraction, about: int) -> Block
         for block, count in zip(blocks, counts, strict=True):
             sizes[block] += 1
             sums[block] += count
-        each = DOUBT / per_side**2
-        feigned = {size: most_noise(scale, size, each) for size in set(sizes)}
+        feigned = {size: most_noise(scale, size, DOUBT) for size in set(sizes)}
         if about >= 2 * per_side**2 * max(feigned.values()):
             above = (sum_ > feigned[size] for sum_, size in zip(sums, sizes, strict=True))
             return Blocks(tiles, per_side, tuple(above))

@@ -357,7 +357,7 @@ def test_blocks_of_tiles_are_taken_for_reported_as_rarely_as_said(
     block = (per_side * along[:, None] + along[None, :]).ravel()
     sizes = np.bincount(block)
     full = np.arange(per_side**2) % 2 == 0
-    feigned = max(most_noise(scale, int(size), DOUBT / per_side**2) for size in sizes)
+    feigned = max(most_noise(scale, int(size), DOUBT) for size in sizes)
     # so many that blocks of this size are the smallest that are enough
     amounts = np.where(full, 2 * feigned * per_side**2 / full.sum() + 60, 0)
     held = (amounts / sizes)[block].round().astype(int)
@@ -370,7 +370,7 @@ def test_blocks_of_tiles_are_taken_for_reported_as_rarely_as_said(
         found.append(told.reported)
     reported = np.array(found)
     for wrong in (reported[:, ~full], ~reported[:, full]):
-        assert stats.binom.sf(wrong.any(axis=1).sum() - 1, len(found), DOUBT) > 1e-4
+        assert stats.binom.sf(wrong.sum() - 1, wrong.size, DOUBT) > 1e-4
 
 
 def test_too_few_examples_tell_nothing_of_where_they_were() -> None:
@@ -387,7 +387,8 @@ def test_a_run_by_tiles_tells_where_hardly_anybody_reported() -> None:
     release = PolygonUnionLearner(grid=64, seed=5).fit(points, points[:, 0] < 20).release_
     shape = support_shape(release)
     assert shape is not None
-    assert shape.intersection(shapely.box(0, 40, 64, 64)).area < 1
+    # an empty tile in twenty passes for one with reports
+    assert shape.intersection(shapely.box(0, 40, 64, 64)).area < 0.2 * 64 * 24
     assert shape.intersection(shapely.box(0, 0, 64, 24)).area > 0.99 * 64 * 24
     assert "had hardly any reports" in support_words(release)
     # it is read back from a file with the release
