@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -74,8 +74,15 @@ class Release(ABC):
         """Where there were enough examples to say anything; None where that is not released."""
         return None
 
-    @abstractmethod
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests.
+
+        Of many points every place of the grid is asked about once, and looked up by the others.
+        """
+        return by_place(self._labels, points, self.d)
+
+    @abstractmethod
+    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
 
     @abstractmethod
@@ -109,7 +116,7 @@ class PiecesRelease(Release):
         """What each step published, in order."""
         return _pieces_made(self.pieces, self.thresholds)
 
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
         return predict_pieces(self.role, self.pieces, points).astype(np.int64)
 
@@ -164,7 +171,7 @@ class TilesRelease(Release):
         """Grid size: coordinates are 0 to d."""
         return self.tiles[0].tile.d
 
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
         labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
@@ -243,7 +250,7 @@ class SharpenedRelease(Release):
         """What each step published, in order: a triangle, or a zone."""
         return *_pieces_made(self.pieces, self.thresholds), *self.zones
 
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
         labels = predict_pieces("disjunction", self.pieces, points)
         for step, rows in self._groups(points):
@@ -352,6 +359,46 @@ def _pieces_made(
 ) -> tuple[StepRelease, ...]:
     """Steps with their noisy counts, of which one that is not private has none."""
     return tuple(itertools.starmap(StepRelease, itertools.zip_longest(pieces, thresholds)))
+
+
+#: Points that are labelled at a time, and from how many on each place is asked about once.
+_AT_ONCE = 1 << 19
+#: Places of a grid, at most, that labels are looked up by: a byte each.
+_MOST_PLACES = 1 << 25
+
+
+def by_place(
+    label: Callable[[NDArray[np.int64]], NDArray[np.int64]], points: NDArray[np.int64], d: int
+) -> NDArray[np.int64]:
+    """Labels of points, some of them at a time, so that memory stays bounded.
+
+    Parameters
+    ----------
+    label : callable
+        Labels 0/1 of grid points, of each by itself.
+    points : ndarray of int64, shape (n, D)
+    d : int
+    """
+    n, places = len(points), (d + 1) ** points.shape[1]
+    spans = [slice(i, i + _AT_ONCE) for i in range(0, n, _AT_ONCE)]
+    if len(spans) < 2:
+        return label(points)
+    labels = np.empty(n, dtype=np.int64)
+    if places > min(_MOST_PLACES, 8 * n) or points.min() < 0 or points.max() > d:
+        for span in spans:
+            labels[span] = label(points[span])
+        return labels
+    shape = (d + 1,) * points.shape[1]
+    known = np.zeros(places, dtype=np.int8)
+    for span in spans:
+        known[np.ravel_multi_index(points[span].T, shape)] = 1
+    found = np.flatnonzero(known)
+    for i in range(0, len(found), _AT_ONCE):
+        at = found[i : i + _AT_ONCE]
+        known[at] = label(np.stack(np.unravel_index(at, shape), axis=1).astype(np.int64))
+    for span in spans:
+        labels[span] = known[np.ravel_multi_index(points[span].T, shape)]
+    return labels
 
 
 def _final(
