@@ -101,6 +101,7 @@ __all__ = [
     "BoundsError",
     "GridMap",
     "__version__",
+    "areas",
     "compare",
     "learn",
     "load",
@@ -497,18 +498,12 @@ def save(
         If it has another ending, a library is missing, something is there that is to be kept, or
         it cannot be written; a file that was there is then unchanged.
     """
-    from geodp_app.errors import InputError
     from geodp_app.files.learned_file import shape_files
     from geodp_app.files.writing import check_ending, write_files
-    from learners.core.learned_shape import LearnedShape
 
-    if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
-        raise InputError(
-            f"a learned shape or a fitted learner is saved, not {type(shape).__name__}"
-        )
+    learned = _learned(shape, "saved")
     path = _path("path", path)
     check_ending(path, "a shape")
-    learned = shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)
     write_files(shape_files(path, learned, overwrite=overwrite))
 
 
@@ -526,14 +521,63 @@ def load(path: str | os.PathLike[str]) -> LearnedShape:
     from pathlib import Path
 
     from geodp_app.errors import InputError
-    from geodp_app.files.learned_file import read_learned
+    from geodp_app.files.learned_file import read_shape
 
     path = _path("path", path)
     if not os.path.exists(path):
         raise InputError(f"{path}: there is no such file")
-    if (shape := read_learned(Path(path)).shape) is None:
+    return read_shape(Path(path))
+
+
+@_of_parameters()
+def areas(
+    shape: LearnedShape | Estimator,
+    districts: str | os.PathLike[str] | Any,
+    *,
+    layer: str | None = None,
+) -> Any:
+    """Measure a learned shape in each of some districts, as `geodp areas` does.
+
+    It costs no epsilon, and may be published as the shape may.  Areas are geodesic.
+
+    Parameters
+    ----------
+    shape : LearnedShape or fitted learner
+    districts : path-like or GeoDataFrame
+        Public polygons: GeoJSON, GeoParquet or whatever GDAL reads; without a coordinate reference
+        system they lie as the shape does.
+    layer : str, optional
+        Of a file with several.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+        The districts with columns in_bounds, area_km2, shape_km2, share, unreported, in_doubt
+        (:func:`geodp_app.files.districts.measured`); a name that is taken gets an underscore.
+
+    Raises
+    ------
+    InputError
+        If the districts cannot be read, or lie elsewhere than the shape.
+    GeoJSONError
+        If they are no usable GeoJSON.
+    """
+    from geodp_app.files.districts import framed, measured
+    from geodp_app.files.points_out import beside
+
+    _checked("layer", layer, str, "a text")
+    learned = _learned(shape, "measured")
+    frame, target = framed(districts, layer)
+    return frame.assign(**beside(measured(learned, target), list(map(str, frame.columns))))
+
+
+def _learned(shape: Any, done: str) -> LearnedShape:
+    """A learned shape, or what a fitted learner has learned."""
+    from geodp_app.errors import InputError
+    from learners.core.learned_shape import LearnedShape
+
+    if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
         raise InputError(
-            f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "
-            "exact hypothesis too"
+            f"a learned shape or a fitted learner is {done}, not {type(shape).__name__}"
         )
-    return shape
+    return shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)

@@ -39,8 +39,8 @@ _OTHER_FILES = (".kml", ".zip", ".geodp")
 #: What has been written since :func:`forget_written`, for whoever interrupts a command.
 _written: list[str] = []
 
-#: What is in files of geodp: its name, the column of `geodp predict`, the fields of a layer.
-_MARKS = re.compile(rb"geodp|predicted|differentially private|[Nn]ot private")
+#: What is in files of geodp: its name, columns of `predict` and `areas`, the fields of a layer.
+_MARKS = re.compile(rb"geodp|predicted|in_doubt|differentially private|[Nn]ot private")
 _LOOKED_AT = 2**20
 
 #: Endings of what programs keep beside a file to find things in it, by the file's own: false once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from geodp_app.formatting import count, duration, percentage
+from geodp_app.formatting import aligned, count, duration, percentage
 from geodp_app.runs.comparison import Row, total_spent
 
 _HEADINGS = (
@@ -42,14 +42,7 @@ class Comparison(tuple[Row, ...]):
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Rows under headings, in columns."""
-    lines = [_HEADINGS, *(row_cells(row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = []
-    for first, second, *others in lines:
-        cells = [first.ljust(widths[0]), second.ljust(widths[1])]
-        cells += [cell.rjust(width) for cell, width in zip(others, widths[2:], strict=True)]
-        shown.append("  ".join(cells).rstrip())
-    return shown
+    return aligned([_HEADINGS, *map(row_cells, rows)], texts=2)
 
 
 def row_cells(row: Row) -> tuple[str, ...]:
