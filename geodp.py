@@ -3,8 +3,10 @@
 >>> import geodp
 >>> examples = geodp.sample("L", n=5_000, grid=64, seed=1)
 >>> shape = geodp.learn(examples, epsilon=1.0, seed=1)
->>> shape.statement
+>>> shape.statement[:64]
 'Not private: the run was seeded, so its noise can be reproduced.'
+>>> geodp.__version__ in repr(shape.member())
+True
 
 Without a seed the run is private, and says so.  A learned shape knows where it lies; it predicts,
 draws itself and is saved.  Examples come from files and data frames of any kind
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     )
     from learners.core.estimator import Estimator
     from learners.core.learned_shape import LearnedShape as LearnedShape
+    from learners.core.selection import Cancelled as Cancelled
     from learners.core.sklearn_support import (
         NotFittedError as NotFittedError,
         PrivacyWarning as PrivacyWarning,
@@ -84,6 +87,7 @@ if TYPE_CHECKING:
 
 #: Where other names come from, when they are first asked for.
 _HOMES = {
+    "Cancelled": "learners.core.selection",
     "Comparison": "geodp_app.runs.comparison_table",
     "Examples": "geodp_app.document.examples",
     "Frame": "geodp_app.document.examples",
@@ -224,6 +228,14 @@ def read_points(
         If something cannot be read; the message says what, where and what to do.
     BoundsError
         If the bounds are none.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> rows = pandas.DataFrame({"lon": [12.5, 7.0], "lat": [41.9, 47.0], "wet": ["yes", "no"]})
+    >>> found = read_points(rows, bounds=(6, 36, 19, 48), columns={"label": "wet"})
+    >>> found.labels
+    array([1, 0])
     """
     from dataclasses import replace
 
@@ -280,6 +292,11 @@ def sample(
     ------
     InputError, GeoJSONError, BoundsError
         If the target cannot be used or is not there, or a number is out of range.
+
+    Examples
+    --------
+    >>> sample("L", 100, grid=64)
+    <Examples on the grid 0..64: private data>
     """
     import assets
     from geodp_app.document.sampling import draw_examples, open_generator, place_target
@@ -355,7 +372,18 @@ def learn(
     ------
     InputError
         If there is no such learner, a parameter is unknown or out of range, or the ledger or its
-        budget does not allow the run: nothing is drawn then.
+        budget does not allow the run: nothing is drawn then; as :func:`read_points`.
+    BoundsError
+        If the bounds are none.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> rows = {"lon": [12.5, 7.0] * 500, "lat": [41.9, 47.0] * 500, "wet": ["yes", "no"] * 500}
+    >>> box = (6, 36, 19, 48)
+    >>> learned = learn(pandas.DataFrame(rows), bounds=box, columns={"label": "wet"}, seed=1)
+    >>> learned.predict([[12.5, 41.9], [7.0, 47.0]])
+    array([1, 0])
     """
     from dataclasses import replace
 
@@ -432,7 +460,15 @@ def compare(
     ------
     InputError
         If a name or a value is wrong, there is nothing to test on, or the ledger does not allow
-        the runs.
+        the runs; as :func:`read_points`.
+    BoundsError
+        If the bounds are none.
+
+    Examples
+    --------
+    >>> rows = compare(sample("L", 2_000, grid=64, seed=1), ["quadtree", "histogram"], seed=1)
+    >>> [row.name for row in rows]
+    ['quadtree', 'histogram']
     """
     from geodp_app.document.examples import Examples
     from geodp_app.errors import InputError
@@ -497,6 +533,17 @@ def save(
     InputError
         If it has another ending, a library is missing, something is there that is to be kept, or
         it cannot be written; a file that was there is then unchanged.
+    NotFittedError
+        If the learner has no complete run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> shape = learn(sample("L", 2_000, grid=64, seed=1), "quadtree", seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(shape, f"{folder}/L.geojson")
+    ...     load(f"{folder}/L.geojson") == shape
+    True
     """
     from geodp_app.files.learned_file import shape_files
     from geodp_app.files.writing import check_ending, write_files
@@ -517,6 +564,12 @@ def load(path: str | os.PathLike[str]) -> LearnedShape:
         If it is not there or damaged, cannot be read, or holds no hypothesis.
     GeoJSONError
         If it is no usable GeoJSON.
+
+    Examples
+    --------
+    >>> load("nowhere.geojson")
+    Traceback (most recent call last):
+    geodp_app.errors.InputError: nowhere.geojson: there is no such file
     """
     from pathlib import Path
 
@@ -561,6 +614,16 @@ def areas(
         If the districts cannot be read, or lie elsewhere than the shape.
     GeoJSONError
         If they are no usable GeoJSON.
+    NotFittedError
+        If the learner has no complete run.
+
+    Examples
+    --------
+    >>> import geopandas, shapely
+    >>> shape = learn(sample("L", 5_000, grid=64, seed=1), "quadtree", epsilon=9.0, seed=1)
+    >>> halves = geopandas.GeoDataFrame(geometry=shapely.box([0, 32], 0, [32, 64], 64))
+    >>> areas(shape, halves).share.round(1).tolist()  # on a grid there are shares alone
+    [0.3, 0.2]
     """
     from geodp_app.files.districts import framed, measured
     from geodp_app.files.points_out import beside

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from geodp_app.formatting import aligned, count, duration, percentage
 from geodp_app.runs.comparison import Row, total_spent
@@ -21,9 +24,46 @@ _HEADINGS = (
 
 
 class Comparison(tuple[Row, ...]):
-    """Rows of a comparison; shown, they are a table.  Private: it holds test errors."""
+    """Rows of a comparison; shown, they are a table.  Private: it holds test errors.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> examples = geodp.sample("L", 2_000, grid=64, seed=1)
+    >>> geodp.compare(examples, ["quadtree"], seed=1).to_dataframe().columns.tolist()[:4]
+    ['learner', 'private', 'epsilon', 'delta']
+    """
 
     __slots__ = ()
+
+    def to_dataframe(self) -> Any:
+        """One row a run, in plain columns; private, as the comparison is.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns learner, private, epsilon and delta (NaN of a learner that is not private),
+            tested, false_positives, false_negatives, error (a share, 0..1), seconds, bytes and
+            vertices.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: pip install 'geodp[geo]'.
+        """
+        plain = ("tested", "false_positives", "false_negatives", "error", "seconds", "bytes",
+                 "vertices")  # fmt: skip
+        rows = [
+            {
+                "learner": row.name,
+                "private": row.private,
+                "epsilon": math.nan if row.privacy is None else row.privacy.epsilon,
+                "delta": math.nan if row.privacy is None else row.privacy.delta,
+                **{name: getattr(row, name) for name in plain},
+            }
+            for row in self
+        ]
+        return importlib.import_module("pandas").DataFrame(rows)
 
     def __repr__(self) -> str:
         return "\n".join([*table(self), "", *remarks(self)])
