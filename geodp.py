@@ -5,12 +5,26 @@
 >>> shape = geodp.learn(examples, epsilon=1.0, seed=1)
 >>> shape.statement[:64]
 'Not private: the run was seeded, so its noise can be reproduced.'
->>> geodp.__version__ in repr(shape.member())
-True
 
 Without a seed the run is private, and says so.  A learned shape knows where it lies; it predicts,
 draws itself and is saved.  Examples come from files and data frames of any kind
 (:func:`read_points`).
+
+>>> isinstance(examples, geodp.Examples), isinstance(shape, geodp.LearnedShape)
+(True, True)
+>>> shape.frame == geodp.Frame(64), shape.member()["version"] == geodp.__version__
+(True, True)
+
+Where a grid lies is public, and what cannot be used is told in one line:
+
+>>> fiji = geodp.Bounds(176, -20, -178, -15)  # west, south, east, north: across longitude 180
+>>> geodp.GridMap(60, fiji).to_grid([[179, -20], [-179, -15]]).tolist()
+[[30, 0], [50, 60]]
+>>> try:
+...     geodp.load("nowhere.geojson")
+... except (geodp.InputError, geodp.BoundsError, geodp.GeoJSONError, geodp.NotFittedError) as error:
+...     print(error)
+nowhere.geojson: there is no such file
 
 The learners follow scikit-learn's conventions.  With bounds they take longitudes and latitudes,
 data frames and GeoDataFrames, and fitted they draw themselves as learned shapes do:
@@ -18,6 +32,11 @@ data frames and GeoDataFrames, and fitted they draw themselves as learned shapes
 >>> model = geodp.PolygonUnionLearner(bounds=(6, 36, 19, 48), grid=64, seed=1)
 >>> model.fit([[12.5, 41.9], [7.0, 47.0]] * 500, ["yes", "no"] * 500).predict([[12.4, 42.0]])
 array(['yes'], dtype='<U3')
+
+A search over parameters of a private learner warns; to refuse it:
+
+>>> import warnings
+>>> warnings.simplefilter("error", geodp.PrivacyWarning)
 
 Whatever is not needed is not loaded: numba, shapely, pandas, Qt.
 """
@@ -79,7 +98,6 @@ if TYPE_CHECKING:
     )
     from learners.core.estimator import Estimator
     from learners.core.learned_shape import LearnedShape as LearnedShape
-    from learners.core.selection import Cancelled as Cancelled
     from learners.core.sklearn_support import (
         NotFittedError as NotFittedError,
         PrivacyWarning as PrivacyWarning,
@@ -87,7 +105,6 @@ if TYPE_CHECKING:
 
 #: Where other names come from, when they are first asked for.
 _HOMES = {
-    "Cancelled": "learners.core.selection",
     "Comparison": "geodp_app.runs.comparison_table",
     "Examples": "geodp_app.document.examples",
     "Frame": "geodp_app.document.examples",
@@ -231,10 +248,9 @@ def read_points(
 
     Examples
     --------
-    >>> import pandas
+    >>> import geodp, pandas
     >>> rows = pandas.DataFrame({"lon": [12.5, 7.0], "lat": [41.9, 47.0], "wet": ["yes", "no"]})
-    >>> found = read_points(rows, bounds=(6, 36, 19, 48), columns={"label": "wet"})
-    >>> found.labels
+    >>> geodp.read_points(rows, bounds=(6, 36, 19, 48), columns={"label": "wet"}).labels
     array([1, 0])
     """
     from dataclasses import replace
@@ -292,11 +308,6 @@ def sample(
     ------
     InputError, GeoJSONError, BoundsError
         If the target cannot be used or is not there, or a number is out of range.
-
-    Examples
-    --------
-    >>> sample("L", 100, grid=64)
-    <Examples on the grid 0..64: private data>
     """
     import assets
     from geodp_app.document.sampling import draw_examples, open_generator, place_target
@@ -378,11 +389,10 @@ def learn(
 
     Examples
     --------
-    >>> import pandas
-    >>> rows = {"lon": [12.5, 7.0] * 500, "lat": [41.9, 47.0] * 500, "wet": ["yes", "no"] * 500}
-    >>> box = (6, 36, 19, 48)
-    >>> learned = learn(pandas.DataFrame(rows), bounds=box, columns={"label": "wet"}, seed=1)
-    >>> learned.predict([[12.5, 41.9], [7.0, 47.0]])
+    >>> import geodp, pandas
+    >>> rows = {"lon": [12.5, 7.0] * 500, "lat": [41.9, 47.0] * 500, "label": ["yes", "no"] * 500}
+    >>> shape = geodp.learn(pandas.DataFrame(rows), bounds=(6, 36, 19, 48), seed=1)
+    >>> shape.predict([[12.5, 41.9], [7.0, 47.0]])
     array([1, 0])
     """
     from dataclasses import replace
@@ -466,8 +476,10 @@ def compare(
 
     Examples
     --------
-    >>> rows = compare(sample("L", 2_000, grid=64, seed=1), ["quadtree", "histogram"], seed=1)
-    >>> [row.name for row in rows]
+    >>> import geodp
+    >>> examples = geodp.sample("L", 2_000, grid=64, seed=1)
+    >>> rows: geodp.Comparison = geodp.compare(examples, ["quadtree", "histogram"], seed=1)
+    >>> rows.to_dataframe()["learner"].tolist()
     ['quadtree', 'histogram']
     """
     from geodp_app.document.examples import Examples
@@ -538,11 +550,11 @@ def save(
 
     Examples
     --------
-    >>> import tempfile
-    >>> shape = learn(sample("L", 2_000, grid=64, seed=1), "quadtree", seed=1)
+    >>> import geodp, tempfile
+    >>> shape = geodp.learn(geodp.sample("L", 2_000, grid=64, seed=1), "quadtree", seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(shape, f"{folder}/L.geojson")
-    ...     load(f"{folder}/L.geojson") == shape
+    ...     geodp.save(shape, f"{folder}/L.geojson")
+    ...     geodp.load(f"{folder}/L.geojson") == shape
     True
     """
     from geodp_app.files.learned_file import shape_files
@@ -564,12 +576,6 @@ def load(path: str | os.PathLike[str]) -> LearnedShape:
         If it is not there or damaged, cannot be read, or holds no hypothesis.
     GeoJSONError
         If it is no usable GeoJSON.
-
-    Examples
-    --------
-    >>> load("nowhere.geojson")
-    Traceback (most recent call last):
-    geodp_app.errors.InputError: nowhere.geojson: there is no such file
     """
     from pathlib import Path
 
@@ -619,10 +625,10 @@ def areas(
 
     Examples
     --------
-    >>> import geopandas, shapely
-    >>> shape = learn(sample("L", 5_000, grid=64, seed=1), "quadtree", epsilon=9.0, seed=1)
+    >>> import geodp, geopandas, shapely
+    >>> shape = geodp.learn(geodp.sample("L", 5_000, grid=64, seed=1), "quadtree", seed=1)
     >>> halves = geopandas.GeoDataFrame(geometry=shapely.box([0, 32], 0, [32, 64], 64))
-    >>> areas(shape, halves).share.round(1).tolist()  # on a grid there are shares alone
+    >>> geodp.areas(shape, halves).share.round(1).tolist()  # on a grid there are shares alone
     [0.3, 0.2]
     """
     from geodp_app.files.districts import framed, measured

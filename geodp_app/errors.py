@@ -14,15 +14,7 @@ def printable(text: str) -> str:
 
 
 class InputError(Exception):
-    """Wrong input: says what was wrong, where, and what to do.  Ends with exit code 2.
-
-    Examples
-    --------
-    >>> import geodp
-    >>> geodp.sample("L", -1)
-    Traceback (most recent call last):
-    geodp_app.errors.InputError: n must be at least 0 and noise within 0..1, got -1 and 0.0
-    """
+    """Wrong input: says what was wrong, where, and what to do.  Ends with exit code 2."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))

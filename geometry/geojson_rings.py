@@ -27,15 +27,7 @@ _OTHER_KINDS = ("Point", "MultiPoint", "LineString", "MultiLineString")
 
 
 class GeoJSONError(ValueError):
-    """A GeoJSON file or shape is unusable; the message is one line: file, feature, reason.
-
-    Examples
-    --------
-    >>> from geometry.geojson import target_of
-    >>> target_of({"type": "Point", "coordinates": [0, 0]}, "a point")
-    Traceback (most recent call last):
-    geometry.geojson.NoPolygonsError: no polygons in it
-    """
+    """A GeoJSON file or shape is unusable; the message is one line: file, feature, reason."""
 
 
 def own_member(document: dict[str, Any]) -> dict[str, Any]:

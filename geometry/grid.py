@@ -18,14 +18,7 @@ from geometry.crs import LONLAT, CrsError, canonical_crs, is_degrees, reproject,
 
 
 class BoundsError(ValueError):
-    """A coordinate lies outside the public bounds, or the bounds themselves are unusable.
-
-    Examples
-    --------
-    >>> Bounds(0, 48, 1, 36)
-    Traceback (most recent call last):
-    geometry.grid.BoundsError: bounds need -90 <= south < north <= 90, got south = 48, north = 36
-    """
+    """A coordinate lies outside the public bounds, or the bounds themselves are unusable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +40,6 @@ class Bounds:
     BoundsError
         If a value is not finite, out of range, or the box is empty; if the system is unknown, or
         the box lies beyond its reach.
-
-    Examples
-    --------
-    >>> Bounds(170, -20, -170, -10).size  # across the antimeridian
-    (20, 10)
     """
 
     west: float
@@ -269,12 +257,6 @@ class GridMap:
     """Affine map between the grid {0..d}^2 and public bounds, in the system of these.
 
     x = 0 is west, x = d east, y = 0 south, y = d north.
-
-    Examples
-    --------
-    >>> place = GridMap(100, Bounds(10, 40, 20, 50))
-    >>> place.to_grid(np.array([[15.0, 49.0]])), place.to_lonlat(np.array([[50, 90]]))
-    (array([[50, 90]]), array([[15., 49.]]))
     """
 
     d: int
@@ -337,11 +319,6 @@ class Frame:
         Grid size.
     bounds : Bounds or None
         Public bounds; None for a grid that is nowhere on the globe.
-
-    Examples
-    --------
-    >>> Frame(1024).place is None, Frame(1024, Bounds(6, 36, 19, 48)).place.d
-    (True, 1024)
     """
 
     d: int

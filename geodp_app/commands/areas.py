@@ -10,7 +10,8 @@ from pathlib import Path
 
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser, add_verb
-from geodp_app.errors import InputError, printable
+from geodp_app.errors import printable
+from geodp_app.files.import_columns import place_of
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
@@ -70,39 +71,29 @@ def run(options: argparse.Namespace) -> None:
     found = measured(shape, districts)
     names = _names(file, options.name)
     if options.output is not None:
-        written = points_files(
-            options.output,
-            options.districts,
-            file,
-            found,
-            layer=options.layer,
-            overwrite=options.overwrite,
-        )
-        write_files(written)
+        write_files(
+            points_files(
+                options.output, options.districts, file, found,
+                layer=options.layer, overwrite=options.overwrite,
+            )
+        )  # fmt: skip
     if not options.quiet:
-        columns = {name: values.tolist() for name, values in found.items()}
-        rows = [
-            [name, *(_cell(column, value) for column, value in zip(columns, values, strict=True))]
-            for name, values in zip(names, zip(*columns.values(), strict=True), strict=True)
-        ]
-        lines = [*aligned([["district", *columns], *rows]), "", shape.statement]
+        cells = [[_cell(name, v) for v in values.tolist()] for name, values in found.items()]
+        lines = aligned([["district", *found], *map(list, zip(names, *cells, strict=True))])
         # standard output may be the file
         stream = sys.stderr if os.fspath(options.output or "") == STDOUT else sys.stdout
-        stream.write("\n".join(lines) + "\n")
+        stream.write("\n".join([*lines, "", shape.statement, ""]))
 
 
 def _names(file: ImportFile, wanted: str | None) -> Sequence[str]:
     """What the districts are called."""
-    columns = file.columns[2:]  # after the place
-    lower = [each.lower() for each in columns]
-    if wanted is not None and wanted not in columns:
-        raise InputError(
-            f"{file.name}: has no column {wanted!r}, but {', '.join(columns) or 'none'}"
-        )
-    at = columns.index(wanted) if wanted else lower.index("name") if "name" in lower else 0
-    if not columns:
+    columns = [each.lower() for each in file.columns]
+    at = columns.index("name") if "name" in columns else 2  # after the place
+    if wanted is not None:
+        at = place_of(wanted, file.columns, placed=file.placed)
+    if len(columns) == 2:
         return [str(i + 1) for i, _ in enumerate(file.rows)]
-    return [printable(row[2 + at]) for row, _, _ in file.rows]
+    return [printable(row[at]) for row, _, _ in file.rows]
 
 
 def _cell(column: str, value: float) -> str:

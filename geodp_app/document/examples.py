@@ -31,11 +31,6 @@ class Examples:
         Whose these are, where each is one row of a person: the name of the column that said so.
     source : str or None
         Path of the file that they were read from in Python: runs on them join a ledger beside it.
-
-    Examples
-    --------
-    >>> Examples(np.array([[3, 4], [0, 7]]), np.array([1, 0]), Frame(8))
-    <Examples on the grid 0..8: private data>
     """
 
     points: NDArray[np.int64]

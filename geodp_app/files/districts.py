@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import shapely
@@ -22,7 +22,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.layers import areal_parts, library, polygon_layer, read_polygons
 from geodp_app.files.points_out import rows_of
-from geometry.crs import CrsError, canonical_crs
+from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_points import SEQUENCES
 from geometry.geojson_write import placed_shape
@@ -40,21 +40,12 @@ _FINE = 1 << 16
 
 
 def open_districts(path: Path, layer: str | None = None) -> tuple[ImportFile, TargetFile]:
-    """A file of districts: its rows, and their polygons.
-
-    Parameters
-    ----------
-    path : Path
-        GeoJSON, GeoParquet, or what GDAL reads.
-    layer : str, optional
-        Of a file with several.
+    """The rows of a file of districts, and their polygons.
 
     Raises
     ------
-    InputError
+    InputError, GeoJSONError
         If it cannot be read, or holds no polygons.
-    GeoJSONError
-        If it is no usable GeoJSON.
     """
     name = os.fspath(path)
     kind, data = look(name)
@@ -72,21 +63,13 @@ def open_districts(path: Path, layer: str | None = None) -> tuple[ImportFile, Ta
 
 
 def framed(districts: Any, layer: str | None = None) -> tuple[Any, TargetFile]:
-    """Districts as a GeoDataFrame, and their polygons.
+    """Districts of a path or a GeoDataFrame as a GeoDataFrame, and their polygons.
 
-    Parameters
-    ----------
-    districts : path-like or GeoDataFrame
-    layer : str, optional
-        Of a file with several.
-
-    Raises
-    ------
-    InputError, GeoJSONError
-        As :func:`open_districts`; if geopandas is missing, or it is something else.
+    Without a system they lie as the shape does.  Errors as :func:`open_districts`; if geopandas is
+    missing, or they are something else.
     """
     if not isinstance(districts, str | os.PathLike):
-        return districts, districts_of(districts)
+        return districts, _polygons_of(districts)
     path = Path(districts)
     _, target = open_districts(path, layer)
     geopandas = library("geopandas", path.name)
@@ -97,14 +80,7 @@ def framed(districts: Any, layer: str | None = None) -> tuple[Any, TargetFile]:
     return geopandas.GeoDataFrame(fields, geometry=shapes, crs=crs), target
 
 
-def districts_of(frame: Any) -> TargetFile:
-    """The polygons of a GeoDataFrame; without a system they lie as the shape does.
-
-    Raises
-    ------
-    InputError
-        If it is none, holds no polygons, or an outline crosses itself.
-    """
+def _polygons_of(frame: Any) -> TargetFile:
     name = "districts"
     if not has_geometry(frame) or not hasattr(frame, "columns"):
         raise InputError(f"{name} are a path or a GeoDataFrame, not {type(frame).__name__}")
@@ -113,19 +89,13 @@ def districts_of(frame: Any) -> TargetFile:
     if not found:
         raise InputError(f"{name}: no polygons in it")
     parts, rows = zip(*found, strict=True)
-    if frame.crs is None:
-        return TargetFile(parts, "grid", None, None, name, {}, {}, 0, rows=rows, n=len(shapes))
-    crs = canonical_crs(frame.crs.to_wkt())
-    return TargetFile(parts, "lonlat", None, None, name, {}, {}, 0, crs, rows, len(shapes))
+    crs = LONLAT if frame.crs is None else canonical_crs(frame.crs.to_wkt())
+    kind: Literal["grid", "lonlat"] = "grid" if frame.crs is None else "lonlat"
+    return TargetFile(parts, kind, None, None, name, {}, {}, 0, crs, rows, len(shapes))
 
 
 def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np.float64]]:
-    """What of each district lies in a shape.
-
-    Parameters
-    ----------
-    shape : LearnedShape
-    districts : TargetFile
+    """What of each of n districts lies in a shape.
 
     Returns
     -------
@@ -139,8 +109,7 @@ def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np
     Raises
     ------
     InputError
-        If the districts lie on the globe and the shape does not, or the other way round; if none
-        lies within the bounds, or their system does not reach there.
+        If no district lies where the shape does.
     """
     frame, layers, place = shape.frame, shape.layers(), shape.frame.place
     fine = None if place is None else GridMap(max(frame.d, _FINE), place.bounds)
@@ -191,8 +160,8 @@ def _placed(districts: TargetFile, frame: Frame, fine: GridMap | None) -> list[B
     on_grid = districts.frame == "grid"
     if fine is None and not on_grid:
         raise InputError(
-            f"{districts.name}: lies on the globe, and the shape, learned without bounds, on its "
-            f"grid alone: take districts in grid units 0..{frame.d}"
+            f"{districts.name}: lies on the globe, and the shape was learned without bounds: take "
+            f"districts in grid units 0..{frame.d}"
         )
     if fine is not None and on_grid and districts.grid is not None:
         raise InputError(f"{districts.name}: is in grid units, and the shape lies on the globe")
@@ -209,7 +178,4 @@ def _placed(districts: TargetFile, frame: Frame, fine: GridMap | None) -> list[B
             several[row].append(moved(part))
     except CrsError as error:
         raise InputError(f"{districts.name}: {error}") from None
-    found = (
-        parts[0] if len(parts) == 1 else united(parts) if parts else Polygon() for parts in several
-    )
-    return [orient_valid(each) for each in found]
+    return [orient_valid(united(parts)) if parts else Polygon() for parts in several]

@@ -366,16 +366,8 @@ def library(module: str, name: str) -> Any:
 def read_polygons(path: Path, layer: str | None = None, *, every: bool = False) -> TargetFile:
     """The polygons of a GIS file and its member ``geodp``.
 
-    Points, lines and what is empty are left out.
-
-    Parameters
-    ----------
-    path : Path
-    layer : str, optional
-        Of a file with several.
-    every : bool
-        Whether all features are meant; else those of another layer than "learned" are left out
-        where a field tells layers apart.
+    Unless `every` feature is meant, those of another layer than "learned" are left out where a
+    field tells layers apart; so are points, lines and what is empty.
 
     Raises
     ------
@@ -414,13 +406,7 @@ def read_polygons(path: Path, layer: str | None = None, *, every: bool = False) 
 
 
 def areal_parts(name: str, row: int, shape: BaseGeometry | None) -> list[BaseGeometry]:
-    """The polygons of a feature, which are valid; none of points, lines and what is empty.
-
-    Raises
-    ------
-    InputError
-        If an outline crosses itself.
-    """
+    """The polygons of a feature; InputError if an outline crosses itself."""
     whole = isinstance(shape, Polygon | MultiPolygon) and not shape.is_empty
     found = [shape] if whole else [] if shape is None else polygon_parts(shape)
     for each in found:

@@ -24,27 +24,13 @@ _HEADINGS = (
 
 
 class Comparison(tuple[Row, ...]):
-    """Rows of a comparison; shown, they are a table.  Private: it holds test errors.
-
-    Examples
-    --------
-    >>> import geodp
-    >>> examples = geodp.sample("L", 2_000, grid=64, seed=1)
-    >>> geodp.compare(examples, ["quadtree"], seed=1).to_dataframe().columns.tolist()[:4]
-    ['learner', 'private', 'epsilon', 'delta']
-    """
+    """Rows of a comparison; shown, they are a table.  Private: it holds test errors."""
 
     __slots__ = ()
 
     def to_dataframe(self) -> Any:
-        """One row a run, in plain columns; private, as the comparison is.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns learner, private, epsilon and delta (NaN of a learner that is not private),
-            tested, false_positives, false_negatives, error (a share, 0..1), seconds, bytes and
-            vertices.
+        """A DataFrame of pandas, one row a run, in plain columns: epsilon and delta are NaN of a
+        learner that is not private, error is a share, 0..1.  Private, as the comparison is.
 
         Raises
         ------
@@ -53,17 +39,12 @@ class Comparison(tuple[Row, ...]):
         """
         plain = ("tested", "false_positives", "false_negatives", "error", "seconds", "bytes",
                  "vertices")  # fmt: skip
-        rows = [
-            {
-                "learner": row.name,
-                "private": row.private,
-                "epsilon": math.nan if row.privacy is None else row.privacy.epsilon,
-                "delta": math.nan if row.privacy is None else row.privacy.delta,
-                **{name: getattr(row, name) for name in plain},
-            }
-            for row in self
-        ]
-        return importlib.import_module("pandas").DataFrame(rows)
+        columns: dict[str, list[Any]] = {"learner": [row.name for row in self]}
+        columns["private"] = [row.private for row in self]
+        for name in ("epsilon", "delta"):
+            columns[name] = [getattr(row.privacy, name, math.nan) for row in self]
+        columns |= {name: [getattr(row, name) for row in self] for name in plain}
+        return importlib.import_module("pandas").DataFrame(columns)
 
     def __repr__(self) -> str:
         return "\n".join([*table(self), "", *remarks(self)])

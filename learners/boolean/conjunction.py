@@ -384,8 +384,6 @@ class StrawmanDisjunctionLearner(StrawmanConjunctionLearner):
     """(epsilon, delta)-private disjunction by a list of good literals; parameters as of the
     conjunction.
 
-    Examples
-    --------
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 500, [0, 0, 1, 1] * 500
     >>> str(StrawmanDisjunctionLearner(k=1, seed=1).fit(X, y).release_)
     'x0'

@@ -119,8 +119,6 @@ class GreedyConjunctionLearner(BooleanLearner):
 class GreedyDisjunctionLearner(GreedyConjunctionLearner):
     """The dual of :class:`GreedyConjunctionLearner`; not private.
 
-    Examples
-    --------
     >>> str(GreedyDisjunctionLearner().fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1]).release_)
     'x0'
     """
@@ -194,8 +192,6 @@ class ConsistentConjunctionLearner(BooleanLearner):
 class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
     """The dual: all literals that no negative example satisfies; not private.
 
-    Examples
-    --------
     >>> str(ConsistentDisjunctionLearner().fit([[1, 0], [0, 0], [0, 1]], [1, 0, 1]).release_)
     'x0 ∨ x1'
     """
@@ -328,8 +324,6 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
 class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
     """epsilon-private disjunction over few variables; parameters as of the conjunction.
 
-    Examples
-    --------
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50, [0, 0, 1, 1] * 50
     >>> str(PrivateConsistentDisjunctionLearner(seed=1).fit(X, y).release_)
     'x0'

@@ -46,14 +46,6 @@ class LearnedShape:
         Grid size and public bounds.
     masks : tuple of Mask
         Public polygons that the shape is clipped to: it lies in all of them.
-
-    Examples
-    --------
-    >>> from learners import QuadtreeLearner
-    >>> model = QuadtreeLearner(grid=8, seed=1).fit([[2, 2], [7, 7]] * 500, [1, 0] * 500)
-    >>> shape = LearnedShape.of(model)
-    >>> shape.predict([[2, 2], [7, 7]]), shape.polygons.is_valid
-    (array([1, 0]), True)
     """
 
     release: Release

@@ -35,19 +35,7 @@ SheetDensities = tuple[tuple[int, NDArray[np.float32]], ...]
 
 
 class Cancelled(Exception):
-    """The person asked to stop; nothing has been released.
-
-    Examples
-    --------
-    >>> from learners import QuadtreeLearner
-    >>> def stop(progress: object) -> None:
-    ...     raise Cancelled
-    >>> try:
-    ...     QuadtreeLearner(grid=8).fit([[1, 2]], [1], watch=stop)
-    ... except Cancelled:
-    ...     print("nothing was released")
-    nothing was released
-    """
+    """The person asked to stop; nothing has been released."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,28 +47,13 @@ _OF_A_SEARCH = (
 
 
 class PrivacyWarning(UserWarning):
-    """What is done spends privacy, or tells something, that no statement covers.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> warnings.simplefilter("error", PrivacyWarning)  # a search over parameters then fails
-    """
+    """What is done spends privacy, or tells something, that no statement covers."""
 
 
 class NotFittedError(ValueError, AttributeError):
     """A learner was asked for its hypothesis before a run was complete.
 
     Where scikit-learn has been imported, what is raised is its error of the same name too.
-
-    Examples
-    --------
-    >>> from learners import QuadtreeLearner
-    >>> try:
-    ...     QuadtreeLearner().predict([[1, 2]])
-    ... except NotFittedError:
-    ...     print("fit it first")
-    fit it first
     """
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -99,8 +99,6 @@ class EllipseUnionLearner(DiscUnionLearner):
     1,000, take up to a minute.  It need not end where all examples are crowded in a tenth of the
     square's side, with labels that no ellipse fits (docs/trust.md): take bounds that fit them.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 40)
     >>> y = (((X - [8, 8]) / [6, 4]) ** 2).sum(axis=1) <= 1

@@ -92,8 +92,6 @@ class SimplexUnionLearner(Estimator):
     `k` is a number of simplices.  Every simplex of the class is scored in every step, 684 *
     levels^4 of them.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> X = np.indices((5, 5, 5)).reshape(3, -1).T.repeat(40, axis=0)
     >>> y = X.sum(axis=1) <= 4

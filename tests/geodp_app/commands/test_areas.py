@@ -190,7 +190,7 @@ def test_a_table_names_the_districts_and_says_what_the_shape_is(
     assert said.out.splitlines()[0] == ",".join(["name", "code", *COLUMNS])
     assert [line.split()[0] for line in said.err.splitlines()[1:3]] == ["7", "8"]
     assert command(*argv, "--name", "nobody") == 2
-    assert "has no column 'nobody', but name, code" in capfd.readouterr().err
+    assert "missing column nobody: it has" in capfd.readouterr().err
 
 
 def test_a_clipped_shape_is_measured_as_clipped(shape: LearnedShape, tmp_path: Path) -> None:
