@@ -9,6 +9,7 @@ no release tells.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -158,18 +159,17 @@ def _part(some: NDArray[np.float64], of: NDArray[np.float64]) -> NDArray[np.floa
 def _placed(districts: TargetFile, frame: Frame, fine: GridMap | None) -> list[BaseGeometry]:
     """The districts in degrees, or of a shape that lies nowhere in grid units; some are empty."""
     on_grid = districts.frame == "grid"
-    if fine is None and not on_grid:
+    if fine is None and not on_grid and districts.bounds is None:
         raise InputError(
             f"{districts.name}: lies on the globe, and the shape was learned without bounds: take "
             f"districts in grid units 0..{frame.d}"
         )
     if fine is not None and on_grid and districts.grid is not None:
         raise InputError(f"{districts.name}: is in grid units, and the shape lies on the globe")
-    scale = frame.d / (districts.grid or frame.d)
 
     def moved(part: BaseGeometry) -> BaseGeometry:
         if fine is None:
-            return shapely.transform(part, lambda xy: xy * scale)
+            return replace(districts, parts=(part,)).on_grid(frame.d)
         return degrees_of(part, fine.bounds.crs if on_grid else districts.crs, fine)
 
     several: list[list[BaseGeometry]] = [[] for _ in range(districts.n)]

@@ -18,8 +18,8 @@ from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
 from geometry.geojson_points import SEQUENCES
 
 #: What a file may hold.
-Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
-                "PNG or SVG", "a zip"]  # fmt: skip
+Holds = Literal["GeoJSON", "a shape", "points", "districts", "JSON", "JSON lines", "CSV", "PNG",
+                "SVG", "PNG or SVG", "a zip"]  # fmt: skip
 
 _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "GeoJSON": (".geojson", ".json"),
@@ -28,6 +28,7 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "JSON lines": (".jsonl", ".ndjson"),
     "CSV": (".csv",),
     "points": (".csv", *DRIVERS, *SEQUENCES),
+    "districts": (".csv", *DRIVERS, *SEQUENCES),
     "PNG": (".png",),
     "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),
