@@ -3,12 +3,28 @@
 >>> import geodp
 >>> examples = geodp.sample("L", n=5_000, grid=64, seed=1)
 >>> shape = geodp.learn(examples, epsilon=1.0, seed=1)
->>> shape.statement
+>>> shape.statement[:64]
 'Not private: the run was seeded, so its noise can be reproduced.'
 
 Without a seed the run is private, and says so.  A learned shape knows where it lies; it predicts,
 draws itself and is saved.  Examples come from files and data frames of any kind
 (:func:`read_points`).
+
+>>> isinstance(examples, geodp.Examples), isinstance(shape, geodp.LearnedShape)
+(True, True)
+>>> shape.frame == geodp.Frame(64), shape.member()["version"] == geodp.__version__
+(True, True)
+
+Where a grid lies is public, and what cannot be used is told in one line:
+
+>>> fiji = geodp.Bounds(176, -20, -178, -15)  # west, south, east, north: across longitude 180
+>>> geodp.GridMap(60, fiji).to_grid([[179, -20], [-179, -15]]).tolist()
+[[30, 0], [50, 60]]
+>>> try:
+...     geodp.load("nowhere.geojson")
+... except (geodp.InputError, geodp.BoundsError, geodp.GeoJSONError, geodp.NotFittedError) as error:
+...     print(error)
+nowhere.geojson: there is no such file
 
 The learners follow scikit-learn's conventions.  With bounds they take longitudes and latitudes,
 data frames and GeoDataFrames, and fitted they draw themselves as learned shapes do:
@@ -16,6 +32,11 @@ data frames and GeoDataFrames, and fitted they draw themselves as learned shapes
 >>> model = geodp.PolygonUnionLearner(bounds=(6, 36, 19, 48), grid=64, seed=1)
 >>> model.fit([[12.5, 41.9], [7.0, 47.0]] * 500, ["yes", "no"] * 500).predict([[12.4, 42.0]])
 array(['yes'], dtype='<U3')
+
+A search over parameters of a private learner warns; to refuse it:
+
+>>> import warnings
+>>> warnings.simplefilter("error", geodp.PrivacyWarning)
 
 Whatever is not needed is not loaded: numba, shapely, pandas, Qt.
 """
@@ -101,6 +122,7 @@ __all__ = [
     "BoundsError",
     "GridMap",
     "__version__",
+    "areas",
     "compare",
     "learn",
     "load",
@@ -223,6 +245,13 @@ def read_points(
         If something cannot be read; the message says what, where and what to do.
     BoundsError
         If the bounds are none.
+
+    Examples
+    --------
+    >>> import geodp, pandas
+    >>> rows = pandas.DataFrame({"lon": [12.5, 7.0], "lat": [41.9, 47.0], "wet": ["yes", "no"]})
+    >>> geodp.read_points(rows, bounds=(6, 36, 19, 48), columns={"label": "wet"}).labels
+    array([1, 0])
     """
     from dataclasses import replace
 
@@ -354,7 +383,17 @@ def learn(
     ------
     InputError
         If there is no such learner, a parameter is unknown or out of range, or the ledger or its
-        budget does not allow the run: nothing is drawn then.
+        budget does not allow the run: nothing is drawn then; as :func:`read_points`.
+    BoundsError
+        If the bounds are none.
+
+    Examples
+    --------
+    >>> import geodp, pandas
+    >>> rows = {"lon": [12.5, 7.0] * 500, "lat": [41.9, 47.0] * 500, "label": ["yes", "no"] * 500}
+    >>> shape = geodp.learn(pandas.DataFrame(rows), bounds=(6, 36, 19, 48), seed=1)
+    >>> shape.predict([[12.5, 41.9], [7.0, 47.0]])
+    array([1, 0])
     """
     from dataclasses import replace
 
@@ -431,7 +470,17 @@ def compare(
     ------
     InputError
         If a name or a value is wrong, there is nothing to test on, or the ledger does not allow
-        the runs.
+        the runs; as :func:`read_points`.
+    BoundsError
+        If the bounds are none.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> examples = geodp.sample("L", 2_000, grid=64, seed=1)
+    >>> rows: geodp.Comparison = geodp.compare(examples, ["quadtree", "histogram"], seed=1)
+    >>> rows.to_dataframe()["learner"].tolist()
+    ['quadtree', 'histogram']
     """
     from geodp_app.document.examples import Examples
     from geodp_app.errors import InputError
@@ -496,19 +545,24 @@ def save(
     InputError
         If it has another ending, a library is missing, something is there that is to be kept, or
         it cannot be written; a file that was there is then unchanged.
+    NotFittedError
+        If the learner has no complete run.
+
+    Examples
+    --------
+    >>> import geodp, tempfile
+    >>> shape = geodp.learn(geodp.sample("L", 2_000, grid=64, seed=1), "quadtree", seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     geodp.save(shape, f"{folder}/L.geojson")
+    ...     geodp.load(f"{folder}/L.geojson") == shape
+    True
     """
-    from geodp_app.errors import InputError
     from geodp_app.files.learned_file import shape_files
     from geodp_app.files.writing import check_ending, write_files
-    from learners.core.learned_shape import LearnedShape
 
-    if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
-        raise InputError(
-            f"a learned shape or a fitted learner is saved, not {type(shape).__name__}"
-        )
+    learned = _learned(shape, "saved")
     path = _path("path", path)
     check_ending(path, "a shape")
-    learned = shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)
     write_files(shape_files(path, learned, overwrite=overwrite))
 
 
@@ -526,14 +580,73 @@ def load(path: str | os.PathLike[str]) -> LearnedShape:
     from pathlib import Path
 
     from geodp_app.errors import InputError
-    from geodp_app.files.learned_file import read_learned
+    from geodp_app.files.learned_file import read_shape
 
     path = _path("path", path)
     if not os.path.exists(path):
         raise InputError(f"{path}: there is no such file")
-    if (shape := read_learned(Path(path)).shape) is None:
+    return read_shape(Path(path))
+
+
+@_of_parameters()
+def areas(
+    shape: LearnedShape | Estimator,
+    districts: str | os.PathLike[str] | Any,
+    *,
+    layer: str | None = None,
+) -> Any:
+    """Measure a learned shape in each of some districts, as `geodp areas` does.
+
+    It costs no epsilon, and may be published as the shape may.  Areas are geodesic.
+
+    Parameters
+    ----------
+    shape : LearnedShape or fitted learner
+    districts : path-like or GeoDataFrame
+        Public polygons: GeoJSON, GeoParquet or whatever GDAL reads; without a coordinate reference
+        system they lie as the shape does.
+    layer : str, optional
+        Of a file with several.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+        The districts with columns in_bounds, area_km2, shape_km2, share, unreported, in_doubt
+        (:func:`geodp_app.files.districts.measured`); a name that is taken gets an underscore.
+
+    Raises
+    ------
+    InputError
+        If the districts cannot be read, or lie elsewhere than the shape.
+    GeoJSONError
+        If they are no usable GeoJSON.
+    NotFittedError
+        If the learner has no complete run.
+
+    Examples
+    --------
+    >>> import geodp, geopandas, shapely
+    >>> shape = geodp.learn(geodp.sample("L", 5_000, grid=64, seed=1), "quadtree", seed=1)
+    >>> halves = geopandas.GeoDataFrame(geometry=shapely.box([0, 32], 0, [32, 64], 64))
+    >>> geodp.areas(shape, halves).share.round(1).tolist()  # on a grid there are shares alone
+    [0.3, 0.2]
+    """
+    from geodp_app.files.districts import framed, measured
+    from geodp_app.files.points_out import beside
+
+    _checked("layer", layer, str, "a text")
+    learned = _learned(shape, "measured")
+    frame, target = framed(districts, layer)
+    return frame.assign(**beside(measured(learned, target), list(map(str, frame.columns))))
+
+
+def _learned(shape: Any, done: str) -> LearnedShape:
+    """A learned shape, or what a fitted learner has learned."""
+    from geodp_app.errors import InputError
+    from learners.core.learned_shape import LearnedShape
+
+    if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
         raise InputError(
-            f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "
-            "exact hypothesis too"
+            f"a learned shape or a fitted learner is {done}, not {type(shape).__name__}"
         )
-    return shape
+    return shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import io
 import math
+from collections.abc import Sequence
 from typing import TextIO, TypeGuard
 
 #: Stands for a value that is not there.
@@ -105,6 +106,19 @@ def duration(seconds: float | None) -> str:
         if seconds < limit:
             return f"{seconds / divisor:.{digits}f}{SPACE}{unit}"
     return f"{seconds / 3600:.1f}{SPACE}h"
+
+
+def aligned(lines: Sequence[Sequence[str]], texts: int = 1) -> list[str]:
+    """Lines of cells in columns; the first so many are texts, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = []
+    for line in lines:
+        cells = [
+            cell.ljust(width) if i < texts else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        shown.append("  ".join(cells).rstrip())
+    return shown
 
 
 def _known(value: float | None) -> TypeGuard[float]:

@@ -100,6 +100,10 @@ class TargetFile:
         Geometries that are points, lines or null, and so were left out.
     crs : str
         The system of a shape that is not in grid units: "lonlat" stands for any on the globe.
+    rows : tuple of int
+        Which feature of the file each part is of, from 0.
+    n : int
+        Features of the file.
     """
 
     parts: tuple[BaseGeometry, ...]
@@ -111,6 +115,8 @@ class TargetFile:
     member: Mapping[str, Any]
     skipped: int
     crs: str = LONLAT
+    rows: tuple[int, ...] = ()
+    n: int = 0
 
     @cached_property
     def geometry(self) -> BaseGeometry:
@@ -332,14 +338,17 @@ def _read_document(
         _check_crs(document.get("crs"))
     reader = ShapeReader(frame, float(grid or MAX_D), max_vertices)
     shapes: list[BaseGeometry] = []
+    rows: list[int] = []
     properties: dict[str, Any] | None = None
-    for where, geometry, own in features(document):
+    row = -1
+    for row, (where, geometry, own) in enumerate(features(document)):
         if member and "layer" in own:
             continue
         found = list(reader.shapes(geometry, where))
         if found and properties is None:
             properties = own
         shapes.extend(found)
+        rows.extend([row] * len(found))
     if frame == "lonlat":
         shapes = [within_180(shape) for shape in shapes]
     properties = properties or {}
@@ -353,6 +362,8 @@ def _read_document(
         properties=properties,
         member=member,
         skipped=reader.skipped,
+        rows=tuple(rows),
+        n=row + 1,
     )
 
 

@@ -262,10 +262,19 @@ def in_bounds(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
     if crs == bounds.crs:
         return around(shape, bounds.west, bounds.high[0], turn_of(crs))
     if crs != LONLAT:
-        shape = in_degrees(shape, crs, _tolerance_in(crs, place), bounds.middle_in(crs), bounds)
+        shape = degrees_of(shape, crs, place)
     if bounds.crs == LONLAT:
         return around(shape, bounds.west, bounds.high[0], 360.0)
     return window_of(bounds, tolerance_of(place)).moved(shape)
+
+
+def degrees_of(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
+    """A shape of a system in degrees within -180..180, by the way that leads to a grid's bounds;
+    errors as :func:`in_bounds`."""
+    if crs == LONLAT:
+        return within_180(shape)
+    box = place.bounds
+    return in_degrees(shape, crs, _tolerance_in(crs, place), box.middle_in(crs), box)
 
 
 def on_grid(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:

@@ -146,13 +146,13 @@ def output(text: str) -> Path:
     return Path(STDOUT) if text == "-" else Path(text)
 
 
-def add_output(parser: Parser, text: str) -> None:
+def add_output(parser: Parser, text: str, *, required: bool = True) -> None:
     """The main output file, and whether it may be written over."""
     parser.add_argument(
         "-o",
         "--output",
         type=output,
-        required=True,
+        required=required,
         metavar="FILE",
         help=f"{text}; - is standard output",
     )

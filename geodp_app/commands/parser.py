@@ -19,6 +19,7 @@ VERBS = {
     "evaluate": "error on labelled examples",
     "predict": "label points by a learned shape",
     "render": "draw a learned shape",
+    "areas": "measure a learned shape by district",
     "compare": "learners side by side",
     "plan": "how many examples suffice",
     "learners": "list learners and tools",

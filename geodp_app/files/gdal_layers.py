@@ -32,6 +32,7 @@ from geodp_app.files.layers import OWN, library, plain_path, reading
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.files import interrupts_wait
 from geometry.geojson_points import RECORD, SEQUENCES
+from geometry.globe import in_degrees
 from geometry.grid import Bounds
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
@@ -208,7 +209,8 @@ def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
     if layer in tables and not overwrite:
         with contextlib.suppress(InputError), reading(str(path)), plain_path(str(path)) as own:
             info = pyogrio.read_info(own, layer=layer)
-            if OWN in (info.get("layer_metadata") or {}) or "predicted" in info["fields"]:
+            ours = {"predicted", "in_doubt"} & set(info["fields"])
+            if ours or OWN in (info.get("layer_metadata") or {}):
                 return styled or tables != {layer}
         raise InputError(f"{path}: has a layer {layer} that geodp has not written: {OR_ELSE}")
     return styled or tables != {layer}
@@ -270,8 +272,14 @@ def _geojson_bytes(
         return np.column_stack([reproject(xyz[:, :2], own, LONLAT, at), xyz[:, 2:]])
 
     shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
+    areal = np.isin(shapely.get_type_id(shapes), (3, 6)) & (own != LONLAT)
+    for i in np.flatnonzero(areal).tolist():  # their edges bend
+        west, south, east, north = shapes[i].bounds
+        middle = ((west + east) / 2, (south + north) / 2) if at is None else at
+        fine = max(east - west, north - south) * 2.0**-20
+        shapes[i] = in_degrees(shapely.force_2d(shapes[i]), own, fine, middle)
     flat = ~shapely.has_z(shapes)
-    for some, z in ((flat, False), (~flat, True)):
+    for some, z in ((flat & ~areal, False), (~flat, True)):
         shapes[some] = shapely.transform(shapes[some], degrees, include_z=z)
     features = [
         {

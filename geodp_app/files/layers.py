@@ -363,11 +363,11 @@ def library(module: str, name: str) -> Any:
         ) from None
 
 
-def read_polygons(path: Path) -> TargetFile:
+def read_polygons(path: Path, layer: str | None = None, *, every: bool = False) -> TargetFile:
     """The polygons of a GIS file and its member ``geodp``.
 
-    Features of another layer than "learned" are left out where the file tells layers apart; so are
-    points, lines and what is empty.
+    Unless `every` feature is meant, those of another layer than "learned" are left out where a
+    field tells layers apart; so are points, lines and what is empty.
 
     Raises
     ------
@@ -375,8 +375,8 @@ def read_polygons(path: Path) -> TargetFile:
         If the file cannot be read, or the outline of a feature crosses itself.
     """
     name = os.fspath(path)
-    read = _of_parquet if path.suffix.lower() == ".parquet" else _of_gdal
-    wkb, layers, crs, text = read(name)
+    parquet = path.suffix.lower() == ".parquet"
+    wkb, layers, crs, text = _of_parquet(name) if parquet else _of_gdal(name, layer)
     with reading(name):
         # one by one, and so never as an array of whatever stands in a row
         shapes = [None if each is None else _shape_of(each) for each in wkb]
@@ -384,17 +384,15 @@ def read_polygons(path: Path) -> TargetFile:
         if not isinstance(member, dict):
             raise TypeError(f"its metadata {OWN!r} is no JSON object")
     kept: list[BaseGeometry] = []
+    rows: list[int] = []
     skipped = 0
-    for i, (shape, layer) in enumerate(zip(shapes, layers, strict=True)):
-        if layer not in (None, "learned"):
+    for i, (shape, own) in enumerate(zip(shapes, layers, strict=True)):
+        if own not in (None, "learned") and not every:
             continue
-        whole = isinstance(shape, Polygon | MultiPolygon) and not shape.is_empty
-        found = [shape] if whole else [] if shape is None else polygon_parts(shape)
+        found = areal_parts(name, i, shape)
         skipped += not found
-        for each in found:
-            if not shapely.is_valid(each):
-                raise InputError(f"{name}: feature {i + 1}: {invalidity(each)}")
         kept += found
+        rows += [i] * len(found)
     try:
         system = LONLAT if crs is None else canonical_crs(crs)
         grid, bounds = stated_place(member)
@@ -403,7 +401,18 @@ def read_polygons(path: Path) -> TargetFile:
     if system == LONLAT:
         kept = [within_180(shape) for shape in kept]
     about: dict[str, Any] = {"properties": {}, "member": member, "skipped": skipped}
-    return TargetFile(tuple(kept), "lonlat", grid, bounds, path.stem, **about, crs=system)
+    about |= {"crs": system, "rows": tuple(rows), "n": len(shapes)}
+    return TargetFile(tuple(kept), "lonlat", grid, bounds, path.stem, **about)
+
+
+def areal_parts(name: str, row: int, shape: BaseGeometry | None) -> list[BaseGeometry]:
+    """The polygons of a feature; InputError if an outline crosses itself."""
+    whole = isinstance(shape, Polygon | MultiPolygon) and not shape.is_empty
+    found = [shape] if whole else [] if shape is None else polygon_parts(shape)
+    for each in found:
+        if not shapely.is_valid(each):
+            raise InputError(f"{name}: feature {row + 1}: {invalidity(each)}")
+    return found
 
 
 def _shape_of(wkb: bytes) -> BaseGeometry | None:
@@ -417,25 +426,31 @@ def _shape_of(wkb: bytes) -> BaseGeometry | None:
 _Read = tuple[list[bytes | None], list[str | None], str | None, str | bytes | None]
 
 
-def _of_gdal(name: str) -> _Read:
-    pyogrio = library("pyogrio", name)
+def _of_gdal(name: str, layer: str | None) -> _Read:
+    pyogrio, info = library("pyogrio", name), polygon_layer(name, layer)
     with reading(name), plain_path(name) as path:
-        placed = [layer for layer, kind in pyogrio.list_layers(path) if kind is not None]
-        info = _only(name, [pyogrio.read_info(path, layer=layer) for layer in placed])
         meta, _, wkb, fields = pyogrio.raw.read(path, layer=info["layer_name"], force_2d=True)
     names = list(meta["fields"])
     layers = fields[names.index("layer")].tolist() if "layer" in names else [None] * len(wkb)
     return list(wkb), layers, meta["crs"], (info.get("layer_metadata") or {}).get(OWN)
 
 
-def _only(name: str, infos: list[dict[str, Any]]) -> dict[str, Any]:
-    """The layer that is meant: the only one, of geodp, of polygons, or called as the file.
+def polygon_layer(name: str, wanted: str | None = None) -> dict[str, Any]:
+    """What GDAL says of the layer that is meant: the wanted one, the only one, of geodp, of
+    polygons, or called as the file.
 
     Raises
     ------
     InputError
-        If several may be.
+        If there is none of this name, or several may be meant.
     """
+    pyogrio = library("pyogrio", name)
+    with reading(name), plain_path(name) as path:
+        listed = pyogrio.list_layers(path)
+        if wanted is not None:
+            chosen_layer(name, listed, wanted)
+        placed = [layer for layer, kind in listed if kind is not None and wanted in (None, layer)]
+        infos: list[dict[str, Any]] = [pyogrio.read_info(path, layer=layer) for layer in placed]
     for chosen in (
         infos,
         [info for info in infos if OWN in (info.get("layer_metadata") or {})],

@@ -290,6 +290,22 @@ def read_learned(path: Path) -> LearnedFile:
     return LearnedFile(path, target, LearnedShape(release, frame, masks))
 
 
+def read_shape(path: Path) -> LearnedShape:
+    """Read a learned file with its exact hypothesis.
+
+    Raises
+    ------
+    GeoJSONError, InputError
+        As :func:`read_learned`; if it holds polygons alone.
+    """
+    if (shape := read_learned(path).shape) is None:
+        raise InputError(
+            f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "
+            "exact hypothesis too"
+        )
+    return shape
+
+
 def _masks(path: Path, member: Any, frame: Frame) -> tuple[Mask, ...]:
     """The maps that a shape is clipped to."""
     within = member.get("within", [])

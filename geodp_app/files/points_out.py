@@ -1,4 +1,4 @@
-"""Points of a file with new columns beside their own, in the same format or another.
+"""Rows of a file with new columns beside their own, in the same format or another.
 
 All that is theirs stays as it is: the text of a CSV file, the members of GeoJSON, and of a layer or
 a Parquet file fields with their types, geometries, the reference system and the order.  Another
@@ -32,6 +32,7 @@ from geodp_app.files.layers import (
     geo_member,
     library,
     plain_path,
+    polygon_layer,
     reading,
 )
 from geodp_app.files.points import PointsRead
@@ -50,20 +51,20 @@ _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)([.,]\d+)?([eE][+-]?\d+)?")
 
-#: New columns by name, shape (n,) each.
-Added = Mapping[str, NDArray[np.int64]]
+#: New columns by name, shape (n,) each, of whole numbers or of others; NaN is none.
+Added = Mapping[str, NDArray[Any]]
 
 
 def points_files(
     path: str | os.PathLike[str],
     source: Path,
-    read: PointsRead,
+    read: PointsRead | ImportFile,
     added: Added,
     *,
     layer: str | None = None,
     overwrite: bool = False,
 ) -> list[NewFile]:
-    """Rows of a file with new columns, as files for their owner alone.
+    """Rows of a file with new columns, as files; those of points for their owner alone.
 
     Parameters
     ----------
@@ -71,8 +72,9 @@ def points_files(
         Its ending says the format: CSV without one.
     source : Path
         Where the rows were read from.
-    read : PointsRead
-        n rows, without labels: which of them, and where they lie.
+    read : PointsRead or ImportFile
+        n rows, without labels: which of them, and where they lie; or all rows of a layer of other
+        shapes, which keep their places.
     added : mapping
         New columns by name; a name that is taken gets an underscore.
     layer : str, optional
@@ -92,47 +94,51 @@ def points_files(
     path, kind = Path(path), look(os.fspath(source))[0]
     lines = path.suffix.lower() in SEQUENCES
     driver = "GeoJSON" if lines else DRIVERS.get(path.suffix.lower())
-    n = len(read.examples.labels)
-    kept = np.arange(n) if read.rows is None else read.rows
-    assert read.file is not None  # of points that were read
+    points = read if isinstance(read, PointsRead) else None
+    file = read.file if isinstance(read, PointsRead) else read
+    assert file is not None  # of points that were read
+    kept = None if points is None else points.rows
+    kept = np.arange(len(next(iter(added.values())))) if kept is None else kept
+    private = points is not None
     if driver is None:
-        text = _csv(source, kept, added) if kind == "csv" else _cells(read.file, kept, added)
-        return [NewFile(path, text, private=True)]
+        text = _csv(source, kept, added) if kind == "csv" else _cells(file, kept, added, private)
+        return [NewFile(path, text, private)]
     # on lines no system can be stated
-    if (
-        driver == "GeoJSON"
-        and kind == "map"
-        and not (lines and read.file.crs not in (None, LONLAT))
-    ):
-        return [NewFile(path, _map(source, path, kept, added), private=True)]
+    if driver == "GeoJSON" and kind == "map" and not (lines and file.crs not in (None, LONLAT)):
+        return [NewFile(path, _map(source, path, kept, added), private)]
     pyarrow = library("pyarrow", path.name)
     if driver == "Parquet" and kind == "parquet":
-        return [NewFile(path, _parquet(source, kept, added, pyarrow), private=True)]
-    if kind in ("layer", "map"):
-        found = _layer(source, layer, pyarrow)
-    elif kind == "parquet":
-        found = _of_parquet(source, pyarrow)
-    else:
-        found = _of_csv(read.file, pyarrow)
+        return [NewFile(path, _parquet(source, kept, added, pyarrow), private)]
+    found = _of_csv(file, pyarrow) if kind == "csv" else rows_of(source, layer, areal=not private)
     table, geometry, shape, crs, fid = found
     table = table.take(kept)
-    if geometry is None or read.examples.frame.bounds is None:
+    box = None if points is None else points.examples.frame.bounds
+    if points is not None and (geometry is None or box is None):
         # without bounds a grid goes to 0..1 degrees, as learned shapes do
         if geometry is not None:
             table = table.drop_columns([geometry])
-        own, crs = _places(read, read.examples.frame)
+        own, crs = _places(points, points.examples.frame)
         geometry, shape = _free("geometry", table.column_names), "Point"
         column = pyarrow.array(shapely.to_wkb(shapely.points(own)), pyarrow.binary())
         table = table.append_column(geometry, column)
     table = _with(table, added, pyarrow)
-    box = read.examples.frame.bounds
+    assert geometry is not None  # rows that are no points have their own
     files = layer_files(path, table, geometry, shape, crs, fid=fid, box=box, overwrite=overwrite)
-    return [NewFile(each, data, private=True) for each, data in files.items()]
+    return [NewFile(each, data, private) for each, data in files.items()]
 
 
 #: Fields and geometries, the name of the column of these, their kind and system, and the name of
 #: the column that numbers them.
 _Found = tuple[Any, str | None, str, str | None, str | None]
+
+
+def rows_of(source: Path, layer: str | None, *, areal: bool = True) -> _Found:
+    """All rows of a file that is no text, of polygons or of points; errors as
+    :func:`points_files`."""
+    pyarrow = library("pyarrow", source.name)
+    if look(os.fspath(source))[0] == "parquet":
+        return _of_parquet(source, pyarrow)
+    return _layer(source, layer, pyarrow, areal=areal)
 
 
 def _places(read: PointsRead, frame: Frame) -> tuple[NDArray[np.float64], str]:
@@ -151,15 +157,28 @@ def _free(name: str, taken: Sequence[str]) -> str:
     return name
 
 
-def _named(added: Added, taken: Sequence[str]) -> Added:
+def beside(added: Added, taken: Sequence[str]) -> Added:
+    """The new columns, by names that are nobody's yet."""
     return {_free(name, taken): values for name, values in added.items()}
+
+
+def _plain(values: NDArray[Any]) -> list[Any]:
+    """Numbers as Python's own; None for NaN."""
+    return [None if value != value else value for value in values.tolist()]
 
 
 def _with(table: Any, added: Added, pyarrow: Any) -> Any:
     """A table with the new columns."""
-    for name, values in _named(added, table.column_names).items():
-        table = table.append_column(name, pyarrow.array(values, pyarrow.int32()))
+    for name, values in beside(added, table.column_names).items():
+        kind = pyarrow.float64() if values.dtype.kind == "f" else pyarrow.int32()
+        table = table.append_column(name, pyarrow.array(_plain(values), kind))
     return table
+
+
+def _rows(named: Added) -> Iterator[tuple[str, ...]]:
+    """The cells of the new columns, of each row."""
+    texts = (["" if v is None else str(v) for v in _plain(each)] for each in named.values())
+    return zip(*texts, strict=True)
 
 
 # CSV
@@ -173,9 +192,9 @@ def _csv(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
         (b"", "utf-8"),
     )
     lines = _LINES.findall(data[len(mark) :].decode(encoding))
-    head = read_head(os.fspath(source), "".join(map(_plain, lines)), _DELIMITERS)
-    named = _named(added, head.names)
-    cells = [head.delimiter.join(("", *map(str, row))) for row in zip(*named.values(), strict=True)]
+    head = read_head(os.fspath(source), "".join(map(_line, lines)), _DELIMITERS)
+    named = beside(added, head.names)
+    cells = [head.delimiter.join(("", *row)) for row in _rows(named)]
     first = head.lines - 1
     parts = [*lines[:first], _longer(lines[first], head.delimiter.join(("", *named)))]
     wanted = dict(zip(kept.tolist(), cells, strict=True))
@@ -185,7 +204,7 @@ def _csv(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
     return mark + "".join(parts).encode(encoding)
 
 
-def _plain(line: str) -> str:
+def _line(line: str) -> str:
     return line.rstrip("\r\n") + "\n"
 
 
@@ -197,7 +216,7 @@ def _longer(record: str, cells: str) -> str:
 
 def _records(lines: Sequence[str], delimiter: str) -> Iterator[str]:
     """The text of each row, which may be several lines; empty lines are none."""
-    reader, start = csv.reader(map(_plain, lines), delimiter=delimiter), 0
+    reader, start = csv.reader(map(_line, lines), delimiter=delimiter), 0
     for row in reader:
         end = reader.line_num
         if row:
@@ -205,22 +224,23 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[str]:
         start = end
 
 
-def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added) -> bytes:
-    """Features or rows as text; places come first, under names that say what they are."""
-    columns = list(file.columns)
-    if file.placed:
+def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
+    """Features or rows as text; points come first, under names that say what they are, other shapes
+    are left out."""
+    first = 0 if points else 2 * file.placed
+    columns = list(file.columns[first:])
+    if file.placed and points:
         degrees = file.crs is None or is_degrees(canonical_crs(file.crs))
         ours = columns[:2] if degrees else ["x", "y"]
         columns[:2] = [_free(name, columns[2:]) for name in ours]
-    named = _named(added, columns)
+    named = beside(added, columns)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, *named])
-    cells = zip(*(values.tolist() for values in named.values()), strict=True)
-    wanted = dict(zip(kept.tolist(), cells, strict=True))
+    wanted = dict(zip(kept.tolist(), _rows(named), strict=True))
     for i, (row, _, _) in zip(count(), file.rows, strict=False):
         if i in wanted:
-            writer.writerow([*row, *wanted[i]])
+            writer.writerow([*row[first:], *wanted[i]])
     return text.getvalue().encode()
 
 
@@ -260,10 +280,10 @@ def _map(source: Path, path: Path, kept: NDArray[np.int64], added: Added) -> byt
     if len(documents) > 1:  # one on each line
         document = {"type": "FeatureCollection"}
     taken = dict.fromkeys(name for each in listed for name in each.get("properties") or {})
-    named = _named(added, list(taken))
+    named = {name: _plain(values) for name, values in beside(added, list(taken)).items()}
     chosen = []
     for i, row in enumerate(kept.tolist()):
-        new = {name: int(values[i]) for name, values in named.items()}
+        new = {name: values[i] for name, values in named.items()}
         feature = listed[row]
         chosen.append(feature | {"properties": (feature.get("properties") or {}) | new})
     if path.suffix.lower() in SEQUENCES:
@@ -287,9 +307,11 @@ def _features(document: dict[str, Any]) -> list[dict[str, Any]]:
 # layers and Parquet
 
 
-def _layer(source: Path, layer: str | None, pyarrow: Any) -> _Found:
+def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Found:
     """A layer, by GDAL."""
     pyogrio = library("pyogrio", source.name)
+    if areal:
+        layer = polygon_layer(os.fspath(source), layer)["layer_name"]
     with reading(os.fspath(source)), plain_path(os.fspath(source)) as path:
         layer = chosen_layer(source.name, pyogrio.list_layers(path), layer)
         info = pyogrio.read_info(path, layer=layer)

@@ -18,8 +18,8 @@ from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
 from geometry.geojson_points import SEQUENCES
 
 #: What a file may hold.
-Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
-                "PNG or SVG", "a zip"]  # fmt: skip
+Holds = Literal["GeoJSON", "a shape", "points", "districts", "JSON", "JSON lines", "CSV", "PNG",
+                "SVG", "PNG or SVG", "a zip"]  # fmt: skip
 
 _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "GeoJSON": (".geojson", ".json"),
@@ -28,6 +28,7 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "JSON lines": (".jsonl", ".ndjson"),
     "CSV": (".csv",),
     "points": (".csv", *DRIVERS, *SEQUENCES),
+    "districts": (".csv", *DRIVERS, *SEQUENCES),
     "PNG": (".png",),
     "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),
@@ -39,8 +40,8 @@ _OTHER_FILES = (".kml", ".zip", ".geodp")
 #: What has been written since :func:`forget_written`, for whoever interrupts a command.
 _written: list[str] = []
 
-#: What is in files of geodp: its name, the column of `geodp predict`, the fields of a layer.
-_MARKS = re.compile(rb"geodp|predicted|differentially private|[Nn]ot private")
+#: What is in files of geodp: its name, columns of `predict` and `areas`, the fields of a layer.
+_MARKS = re.compile(rb"geodp|predicted|in_doubt|differentially private|[Nn]ot private")
 _LOOKED_AT = 2**20
 
 #: Endings of what programs keep beside a file to find things in it, by the file's own: false once

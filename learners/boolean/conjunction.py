@@ -380,6 +380,11 @@ class StrawmanConjunctionLearner(BooleanLearner):
 @keyword_parameters()
 class StrawmanDisjunctionLearner(StrawmanConjunctionLearner):
     """(epsilon, delta)-private disjunction by a list of good literals; parameters as of the
-    conjunction."""
+    conjunction.
+
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 500, [0, 0, 1, 1] * 500
+    >>> str(StrawmanDisjunctionLearner(k=1, seed=1).fit(X, y).release_)
+    'x0'
+    """
 
     role: ClassVar[Role] = "disjunction"

@@ -117,7 +117,11 @@ class GreedyConjunctionLearner(BooleanLearner):
 
 @keyword_parameters()
 class GreedyDisjunctionLearner(GreedyConjunctionLearner):
-    """The dual of :class:`GreedyConjunctionLearner`; not private."""
+    """The dual of :class:`GreedyConjunctionLearner`; not private.
+
+    >>> str(GreedyDisjunctionLearner().fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1]).release_)
+    'x0'
+    """
 
     role: ClassVar[Role] = "disjunction"
 
@@ -186,7 +190,11 @@ class ConsistentConjunctionLearner(BooleanLearner):
 
 @keyword_parameters()
 class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
-    """The dual: all literals that no negative example satisfies; not private."""
+    """The dual: all literals that no negative example satisfies; not private.
+
+    >>> str(ConsistentDisjunctionLearner().fit([[1, 0], [0, 0], [0, 1]], [1, 0, 1]).release_)
+    'x0 ∨ x1'
+    """
 
     role: ClassVar[Role] = "disjunction"
 
@@ -314,7 +322,12 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
 
 @keyword_parameters()
 class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
-    """epsilon-private disjunction over few variables; parameters as of the conjunction."""
+    """epsilon-private disjunction over few variables; parameters as of the conjunction.
+
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50, [0, 0, 1, 1] * 50
+    >>> str(PrivateConsistentDisjunctionLearner(seed=1).fit(X, y).release_)
+    'x0'
+    """
 
     role: ClassVar[Role] = "disjunction"
 

@@ -329,6 +329,14 @@ class PrivateParityLearner(_Parity):
     release_ : ParityRelease
         What may be published; its parity is None for ⊥.
     diagnostics_ : tuple of BlockDiagnostics
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).integers(0, 2, (2_000, 3))
+    >>> model = PrivateParityLearner(epsilon=4.0, beta=0.1, seed=1)
+    >>> model.fit(X, X[:, 0] ^ X[:, 2]).release_.parity
+    (1, 0, 1)
     """
 
     epsilon: float = 1.0

@@ -256,8 +256,12 @@ class Estimator(WithParameters, ABC):
 
     @property
     def polygons_(self) -> BaseGeometry:
-        """The learned region, valid shapely geometry in grid units."""
-        return self._fitted().shape()
+        """The learned region, valid shapely geometry in the system of the bounds.
+
+        Of a learner without bounds it is in grid units, as `release_.shape()` is of any learner.
+        """
+        shape = self._fitted().shape()
+        return shape if self.bounds_ is None else self.placed().polygons
 
     def _begin(
         self, X: ArrayLike, y: ArrayLike

@@ -90,6 +90,12 @@ class SimplexUnionLearner(Estimator):
 
     `k` is a number of simplices.  Every simplex of the class is scored in every step, 684 *
     levels^4 of them.
+
+    >>> import numpy as np
+    >>> X = np.indices((5, 5, 5)).reshape(3, -1).T.repeat(40, axis=0)
+    >>> y = X.sum(axis=1) <= 4
+    >>> SimplexUnionLearner(k=1, grid=4, levels=3, seed=1).fit(X, y).score(X, y) > 0.9
+    True
     """
 
     dimensions: ClassVar[int] = 3

@@ -103,6 +103,12 @@ class EllipseUnionLearner(DiscUnionLearner):
     label in ten is wrong, whatever n is; late steps of a cover, and labels by chance at epsilon =
     1,000, take up to a minute.  It need not end where all examples are crowded in a tenth of the
     square's side, with labels that no ellipse fits (docs/trust.md): take bounds that fit them.
+
+    >>> import numpy as np
+    >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 40)
+    >>> y = (((X - [8, 8]) / [6, 4]) ** 2).sum(axis=1) <= 1
+    >>> EllipseUnionLearner(k=1, grid=16, seed=1).fit(X, y).score(X, y) > 0.95
+    True
     """
 
     kind: ClassVar[ConicKind] = "ellipse"

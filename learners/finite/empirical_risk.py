@@ -245,6 +245,14 @@ class EmpiricalRiskMinimizer(_LeastLoss):
     release_ : ErmRelease
         Its privacy is None.
     diagnostics_ : ErmDiagnostics
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centres = np.linspace(0, 1, 11)
+    >>> model = EmpiricalRiskMinimizer(losses=lambda X, y: abs(y[:, None] - centres), levels=100)
+    >>> model.fit(np.zeros((9, 1)), np.full(9, 0.5)).release_.index
+    5
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

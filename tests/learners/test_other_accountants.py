@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from learners.privacy.accounting import Charge, zcdp_epsilon
 from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import LossLaw, accounting_document, mechanism
 
+ROOT = Path(__file__).parents[2]
 STEP = 1e-3
 
 
@@ -116,6 +119,20 @@ def test_a_selection_lies_between_what_their_bounds_say(google, eta) -> None:
             assert delta <= pure.self_compose(times).get_delta_for_epsilon(at) + step * times
             for one in single:
                 assert delta >= one.self_compose(times).get_delta_for_epsilon(at) - step * times
+
+
+def test_the_page_composes_a_release_with_another(google) -> None:
+    """An example of a checked run is in one part or the other: the larger of both counts."""
+    page = (ROOT / "docs" / "questions" / "other-accountants.md").read_text(encoding="utf-8")
+    there: dict[str, Any] = {}
+    exec(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0], there)
+    document, theirs = there["document"], there["theirs"]
+    learned = composed(google, document).compose(theirs).get_epsilon_for_delta(1e-6)
+    checked = distribution(google, document["apart"][0]).compose(theirs)
+    expected = max(learned, checked.get_epsilon_for_delta(1e-6))
+    assert there["epsilon"] == pytest.approx(expected)
+    alone = theirs.get_epsilon_for_delta(1e-6)
+    assert alone + 0.3 < there["epsilon"] < alone + document["whole"]["epsilon"]
 
 
 def test_a_run_by_tiles_composes_to_no_more_than_it_states(google) -> None:

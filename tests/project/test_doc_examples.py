@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 
 from geodp import InputError
 from geodp_app.cli import build_parser, main
@@ -77,6 +78,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     places = frame[["label", "geometry"]]
     places.to_file(folder / "reports.gpkg")
     places.drop(columns="label").to_file(folder / "houses.gpkg")
+    halves = shapely.box([14, 15.5], 45, [15.5, 17], 46)
+    districts = geopandas.GeoDataFrame({"name": ["west", "east"]}, geometry=halves, crs=4326)
+    districts.to_file(folder / "districts.gpkg")
     return folder
 
 

@@ -158,6 +158,7 @@ def test_commands_run_where_there_is_no_qt(tmp_path: Path) -> None:
         "learn": [points, *quiet, "-o", out],
         "evaluate": [out, points],
         "predict": [out, points, "--quiet", "-o", str(tmp_path / "q.csv")],
+        "areas": [out, "--districts", out, "--quiet"],
         "compare": [points, "--learners", "quadtree", *quiet],
         "plan": ["--alpha", ".1"],
         "learners": [],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import doctest
 import inspect
 import json
 import re
@@ -74,6 +77,103 @@ def test_every_package_says_that_it_is_typed() -> None:
     root = Path(geodp.__file__).parent
     for package in ("assets", "geodp_app", "geometry", "learners"):
         assert (root / package / "py.typed").is_file(), package
+
+
+def test_every_public_name_has_an_example() -> None:
+    """They run with all docstrings; of some it is in that of the module or a function of it."""
+    finder = doctest.DocTestFinder()
+    of_module = "".join(e.source for test in finder.find(geodp, "geodp") for e in test.examples)
+
+    def shown(name: str) -> bool:
+        found = finder.find(getattr(geodp, name), name)
+        own = any(test.examples for test in found if test.name == name)
+        return own or re.search(rf"geodp\.{name}\b", of_module) is not None
+
+    bare = [name for name in geodp.__all__ if not shown(name)]
+    assert bare == []
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+PUBLIC_ERRORS = {
+    name for name in geodp.__all__
+    if isinstance(found := getattr(geodp, name), type) and issubclass(found, BaseException)
+}  # fmt: skip
+#: Classes that the functions of geodp do not let out, and what comes of them.
+NOT_LET_OUT = {
+    "Cancelled": "of the window, and of whoever watches a run",
+    "CrsError": "a BoundsError, GeoJSONError or InputError",
+    "DamagedFileError": "an InputError",
+    "GeodpError": "of QGIS",
+    "NotMeasuredError": "of geodp plan",
+    "PaletteError": "of the window",
+    "PeerGone": "of the window",
+    "PictureError": "of pictures of the window",
+    "UnknownActionError": "of the window",
+    "UnknownExampleError": "an InputError",
+    "UnknownIconError": "of the window",
+}
+
+
+def documented_errors() -> set[tuple[str, str]]:
+    """Where, and what, by the sections Raises of all public names and their methods."""
+    found = set()
+    for name in geodp.__all__:
+        value = getattr(geodp, name)
+        members = inspect.getmembers(value) if isinstance(value, type) else []
+        of_name = [(name, value), *((f"{name}.{m}", v) for m, v in members if m[0] != "_")]
+        for where, each in of_name:
+            text = inspect.getdoc(each) or ""
+            for section in re.findall(r"^Raises\n-+\n(.*?)(?=^\w+\n-{3,}|\Z)", text, re.M | re.S):
+                lines = [line for line in section.splitlines() if line[:1].strip()]
+                found |= {(where, error) for line in lines for error in line.split(", ")}
+    return found
+
+
+def test_whatever_geodp_raises_can_be_caught_from_geodp() -> None:
+    """By what is documented, and by the classes of errors that the product has."""
+    found = documented_errors()
+    assert {"InputError", "BoundsError", "GeoJSONError", "NotFittedError"} <= {e for _, e in found}
+    known = PUBLIC_ERRORS | {
+        name for name, value in vars(builtins).items()
+        if isinstance(value, type) and issubclass(value, Exception)
+    }  # fmt: skip
+    assert [each for each in sorted(found) if each[1] not in known] == []
+    root, bases = Path(geodp.__file__).parent, {}
+    for folder in ("assets", "geodp_app", "geometry", "learners"):
+        for path in (root / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    bases[node.name] = {ast.unparse(base).split(".")[-1] for base in node.bases}
+
+    def caught(name: str, by: set[str]) -> bool:
+        return name in by or any(caught(base, by) for base in bases.get(name, ()))
+
+    python = known - PUBLIC_ERRORS
+    errors = {name for name in bases if caught(name, python | {"BaseException"})}
+    assert errors >= PUBLIC_ERRORS
+    assert {each for each in errors if not caught(each, PUBLIC_ERRORS)} == set(NOT_LET_OUT)
+
+
+def test_every_function_says_what_is_wrong_with_what_is_none(tmp_path: Path) -> None:
+    nonsense, held = object(), []
+    for name, call in {
+        "areas": lambda: geodp.areas(nonsense, nonsense),
+        "compare": lambda: geodp.compare(nonsense),
+        "learn": lambda: geodp.learn(nonsense),
+        "load": lambda: geodp.load(nonsense),
+        "read_points": lambda: geodp.read_points(nonsense),
+        "sample": lambda: geodp.sample(nonsense, 10),
+        "save": lambda: geodp.save(nonsense, tmp_path / "h.geojson"),
+    }.items():
+        held.append(name)
+        with pytest.raises(geodp.InputError, match=r"\bnot (from )?object"):
+            call()
+    assert held == [name for name in geodp.__all__ if inspect.isfunction(getattr(geodp, name))]
+    with pytest.raises(geodp.NotFittedError):
+        geodp.areas(geodp.QuadtreeLearner(), nonsense)
+    with pytest.raises(geodp.NotFittedError):
+        geodp.save(geodp.QuadtreeLearner(), tmp_path / "h.geojson")
 
 
 # -- examples --------------------------------------------------------------------------------------
@@ -170,6 +270,30 @@ def test_data_frames_and_files_are_learned_from_as_they_are_read(
     assert geodp.learn(tmp_path / "p.csv", "quadtree", seed=1).release == expected.release
     rows = geodp.compare(frame, "quadtree", bounds=BOX, grid=GRID, test=examples, seed=1)
     assert [row.release for row in rows] == [expected.release]
+
+
+def test_learn_takes_data_frames_whose_labels_are_words() -> None:
+    """Columns by any names, in any of pandas' types; of geopandas in any system."""
+    rng = np.random.default_rng(1)
+    lon, lat = rng.uniform(7, 18, 900), rng.uniform(37, 47, 900)
+    wet = np.where(lon < 12, "Yes", "no")
+    frame = pandas.DataFrame({"where_x": lon, "where_y": lat, "seen": wet, "note": "a"})
+    columns = {"lon": "where_x", "lat": "where_y", "label": "seen"}
+    options = {"learner": "quadtree", "grid": GRID, "seed": 1}
+    expected = geodp.learn(frame, bounds=BOX, columns=columns, **options)
+    assert expected.predict([[8.0, 40.0], [17.0, 40.0]]).tolist() == [1, 0]
+    places = geopandas.GeoDataFrame(
+        {"seen": wet == "Yes"}, geometry=geopandas.points_from_xy(lon, lat), crs=4326
+    )
+    for other in (
+        frame.astype({"seen": "category", "where_x": "Float64"}),
+        frame.astype({"seen": "string"}).set_index("note"),
+        places.to_crs(3035).astype({"seen": "boolean"}),
+    ):
+        named = {"label": "seen"} if "where_x" not in other else columns
+        assert geodp.learn(other, bounds=BOX, columns=named, **options) == expected
+    with pytest.raises(geodp.InputError, match="neither inside nor outside"):
+        geodp.learn(frame.replace("Yes", "maybe"), bounds=BOX, columns=columns, **options)
 
 
 def test_bounds_of_numpys_numbers_are_written_as_pythons(tmp_path: Path) -> None:
@@ -306,6 +430,25 @@ def test_a_geodataframe_lies_in_the_system_of_the_bounds(shape: LearnedShape, wh
 
 
 @pytest.mark.parametrize("where", [*BOXES, "nowhere"])
+def test_polygons_of_a_learner_lie_where_its_plot_does(examples: Examples, where: str) -> None:
+    bounds = BOXES.get(where)
+    model = geodp.QuadtreeLearner(grid=GRID, seed=1, bounds=bounds)
+    model.fit(examples.points if bounds is None else own(examples, bounds), examples.labels)
+    shape = model.release_.shape()
+    assert shape.area > 100
+    if bounds is None:
+        assert model.polygons_.equals(shape)
+        return
+    moved = shapely.transform(shape, GridMap(GRID, bounds).to_own)
+    if bounds.crosses:  # it is cut there
+        east = shapely.box(180, -90, 190, 90)
+        back = shapely.transform(moved & east, lambda xy: xy - (360, 0))
+        moved = shapely.union(moved - east, back)
+    assert model.polygons_.symmetric_difference(moved).area <= 1e-9 * moved.area
+    assert model.polygons_.equals(LearnedShape.of(model).polygons)
+
+
+@pytest.mark.parametrize("where", [*BOXES, "nowhere"])
 def test_a_plot_holds_the_points_that_are_inside(shape: LearnedShape, where: str) -> None:
     bounds = BOXES.get(where)
     learned = LearnedShape(shape.release, geodp.Frame(GRID, bounds))
@@ -434,6 +577,20 @@ def test_a_comparison_is_a_table_that_says_what_it_cost(examples: Examples) -> N
     for wrong in ({"names": ["union"]}, {"names": ["discs"]}, {"holdout": 0.0}):
         with pytest.raises(geodp.InputError):
             geodp.compare(examples, **wrong)
+
+
+def test_a_comparison_is_a_tidy_data_frame(examples: Examples) -> None:
+    rows = geodp.compare(examples, ["quadtree", "greedy-convex"], epsilon=2, k=1, seed=1)
+    frame = rows.to_dataframe()
+    assert list(frame["learner"]) == ["quadtree", "greedy-convex"]
+    assert list(frame["private"]) == [False, False]  # seeded
+    assert frame["epsilon"][0] == 2
+    assert frame["epsilon"].isna().tolist() == frame["delta"].isna().tolist() == [False, True]
+    for name in ("tested", "false_positives", "false_negatives", "seconds", "bytes", "vertices"):
+        assert list(frame[name]) == [getattr(row, name) for row in rows]
+        assert frame[name].dtype.kind in "if"
+    wrong = frame["false_positives"] + frame["false_negatives"]
+    assert np.allclose(frame["error"], wrong / frame["tested"])
 
 
 def test_all_learners_are_names_of_geodp_and_those_of_the_plane_take_bounds() -> None:

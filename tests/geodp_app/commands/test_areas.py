@@ -1,0 +1,245 @@
+"""`geodp areas` and `geodp.areas`: what of each district a learned shape covers, on the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from terminal import geodp as command
+
+import geodp
+from geodp import Bounds, Frame, LearnedShape
+from geometry.grid import checked_bounds
+from geometry.ground_area import ground_area
+
+geopandas = pytest.importorskip("geopandas", reason="the extra geo")
+pyproj = pytest.importorskip("pyproj", reason="the extra geo")
+
+GRID = 64
+BOXES = {
+    "degrees": Bounds(6, 36, 19, 48),
+    "metres": checked_bounds((480_000, 4_980_000, 600_000, 5_100_000), "EPSG:32633"),
+    "across": Bounds(170, -20, -170, -10),
+    "pole": checked_bounds((-2e6, -1.5e6, 2e6, 1.5e6), "EPSG:3413"),
+}
+#: Districts in degrees, some of which lie partly outside of each box, or across the antimeridian.
+DEGREES = {
+    "degrees": [(5, 35, 12, 42), (12, 42, 17, 47), (8, 47, 30, 60)],
+    "metres": [(14, 44, 15.5, 45.5), (15.5, 45, 16.2, 45.9)],
+    "across": [(165, -18, 178, -12), (178, -30, 184, -10), (-180, -15, -175, -12)],
+    "pole": [(0, 78, 90, 90), (-180, 60, -40, 85), (-180, 85, 180, 90)],
+}
+COLUMNS = ["in_bounds", "area_km2", "shape_km2", "share", "unreported", "in_doubt"]
+
+
+@pytest.fixture(scope="module")
+def released() -> LearnedShape:
+    """An L with its support, of examples from all but the north."""
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, (GRID + 1, GRID - 20), (3000, 2))
+    labels = (points[:, 0] < 40) | (points[:, 1] < 20)
+    model = geodp.PolygonUnionLearner(grid=GRID, support=0.3, seed=1)
+    return model.fit(points, labels).placed()
+
+
+@pytest.fixture(scope="module")
+def shape(released: LearnedShape) -> LearnedShape:
+    return LearnedShape(released.release, Frame(GRID, BOXES["degrees"]))
+
+
+def squares(boxes: list[Any], crs: str = "EPSG:4326", **columns: Any) -> Any:
+    named = {"name": [f"d{i}" for i in range(len(boxes))], **columns}
+    return geopandas.GeoDataFrame(named, geometry=[shapely.box(*box) for box in boxes], crs=crs)
+
+
+def flat(box: Bounds) -> Callable[[Any, str], Any]:
+    """Shapes of a system on an equal-area map round the middle of a box, edges made dense."""
+    lon, lat = box.to_lonlat(np.array([box.middle]))[0].tolist()
+    there = f"+proj=laea +lat_0={lat} +lon_0={lon} +ellps=WGS84 +units=m"
+
+    def moved(drawn: Any, crs: str) -> Any:
+        way = pyproj.Transformer.from_crs(crs, there, always_xy=True)
+        dense = shapely.segmentize(drawn, max(np.ptp(np.reshape(drawn.bounds, (2, 2)), 0)) / 4000)
+        return shapely.transform(dense, lambda xy: np.column_stack(way.transform(*xy.T))).buffer(0)
+
+    return moved
+
+
+@pytest.mark.parametrize("where", BOXES)
+@pytest.mark.parametrize("drawn", ["own", "degrees"])
+def test_areas_are_those_of_an_equal_area_map(
+    released: LearnedShape, where: str, drawn: str
+) -> None:
+    box = BOXES[where]
+    crs = "EPSG:4326" if box.crs == "OGC:CRS84" else box.crs
+    if drawn == "own":  # quarters, which reach over the box
+        (x0, y0), (x1, y1) = box.low, box.high
+        x, y, far = (x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) / 3
+        quarters = [(x0, y0, x, y), (x, y0, x1, y), (x0, y, x, y1), (x, y, x1, y1 + far / 4)]
+        districts = squares([*quarters, (x1 - far, y0, x1 + far / 9, y1)], crs)
+    else:
+        districts = squares(DEGREES[where])
+    placed = LearnedShape(released.release, Frame(GRID, box))
+    found, moved = geodp.areas(placed, districts), flat(box)
+    learned, reported = moved(placed.polygons, crs), moved(placed.support, crs)
+    whole = moved(shapely.box(*box.low, *box.high), crs)
+    assert found.crs == districts.crs
+    for row, district in zip(found.itertuples(), districts.geometry, strict=True):
+        there = moved(district, districts.crs.to_string())
+        here = there & whole
+        covered = here & learned
+        assert row.in_bounds == pytest.approx(here.area / there.area, abs=3e-6)
+        assert row.area_km2 == pytest.approx(here.area / 1e6, rel=3e-6)
+        assert row.shape_km2 == pytest.approx(covered.area / 1e6, rel=1e-5, abs=1)
+        assert row.share == pytest.approx(covered.area / here.area, abs=3e-6)
+        assert row.unreported == pytest.approx(1 - (here & reported).area / here.area, abs=3e-6)
+        if covered.area > 1e6:
+            doubt = 1 - (covered & reported).area / covered.area
+            assert row.in_doubt == pytest.approx(doubt, abs=1e-5)
+    assert 0 < found.unreported.max() <= 1
+    assert (found.in_bounds < 1).any()
+
+
+def test_an_area_on_the_ground_is_that_of_geodesics_between_close_points() -> None:
+    geod = pyproj.Geod(ellps="WGS84")
+    rings = [
+        [(10, 40), (20, 40), (20, 50), (10, 50)],
+        [(-170, -80), (160, 75), (-100, 70)],
+        [(-180, 60), (180, 60), (180, 90), (-180, 90)],
+    ]
+    for ring in rings:
+        whole = shapely.Polygon(ring)
+        dense = shapely.segmentize(whole, 0.01)
+        assert ground_area(whole) == pytest.approx(
+            abs(geod.geometry_area_perimeter(dense)[0]), rel=2e-8
+        )
+    holed = shapely.box(0, 0, 2, 2) - shapely.box(0.5, 0.5, 1, 1)
+    parts = ground_area(shapely.box(0, 0, 2, 2)) - ground_area(shapely.box(0.5, 0.5, 1, 1))
+    assert ground_area(holed) == pytest.approx(parts, rel=1e-12)
+    assert ground_area(shapely.LineString([(0, 0), (1, 1)])) == 0
+    # of the ellipsoid, in km^2
+    globe = ground_area(shapely.box(-180, -90, 180, 90)) / 1e6
+    assert globe == pytest.approx(510_065_621.724, abs=1e-3)
+
+
+@pytest.mark.parametrize("read", [".gpkg", ".shp", ".fgb", ".parquet", ".geojson", ".geojsonl"])
+def test_any_format_says_the_same_and_keeps_its_columns(
+    shape: LearnedShape, tmp_path: Path, read: str
+) -> None:
+    """Read by path and as a data frame, in Python and at the command line, and written in each."""
+    taken = {"layer": ["a", "b", "c"], "SHARE": [1, 2, 3]}
+    districts = squares(DEGREES["degrees"], **taken)
+    source, learned = tmp_path / f"d{read}", tmp_path / "h.gpkg"
+    geodp.save(shape, learned)
+    if read == ".parquet":
+        districts.to_parquet(source)
+    else:
+        districts.to_file(source, **({"SPATIAL_INDEX": "NO"} if read == ".fgb" else {}))
+    expected = geodp.areas(shape, districts)
+    columns = [{"share": "share_"}.get(each, each) for each in COLUMNS]
+    assert list(expected) == ["name", "layer", "SHARE", "geometry", *columns]
+    of_file = geodp.areas(shape, source)
+    assert of_file.crs.equals(districts.crs, ignore_axis_order=True)
+    for written in (".csv", ".gpkg", ".shp", ".fgb", ".parquet", ".geojson", ".geojsonl"):
+        out = tmp_path / f"out{written}"
+        argv = ("areas", learned, "--districts", source, "-o", out, "--quiet")
+        assert command(*argv) == command(*argv) == 0  # geodp knows its own files again
+        assert out.stat().st_mode & 0o777 == 0o644
+        reader = geopandas.read_parquet if written == ".parquet" else geopandas.read_file
+        again = reader(out)
+        assert list(again["name"]) == ["d0", "d1", "d2"]
+        assert list(again["layer"]) == ["a", "b", "c"]
+        for found in (of_file, again):
+            for name in columns:
+                some = next(each for each in found if each.lower() == name)
+                numbers = np.array(found[some].replace("", np.nan), dtype=float)
+                np.testing.assert_allclose(numbers, expected[name], rtol=1e-6, err_msg=name)
+        if written != ".csv":
+            assert again.geometry.geom_equals(districts.geometry).all()
+
+
+def test_edges_of_other_systems_bend_in_geojson(released: LearnedShape, tmp_path: Path) -> None:
+    """As they do wherever geodp goes to degrees: the ground stays the same."""
+    box = BOXES["pole"]
+    geodp.save(LearnedShape(released.release, Frame(GRID, box)), tmp_path / "h.gpkg")
+    squares([(-1e6, -1e6, 1e6, 1e6)], box.crs).to_file(tmp_path / "d.gpkg")
+    argv = ("areas", tmp_path / "h.gpkg", "--districts", tmp_path / "d.gpkg", "-o")
+    assert command(*argv, tmp_path / "o.geojson", "--quiet") == 0
+    (found,) = geopandas.read_file(tmp_path / "o.geojson").itertuples()
+    assert found.geometry.bounds[3] == 90
+    assert ground_area(found.geometry) / 1e6 == pytest.approx(found.area_km2, rel=1e-5)
+
+
+def test_a_table_names_the_districts_and_says_what_the_shape_is(
+    shape: LearnedShape, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    geodp.save(shape, tmp_path / "h.geojson")
+    squares([(6, 36, 12.5, 42), (12.5, 36, 19, 42)], code=[7, 8]).to_file(tmp_path / "d.gpkg")
+    argv = ("areas", tmp_path / "h.geojson", "--districts", tmp_path / "d.gpkg")
+    assert command(*argv) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0].split() == ["district", *COLUMNS]
+    assert [line.split()[0] for line in lines[1:3]] == ["d0", "d1"]
+    assert lines[-1] == shape.statement
+    assert command(*argv, "--name", "code", "-o", "-") == 0
+    said = capfd.readouterr()
+    assert said.out.splitlines()[0] == ",".join(["name", "code", *COLUMNS])
+    assert [line.split()[0] for line in said.err.splitlines()[1:3]] == ["7", "8"]
+    assert command(*argv, "--name", "nobody") == 2
+    assert "missing column nobody: it has" in capfd.readouterr().err
+
+
+def test_a_clipped_shape_is_measured_as_clipped(shape: LearnedShape, tmp_path: Path) -> None:
+    (tmp_path / "west.geojson").write_text(shapely.to_geojson(shapely.box(6, 36, 9, 48)))
+    clipped = shape.clip(tmp_path / "west.geojson")
+    (whole,) = geodp.areas(shape, squares([(6, 36, 9, 48)])).shape_km2
+    west, east = geodp.areas(clipped, squares([(6, 36, 9, 48), (9, 36, 19, 48)])).shape_km2
+    assert (west, east) == (pytest.approx(whole), 0)
+
+
+def test_what_is_not_released_is_not_told(released: LearnedShape) -> None:
+    """Without support nothing, where noisy counts of tiles tell nothing; with reports in all
+    blocks, that no part had hardly any."""
+    points = np.random.default_rng(1).integers(0, GRID + 1, (20_000, 2))
+    labels = points[:, 0] < 30
+    one = geodp.NoisyHistogramLearner(grid=GRID, seed=1).fit(points, labels)
+    all_over = geodp.PolygonUnionLearner(grid=GRID, seed=1).fit(points, labels)
+    districts = squares([(0, 0, 32, 64), (32, 0, 64, 64)], None)
+    assert geodp.areas(one, districts).unreported.isna().all()
+    found = geodp.areas(all_over, districts)
+    assert "there were reports in all" in all_over.placed().statement.lower()
+    assert found.unreported.tolist() == [0, 0]
+    # on a grid that lies nowhere there are shares alone
+    assert list(found)[2:] == ["in_bounds", "share", "unreported", "in_doubt"]
+    shape = all_over.polygons_
+    shares = [(shape & each).area / each.area for each in districts.geometry]
+    assert found.share.tolist() == pytest.approx(shares, abs=1e-6)
+    empty = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 9, 9), None, shapely.Point(1, 1)])
+    assert geodp.areas(all_over, empty).in_bounds.isna().tolist() == [False, True, True]
+
+
+def test_districts_that_cannot_be_used_are_refused(shape: LearnedShape, tmp_path: Path) -> None:
+    bare = LearnedShape(shape.release, Frame(GRID))
+    bow = geopandas.GeoDataFrame(
+        geometry=[shapely.Polygon([(7, 40), (9, 42), (9, 40), (7, 42)])], crs=4326
+    )
+    (tmp_path / "d.csv").write_text("lon,lat\n1,2\n")
+    squares([(7, 40, 8, 41)]).to_file(tmp_path / "d.gpkg", layer="one")
+    squares([(7, 40, 8, 41)]).to_file(tmp_path / "d.gpkg", layer="two")
+    for each, districts, message in [
+        (bare, squares([(0, 0, 1, 1)]), "learned without bounds"),
+        (shape, squares([(30, 30, 31, 31)]), "no district lies where the shape was learned"),
+        (shape, bow, "feature 1: the outline crosses or touches itself"),
+        (shape, geopandas.GeoDataFrame(geometry=[shapely.Point(7, 40)]), "no polygons in it"),
+        (shape, bow.drop(columns="geometry"), "a path or a GeoDataFrame, not DataFrame"),
+        (shape, tmp_path / "d.csv", "a file of polygons"),
+        (shape, tmp_path / "d.gpkg", "has several layers"),
+        ("shape", bow, "a learned shape or a fitted learner is measured, not str"),
+    ]:
+        with pytest.raises(geodp.InputError, match=message):
+            geodp.areas(each, districts)
+    assert len(geodp.areas(shape, tmp_path / "d.gpkg", layer="two")) == 1
