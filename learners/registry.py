@@ -97,7 +97,7 @@ SUPPORT = Parameter(
 CHECK = Parameter(
     "check", "number", "Checked by",
     "Share of the reports that is kept from the learner, to say how right the shape is: noisy "
-    "counts of them are published, with limits that hold with 95 % confidence.",
+    "counts of them are published, and between what limits the share on its right side lies.",
     unset="not checked", low=0, high=1, open=True,
 )  # fmt: skip
 DIRECTION = Parameter(

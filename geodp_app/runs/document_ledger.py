@@ -6,6 +6,7 @@ had one joins it with the next run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -69,11 +70,11 @@ class LedgerWords:
         return self._words
 
 
-def _stamp(path: Path) -> bytes | None:
-    """What is another after every entry: the head of a SQLite file counts them."""
+def _stamp(path: Path) -> object:
+    """What is another after every entry, which the head of a SQLite file counts, or change."""
     try:
         with open(path, "rb") as file:
-            return file.read(28)
+            return file.read(28), os.fstat(file.fileno()).st_mtime_ns
     except OSError:
         return None
 

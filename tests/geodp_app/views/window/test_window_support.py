@@ -68,9 +68,13 @@ def test_what_is_not_supported_is_hatched_and_told(qtbot: QtBot, window: MainWin
     action(window, "release_view")
     assert hatched(window).symmetric_difference(expected).area < 1e-6
     assert window.plane_pane.note.words == HATCHED
-    # a run without it hatches nothing
+    # a run without it hatches what its counts of tiles tell
     window.document.set_run(support=None)
     action(window, "release_view")
+    log = run_to_end(qtbot, window)
+    assert hatched(window).symmetric_difference(SQUARE.difference(supported(log))).area < 1e-6
+    assert window.plane_pane.note.words == "Hatched: hardly any reports"
+    window.document.set_run(learner="threshold")
     run_to_end(qtbot, window)
     assert window.plane.support.hatching.path().isEmpty()
     assert window.plane_pane.note.words == ""
