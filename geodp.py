@@ -165,6 +165,14 @@ def _checked(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -
     return value
 
 
+def _listed(labels: Any) -> list[Any]:
+    """Labels, of which one may stand for itself."""
+    if labels is None:
+        return []
+    several = isinstance(labels, Sequence | set | frozenset) and not isinstance(labels, str)
+    return list(labels) if several else [labels]
+
+
 def _path(name: str, value: Any) -> str:
     """A path, if it is one."""
     path: str = os.fspath(_checked(name, "" if value is None else value, _PATHS, "a path"))
@@ -185,6 +193,9 @@ def read_points(
     columns: Mapping[str, str] | None = None,
     layer: str | None = None,
     out_of_bounds: Literal["refuse", "drop", "clip"] = "refuse",
+    unusable: Literal["refuse", "drop"] = "refuse",
+    inside: Any = None,
+    outside: Any = None,
     id: str | None = None,
 ) -> Examples:
     """Labelled points of a file or a data frame.
@@ -208,6 +219,13 @@ def read_points(
         Of a file with several.
     out_of_bounds : {"refuse", "drop", "clip"}
         What becomes of a row outside the bounds (docs/privacy.md, lemma T0).
+    unusable : {"refuse", "drop"}
+        What becomes of a row without a usable label or place.
+    inside : label or sequence of labels, optional
+        Labels that say inside, such as "flooded"; all others then say outside.  By default 1, true,
+        yes, inside and the like.
+    outside : label or sequence of labels, optional
+        Beside `inside`, labels that say outside; any other is then none.
     id : str, optional
         Column that tells whose a row is: one row of each person is taken (lemma T1), and the
         release says so.
@@ -227,9 +245,17 @@ def read_points(
     from dataclasses import replace
 
     from geodp_app.errors import InputError
+    from geodp_app.files.csv_table import as_cells
     from geodp_app.files.data_frames import is_data_frame, open_frame
-    from geodp_app.files.points import PointOptions, read_opened, read_points as read
+    from geodp_app.files.points import (
+        OUT_OF_BOUNDS,
+        UNUSABLE,
+        PointOptions,
+        read_opened,
+        read_points as read,
+    )
     from geometry.grid import checked_bounds
+    from learners.core.labels import LabelWords
     from learners.parameters import whole
 
     if not is_data_frame(source) and not isinstance(source, str | os.PathLike):
@@ -240,10 +266,19 @@ def read_points(
     _checked("columns", columns, Mapping, "a mapping of names")
     for name, text in (("id", id), ("layer", layer), ("crs", crs)):
         _checked(name, text, str, "a text")
+    for name, value, offered in (
+        ("out_of_bounds", out_of_bounds, OUT_OF_BOUNDS),
+        ("unusable", unusable, UNUSABLE),
+    ):
+        if value not in offered:
+            raise InputError(f"{name} must be {' or '.join(offered)}, not {value!r}")
     grid = None if grid is None else whole("grid", grid, 1)
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
-    options = PointOptions(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
+    words = LabelWords.named(*(as_cells(_listed(each)) for each in (inside, outside)))
+    options = PointOptions(
+        grid, box, dict(columns or {}), known, layer, out_of_bounds, unusable, words, id
+    )
     if is_data_frame(source):
         return read_opened(open_frame(source), options).examples
     return replace(read(source, options).examples, source=os.path.join(os.getcwd(), source))
@@ -337,7 +372,7 @@ def learn(
     ----------
     examples : Examples, path-like or data frame
         A file or a data frame is read by :func:`read_points`, with those of its parameters that are
-        given: bounds, grid, crs, columns, layer, out_of_bounds, id.
+        given: bounds, grid, crs, columns, layer, out_of_bounds, unusable, inside, outside, id.
     learner : str
         Any that `geodp learn` takes: "tiles", "cover", "convex", "histogram", ...
     ledger : path-like, optional

@@ -89,6 +89,30 @@ def example_path(name: str) -> Path:
     return _path("examples", f"{name}.geojson")
 
 
+def named_shapes() -> tuple[str, ...]:
+    """Names of all shapes: the example targets, and land."""
+    return (*_EXAMPLES, "land")
+
+
+def shape_path(text: str) -> Path:
+    """The path that a text is, or that of a shape by its name.
+
+    Raises
+    ------
+    UnknownExampleError
+        If it is both: a file has this name, too.
+    """
+    path = Path(text)
+    if text not in named_shapes():
+        return path
+    found = land_path() if text == "land" else example_path(text)
+    if path.is_file():
+        raise UnknownExampleError(
+            f"{text} is a file here, and an example of geodp: say ./{text} for the file, or {found}"
+        )
+    return found
+
+
 def palette_path(name: str) -> Path:
     """Path of a palette, "light" or "dark": JSON, one colour a meaning."""
     return _path("palettes", f"{name}.json")

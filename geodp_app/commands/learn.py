@@ -28,7 +28,6 @@ from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
 from geometry.grid import BoundsError, GridMap
-from geometry.mask import read_mask
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
 
@@ -237,7 +236,8 @@ def run(options: argparse.Namespace) -> None:
         inputs,
         overwrite=options.overwrite,
     )
-    masks = (read_mask(options.within),) if options.within else ()
+    mask = arguments.read_within(options)
+    masks = () if mask is None else (mask,)
     sample = _read(options, learner)
     for mask in masks:
         mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
@@ -376,8 +376,11 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
         person=options.id,
         grid=options.grid,
         bounds=bounds,
+        words=points.label_words(options),
+        drop=options.unusable == "drop",
         quiet=quiet,
     )
+    points.tell_dropped(source.name, found.dropped, quiet=quiet)
     counts = (found.counts.negatives, found.counts.positives)
     warn_of_one_class(source.name, counts, quiet=quiet)
     return found

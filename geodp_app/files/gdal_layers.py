@@ -28,10 +28,10 @@ import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
-from geodp_app.files.layers import OWN, library, plain_path, reading
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.files import interrupts_wait
 from geometry.geojson_points import RECORD, SEQUENCES
+from geometry.gis_files import OWN, library, plain_path, reading
 from geometry.grid import Bounds
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.

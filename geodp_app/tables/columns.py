@@ -29,6 +29,13 @@ class Fault(IntEnum):
     SEVERAL = 11
 
 
+#: Numbers of the faults of a row without a usable label or place.
+DROPPED = tuple(
+    fault + 3 * place for place in (0, 1, 2) for fault in Fault
+    if fault <= Fault.BROKEN and (place == 2 or fault != Fault.OFF)
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class TableColumns:
     """Names of the columns that are read.
@@ -169,7 +176,10 @@ def refuse_faults(
 def _reason(place: int, fault: Fault, columns: TableColumns, frame: Frame) -> str:
     if place == 2:
         none = "empty, or no label" if fault == Fault.EMPTY else "not 0 or 1"
-        return f"is {none} in some row (labels are 1 and 0, true and false, yes and no, 1 and -1)"
+        return (
+            f"is {none} in some row (labels are 1 and 0, true and false, yes and no, 1 and -1, or "
+            "what --inside names; --unusable drop leaves others out)"
+        )
     if fault == Fault.EMPTY:
         return "is empty or not a number in some row"
     if fault == Fault.BROKEN:

@@ -28,7 +28,7 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
-from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
+from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import abilities, count_expression, load_ibis
 from geodp_app.tables.source import (
     CsvHead,
@@ -40,6 +40,7 @@ from geodp_app.tables.source import (
 )
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
+from learners.core.labels import COMMON, LabelWords
 
 _T = TypeVar("_T")
 
@@ -75,10 +76,14 @@ class TableCounts:
     ----------
     counts : GridCounts
     frame : Frame
+    dropped : int
+        Rows without a usable label or place that were dropped; of persons' rows, how many persons
+        have some.
     """
 
     counts: GridCounts
     frame: Frame
+    dropped: int = 0
 
 
 def read_counts(
@@ -88,6 +93,8 @@ def read_counts(
     person: str | None = None,
     grid: int | None = None,
     bounds: Bounds | None = None,
+    words: LabelWords = COMMON,
+    drop: bool = False,
     quiet: bool = True,
 ) -> TableCounts:
     """Count the examples of a table.
@@ -101,6 +108,10 @@ def read_counts(
         Column that tells whose a row is: one row of each person is counted.
     grid, bounds : optional
         The public frame, as in :func:`geodp_app.files.examples_csv.read_examples`.
+    words : LabelWords
+        Which labels say inside and which outside.
+    drop : bool
+        Whether rows without a usable label or place are dropped.
     quiet : bool
         Show no progress.
 
@@ -130,14 +141,18 @@ def read_counts(
             frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
                 able, comma = abilities(connection), head.delimiter != ","
-                expression = count_expression(table, found, frame, **able, bits=bits, comma=comma)
+                expression = count_expression(
+                    table, found, frame, **able, bits=bits, comma=comma, words=words, drop=drop
+                )
                 return found, frame, *_groups(connection, expression)
 
     found, frame, keys, amounts = _watched(work, quiet=quiet)
+    left = np.isin(-keys, DROPPED) & drop
+    dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
     refuse_faults(source, found, frame, keys)
     places, labels = keys >> 1, keys & 1
     entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
-    return TableCounts(GridCounts.of_entries(entries, frame.d), frame)
+    return TableCounts(GridCounts.of_entries(entries, frame.d), frame, dropped)
 
 
 # -- opening -----------------------------------------------------------------------------------

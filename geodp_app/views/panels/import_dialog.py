@@ -60,6 +60,8 @@ class ImportDialog(QDialog):
         What is there: settings, grid, and bounds to begin with.
     opening : bool
         Whether the examples begin a session of their own, without the drawing.
+    layer : str, optional
+        Of a file with several.
     palette : Palette
     parent : QWidget, optional
 
@@ -78,6 +80,7 @@ class ImportDialog(QDialog):
         palette: Palette,
         *,
         opening: bool,
+        layer: str | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -95,7 +98,7 @@ class ImportDialog(QDialog):
         self.setWindowTitle(f"{'Open' if opening else 'Import'} examples: {path.name}")
         self._make_views()
         self.resize(_WIDTH, _HEIGHT)
-        self._submit("open", lambda stop: open_import(path))
+        self._submit("open", lambda stop: open_import(path, layer))
         self._refresh()
 
     def _make_views(self) -> None:
@@ -195,9 +198,8 @@ class ImportDialog(QDialog):
                 return
             self._refresh()
         else:
-            known = isinstance(result, InputError)
-            reason = str(result) if known else f"{self._path}: not enough memory to read it"
-            self.failure = InputError(reason)
+            scarce = InputError(f"{self._path}: not enough memory to read it")
+            self.failure = result if isinstance(result, InputError) else scarce
             self.reject()
 
     def _opened(self, file: ImportFile) -> None:
