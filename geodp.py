@@ -26,6 +26,7 @@ import importlib
 import inspect
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -241,21 +242,29 @@ def read_points(
         If something cannot be read; the message says what, where and what to do.
     BoundsError
         If the bounds are none.
+
+    Warns
+    -----
+    PrivacyWarning
+        If without `id` a column's name says that it may tell whose a row is, or the bounds are the
+        extent of the points.
     """
     from dataclasses import replace
 
     from geodp_app.errors import InputError
     from geodp_app.files.csv_table import as_cells
     from geodp_app.files.data_frames import is_data_frame, open_frame
+    from geodp_app.files.persons import person_column, person_words
     from geodp_app.files.points import (
-        OUT_OF_BOUNDS,
         UNUSABLE,
         PointOptions,
         read_opened,
         read_points as read,
     )
+    from geodp_app.files.stated_frame import TIGHT
     from geometry.grid import checked_bounds
     from learners.core.labels import LabelWords
+    from learners.core.sklearn_support import PrivacyWarning
     from learners.parameters import whole
 
     if not is_data_frame(source) and not isinstance(source, str | os.PathLike):
@@ -266,12 +275,8 @@ def read_points(
     _checked("columns", columns, Mapping, "a mapping of names")
     for name, text in (("id", id), ("layer", layer), ("crs", crs)):
         _checked(name, text, str, "a text")
-    for name, value, offered in (
-        ("out_of_bounds", out_of_bounds, OUT_OF_BOUNDS),
-        ("unusable", unusable, UNUSABLE),
-    ):
-        if value not in offered:
-            raise InputError(f"{name} must be {' or '.join(offered)}, not {value!r}")
+    if unusable not in UNUSABLE:
+        raise InputError(f"unusable must be {' or '.join(UNUSABLE)}, not {unusable!r}")
     grid = None if grid is None else whole("grid", grid, 1)
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
@@ -279,9 +284,17 @@ def read_points(
     options = PointOptions(
         grid, box, dict(columns or {}), known, layer, out_of_bounds, unusable, words, id
     )
-    if is_data_frame(source):
-        return read_opened(open_frame(source), options).examples
-    return replace(read(source, options).examples, source=os.path.join(os.getcwd(), source))
+    framed = is_data_frame(source)
+    found = read_opened(open_frame(source), options) if framed else read(source, options)
+    names = () if found.file is None or id is not None else found.file.columns
+    if (person := person_column(names, (columns or {}).values())) is not None:
+        text = f"{person_words(person)}: then give id={person!r}"
+        warnings.warn(text, PrivacyWarning, stacklevel=3)
+    if found.tight:
+        warnings.warn(TIGHT, PrivacyWarning, stacklevel=3)
+    if framed:
+        return found.examples
+    return replace(found.examples, source=os.path.join(os.getcwd(), source))
 
 
 @_of_parameters()
@@ -326,13 +339,12 @@ def sample(
     seed = None if seed is None else whole("seed", seed, 0)
     if n < 0 or not 0 <= noise <= 1:
         raise InputError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
-    path = _path("target", target)
-    known = path in assets.examples()
-    if not known and not os.path.exists(path):
+    path = assets.shape_path(_path("target", target))
+    if not path.exists():
         raise InputError(
             f"{path}: there is no such file, and no such example: {', '.join(assets.examples())}"
         )
-    file = read_geojson(assets.example_path(path) if known else path)
+    file = read_geojson(path)
     shape, frame = place_target(file, grid, None if bounds is None else checked_bounds(bounds))
     rng = open_generator(seed)
     return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)

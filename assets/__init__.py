@@ -99,7 +99,7 @@ def shape_path(text: str) -> Path:
 
     Raises
     ------
-    UnknownExampleError
+    ValueError
         If it is both: a file has this name, too.
     """
     path = Path(text)
@@ -107,7 +107,7 @@ def shape_path(text: str) -> Path:
         return path
     found = land_path() if text == "land" else example_path(text)
     if path.is_file():
-        raise UnknownExampleError(
+        raise ValueError(
             f"{text} is a file here, and an example of geodp: say ./{text} for the file, or {found}"
         )
     return found

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assets import UnknownExampleError, named_shapes, shape_path
+from assets import named_shapes, shape_path
 from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
@@ -166,7 +166,7 @@ def named_shape(text: str) -> Path:
     """The path of a map, or of a shape that ships with geodp, by its name."""
     try:
         return shape_path(text)
-    except UnknownExampleError as error:
+    except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 

@@ -23,7 +23,7 @@ from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of
-from geodp_app.progress import tell_curator
+from geodp_app.progress import hears_curator, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
@@ -378,8 +378,11 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
         bounds=bounds,
         words=points.label_words(options),
         drop=options.unusable == "drop",
+        edges=hears_curator(quiet=quiet),
         quiet=quiet,
     )
+    points.ask_person(source.name, found.names, options, quiet=quiet)
+    points.tell_tight(source.name, tight=found.tight, quiet=quiet)
     points.tell_dropped(source.name, found.dropped, quiet=quiet)
     counts = (found.counts.negatives, found.counts.positives)
     warn_of_one_class(source.name, counts, quiet=quiet)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import InputError
+from geodp_app.files.persons import person_column, person_words
 from geodp_app.files.points import OUT_OF_BOUNDS, UNUSABLE, PointOptions, PointsRead, read_points
+from geodp_app.files.stated_frame import TIGHT
 from geodp_app.progress import tell_curator
 from geodp_app.tables.source import columns_of
 from geometry.crs import CrsError, canonical_crs
-from learners.core.labels import LabelWords
+from learners.core.labels import COMMON, LabelWords
 
 #: What POINTS may be, for descriptions.
 FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
@@ -85,8 +88,9 @@ def label_words(options: argparse.Namespace) -> LabelWords:
     InputError
         If they contradict each other.
     """
-    named = (getattr(options, name, None) or () for name in ("inside", "outside"))
-    return LabelWords.named(*named)
+    if "inside" not in options:  # of points without labels
+        return COMMON
+    return LabelWords.named(options.inside or (), options.outside or ())
 
 
 def point_options(
@@ -143,15 +147,34 @@ def read(
 
 
 def tell_of(path: Path, found: PointsRead, options: argparse.Namespace, *, quiet: bool) -> None:
-    """Say what was guessed and, to the curator alone, which rows were dropped or moved."""
+    """Say what was guessed and, to the curator alone, which rows were dropped or moved, and that
+    bounds are the points' extent."""
     if found.guessed and not quiet:
         print(f"geodp: {found.guessed}", file=sys.stderr)
+    if found.file is not None:
+        ask_person(path, found.file.columns, options, quiet=quiet)
+    tell_tight(path, tight=found.tight, quiet=quiet)
     if found.beyond:
         done = "dropped" if options.out_of_bounds == "drop" else "moved to its edge"
         tell_curator(
             f"geodp: {path}: rows outside the bounds: {found.beyond:,}, {done}", quiet=quiet
         )
     tell_dropped(path, found.dropped, quiet=quiet)
+
+
+def ask_person(
+    name: object, columns: Sequence[str], options: argparse.Namespace, *, quiet: bool
+) -> None:
+    """Whether a column may say whose a row is, where that can be told: by its name alone."""
+    person = person_column(columns, (options.columns or {}).values())
+    if person is not None and not quiet and getattr(options, "id", "") is None:
+        print(f"geodp: {name}: {person_words(person)}: then give --id {person}", file=sys.stderr)
+
+
+def tell_tight(name: object, *, tight: bool, quiet: bool) -> None:
+    """Tell the curator that bounds are the points' extent."""
+    if tight:
+        tell_curator(f"geodp: warning: {name}: {TIGHT}", quiet=quiet)
 
 
 def tell_dropped(name: object, dropped: int, *, quiet: bool) -> None:

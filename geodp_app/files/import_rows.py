@@ -189,6 +189,8 @@ class CheckedRows:
         How many lay outside the bounds and were dropped or moved, as was asked for.
     elsewhere : Misfit or None
         The first of those with which nothing is wrong but that they lie outside the bounds.
+    tight : bool
+        Whether the public bounds are the extent of the rows.
     """
 
     examples: Examples
@@ -197,6 +199,7 @@ class CheckedRows:
     fits: NDArray[np.bool_]
     beyond: int = 0
     elsewhere: Misfit | None = None
+    tight: bool = False
 
 
 def read_rows(
@@ -420,19 +423,20 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
         place = None if meaning.kind == "grid" else frame.bounds
         inside = numbers.clip(low, high) if place is None else place.nearest(numbers)
         numbers, fits = np.where(beyond[:, None], inside, numbers), right
-    kept = numbers[fits]
+    kept, tight = numbers[fits], False
     if meaning.kind == "grid":
         points = kept.astype(np.int64)
     else:
         assert frame.bounds is not None
         points = GridMap(frame.d, frame.bounds).own_to_grid(kept)
+        tight = frame.bounds.spanned_by(numbers[right])
     misfits = np.flatnonzero(wrong & ~beyond)
     first = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
     outside = np.flatnonzero(right & ~within & ~beyond)[:1].tolist()
     elsewhere = _misfit(rows, outside[0], meaning, low, high) if outside else None
     examples = Examples(points, one[fits].astype(np.int64), frame)
     moved = int(np.count_nonzero(beyond))
-    return CheckedRows(examples, len(misfits), first, fits, moved, elsewhere)
+    return CheckedRows(examples, len(misfits), first, fits, moved, elsewhere, tight)
 
 
 def _misfit(

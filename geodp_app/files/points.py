@@ -100,6 +100,8 @@ class PointsRead:
         Rows outside the bounds that were dropped or moved: a private figure.
     dropped : int
         Rows without a usable label or place that were dropped: a private figure.
+    tight : bool
+        Whether the bounds are the extent of the rows: private.
     rows : ndarray of int64, shape (n,), or None
         Which row of the file each example was, from 0; None for all in order.
     places : ndarray of float, shape (n, 2), or None
@@ -113,6 +115,7 @@ class PointsRead:
     guessed: str = ""
     beyond: int = 0
     dropped: int = 0
+    tight: bool = False
     rows: NDArray[np.int64] | None = None
     places: NDArray[np.float64] | None = None
     file: ImportFile | None = None
@@ -191,7 +194,7 @@ def read_opened(
         examples = Examples(points, labels, examples.frame, column)
         fitting = fitting[kept]
     guessed = _guessed(file, kind, columns, options)
-    figures = (checked.beyond, checked.left_out)
+    figures = (checked.beyond, checked.left_out, checked.tight)
     return PointsRead(examples, guessed, *figures, fitting, rows.numbers[fitting], file)
 
 

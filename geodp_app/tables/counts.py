@@ -29,7 +29,13 @@ from geodp_app.errors import InputError
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
-from geodp_app.tables.query import abilities, count_expression, load_ibis
+from geodp_app.tables.query import (
+    ALL_EDGES,
+    abilities,
+    count_expression,
+    edge_expression,
+    load_ibis,
+)
 from geodp_app.tables.source import (
     CsvHead,
     TableSource,
@@ -79,11 +85,17 @@ class TableCounts:
     dropped : int
         Rows without a usable label or place that were dropped; of persons' rows, how many persons
         have some.
+    tight : bool
+        Whether the bounds are the extent of the rows.
+    names : tuple of str
+        Of all columns.
     """
 
     counts: GridCounts
     frame: Frame
     dropped: int = 0
+    tight: bool = False
+    names: tuple[str, ...] = ()
 
 
 def read_counts(
@@ -95,6 +107,7 @@ def read_counts(
     bounds: Bounds | None = None,
     words: LabelWords = COMMON,
     drop: bool = False,
+    edges: bool = False,
     quiet: bool = True,
 ) -> TableCounts:
     """Count the examples of a table.
@@ -112,6 +125,8 @@ def read_counts(
         Which labels say inside and which outside.
     drop : bool
         Whether rows without a usable label or place are dropped.
+    edges : bool
+        Whether to find out if the bounds are the extent of the rows, which takes another pass.
     quiet : bool
         Show no progress.
 
@@ -132,7 +147,9 @@ def read_counts(
             "(--grid and --bounds state the frame)"
         )
 
-    def work(engine: _Engine) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64]]:
+    def work(
+        engine: _Engine,
+    ) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64], bool, tuple[str, ...]]:
         with _open_table(source, head, engine) as (connection, table):
             kinds, names, bits = dict(table.schema()), [each.names for each in heads], 64
             if source.kind == "parquet":
@@ -144,15 +161,21 @@ def read_counts(
                 expression = count_expression(
                     table, found, frame, **able, bits=bits, comma=comma, words=words, drop=drop
                 )
-                return found, frame, *_groups(connection, expression)
+                keys, amounts = _groups(connection, expression)
+                tight = False
+                if edges and not found.on_grid:
+                    met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
+                    tight = bool(np.bitwise_or.reduce(met) == ALL_EDGES)
+                return found, frame, keys, amounts, tight, tuple(kinds)
 
-    found, frame, keys, amounts = _watched(work, quiet=quiet)
+    found, frame, keys, amounts, tight, every = _watched(work, quiet=quiet)
     left = np.isin(-keys, DROPPED) & drop
     dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
     refuse_faults(source, found, frame, keys)
     places, labels = keys >> 1, keys & 1
     entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
-    return TableCounts(GridCounts.of_entries(entries, frame.d), frame, dropped)
+    counts = GridCounts.of_entries(entries, frame.d)
+    return TableCounts(counts, frame, dropped, tight, every)
 
 
 # -- opening -----------------------------------------------------------------------------------

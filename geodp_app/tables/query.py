@@ -107,6 +107,26 @@ def count_expression(
     return keys.group_by("key").agg(amount=keys.count())
 
 
+#: The key of a row on all four edges.
+ALL_EDGES = 15
+
+
+def edge_expression(table: Any, columns: TableColumns, frame: Frame, *, comma: bool) -> Any:
+    """Columns key and amount: on which edges of the bounds rows lie, a bit each, as
+    :meth:`geometry.grid.Bounds.spanned_by` has it."""
+    assert frame.bounds is not None
+    box, key = frame.bounds, 0
+    edges = zip(
+        (columns.first, columns.second) * 2, (*box.low, *box.high), box.size * 2, strict=True
+    )
+    for i, (name, edge, size) in enumerate(edges):
+        value, near = _number(table[name], comma), 1e-9 * size
+        met = (value >= _exact(edge - near)) & (value <= _exact(edge + near))
+        key += met.fill_null(False).ifelse(2**i, 0)
+    keys = table.select(key=key)
+    return keys.group_by("key").agg(amount=keys.count())
+
+
 def _person(person: Any) -> Any:
     """The name by which rows are one person's: text that is a whole number is that number."""
     if not person.type().is_string():

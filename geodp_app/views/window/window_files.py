@@ -18,9 +18,10 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files import exporting, importing, session
-from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS
+from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS, open_import
 from geodp_app.files.importing import Opened
 from geodp_app.files.learned_file import SHAPE_FORMATS
+from geodp_app.files.persons import person_column
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import Palette
@@ -364,7 +365,8 @@ class WindowFiles(QObject):
 
             return self.attempt(f"open {path.name}", take_at_once)
         with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
-            if path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv":
+            small = path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv"
+            if small and person_column(open_import(path).columns) is None:
                 self._taken(path, read(path, self.document), anew=opening)
                 return True
         if self.release_view:
