@@ -1,8 +1,9 @@
 """What labels say: 1 and 0 by any of the words that people have for them, or by one that is named.
 
 A word means the same in every sample, whatever other words are there, so that what an example
-becomes depends on that example alone (docs/privacy.md, lemma T0).  Only how labels were spelled is taken from the sample, for
-the curator: predictions come back as the labels came, and a release holds 0 and 1.
+becomes depends on that example alone (docs/privacy.md, lemma T0).  Only how labels were spelled is
+taken from the sample, for the curator: predictions come back as the labels came, and a release
+holds 0 and 1.
 """
 
 from __future__ import annotations
