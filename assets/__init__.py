@@ -46,6 +46,10 @@ _EXAMPLES = {
 }
 
 
+#: Names of all shapes: the example targets, and land.
+NAMED_SHAPES = (*_EXAMPLES, "land")
+
+
 class UnknownExampleError(ValueError):
     """No example target has this name; the message lists those that exist."""
 
@@ -89,11 +93,6 @@ def example_path(name: str) -> Path:
     return _path("examples", f"{name}.geojson")
 
 
-def named_shapes() -> tuple[str, ...]:
-    """Names of all shapes: the example targets, and land."""
-    return (*_EXAMPLES, "land")
-
-
 def shape_path(text: str) -> Path:
     """The path that a text is, or that of a shape by its name.
 
@@ -103,7 +102,7 @@ def shape_path(text: str) -> Path:
         If it is both: a file has this name, too.
     """
     path = Path(text)
-    if text not in named_shapes():
+    if text not in NAMED_SHAPES:
         return path
     found = land_path() if text == "land" else example_path(text)
     if path.is_file():

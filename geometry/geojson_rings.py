@@ -61,13 +61,7 @@ def not_utf8(data: bytes, error: UnicodeDecodeError) -> str:
 
 
 def named_system(crs: Any) -> str | None:
-    """The system that the old member ``crs`` of a document names; None without it.
-
-    Raises
-    ------
-    GeoJSONError
-        If it names none.
-    """
+    """The system that the old member ``crs`` names; GeoJSONError if it names none."""
     if crs is None:
         return None
     properties = crs.get("properties") if isinstance(crs, dict) else None

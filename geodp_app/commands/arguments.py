@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assets import named_shapes, shape_path
+from assets import NAMED_SHAPES, shape_path
 from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
@@ -140,7 +140,7 @@ def add_within(parser: Parser, what: str) -> None:
         type=named_shape,
         metavar="FILE",
         help=f"{what} the polygons of a public map, of any GIS format, or of an example by its "
-        f"name: {', '.join(named_shapes())} (never made from the examples)",
+        f"name: {', '.join(NAMED_SHAPES)} (never made from the examples)",
     )
     parser.add_argument(
         "--within-layer", metavar="NAME", help="layer of a map with several, for --within"
@@ -148,13 +148,8 @@ def add_within(parser: Parser, what: str) -> None:
 
 
 def read_within(options: argparse.Namespace) -> Mask | None:
-    """The mask that the options say; None without one. Errors as :func:`geometry.mask.read_mask`.
-
-    Raises
-    ------
-    InputError
-        If a layer is named of no map.
-    """
+    """The mask that the options say, if any; errors as :func:`geometry.mask.read_mask`, and if a
+    layer is named of no map."""
     if options.within is None:
         if options.within_layer is not None:
             raise InputError("--within-layer is a layer of the map --within: give --within FILE")

@@ -381,9 +381,7 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
         edges=hears_curator(quiet=quiet),
         quiet=quiet,
     )
-    points.ask_person(source.name, found.names, options, quiet=quiet)
-    points.tell_tight(source.name, tight=found.tight, quiet=quiet)
-    points.tell_dropped(source.name, found.dropped, quiet=quiet)
+    points.tell_rows(source.name, found.names, found, options, quiet=quiet)
     counts = (found.counts.negatives, found.counts.positives)
     warn_of_one_class(source.name, counts, quiet=quiet)
     return found

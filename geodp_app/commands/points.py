@@ -7,6 +7,7 @@ import csv
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
@@ -19,6 +20,9 @@ from geodp_app.progress import tell_curator
 from geodp_app.tables.source import columns_of
 from geometry.crs import CrsError, canonical_crs
 from learners.core.labels import COMMON, LabelWords
+
+if TYPE_CHECKING:
+    from geodp_app.tables.counts import TableCounts
 
 #: What POINTS may be, for descriptions.
 FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
@@ -81,13 +85,7 @@ def labels_of(text: str) -> tuple[str, ...]:
 
 
 def label_words(options: argparse.Namespace) -> LabelWords:
-    """What the options say of labels.
-
-    Raises
-    ------
-    InputError
-        If they contradict each other.
-    """
+    """What the options say of labels; errors as :meth:`LabelWords.named`."""
     if "inside" not in options:  # of points without labels
         return COMMON
     return LabelWords.named(options.inside or (), options.outside or ())
@@ -147,38 +145,33 @@ def read(
 
 
 def tell_of(path: Path, found: PointsRead, options: argparse.Namespace, *, quiet: bool) -> None:
-    """Say what was guessed and, to the curator alone, which rows were dropped or moved, and that
-    bounds are the points' extent."""
+    """Say what was guessed and what is said of all rows, and to the curator which lay outside."""
     if found.guessed and not quiet:
         print(f"geodp: {found.guessed}", file=sys.stderr)
-    if found.file is not None:
-        ask_person(path, found.file.columns, options, quiet=quiet)
-    tell_tight(path, tight=found.tight, quiet=quiet)
     if found.beyond:
         done = "dropped" if options.out_of_bounds == "drop" else "moved to its edge"
         tell_curator(
             f"geodp: {path}: rows outside the bounds: {found.beyond:,}, {done}", quiet=quiet
         )
-    tell_dropped(path, found.dropped, quiet=quiet)
+    columns = () if found.file is None else found.file.columns
+    tell_rows(path, columns, found, options, quiet=quiet)
 
 
-def ask_person(
-    name: object, columns: Sequence[str], options: argparse.Namespace, *, quiet: bool
+def tell_rows(
+    name: object,
+    columns: Sequence[str],
+    found: PointsRead | TableCounts,
+    options: argparse.Namespace,
+    *,
+    quiet: bool,
 ) -> None:
-    """Whether a column may say whose a row is, where that can be told: by its name alone."""
+    """Say which column may tell whose a row is, by its name alone, and to the curator that bounds
+    are the points' extent and how many rows were dropped."""
     person = person_column(columns, (options.columns or {}).values())
     if person is not None and not quiet and getattr(options, "id", "") is None:
         print(f"geodp: {name}: {person_words(person)}: then give --id {person}", file=sys.stderr)
-
-
-def tell_tight(name: object, *, tight: bool, quiet: bool) -> None:
-    """Tell the curator that bounds are the points' extent."""
-    if tight:
+    if found.tight:
         tell_curator(f"geodp: warning: {name}: {TIGHT}", quiet=quiet)
-
-
-def tell_dropped(name: object, dropped: int, *, quiet: bool) -> None:
-    """Tell the curator how many rows were without a usable label or place."""
-    if dropped:
-        words = f"rows without a usable label or place: {dropped:,}, dropped"
+    if found.dropped:
+        words = f"rows without a usable label or place: {found.dropped:,}, dropped"
         tell_curator(f"geodp: {name}: {words}", quiet=quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from assets import named_shapes
+from assets import NAMED_SHAPES
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
@@ -33,7 +33,7 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         type=arguments.named_shape,
         required=True,
         metavar="FILE",
-        help=f"GeoJSON shape, or an example by its name: {', '.join(named_shapes())}",
+        help=f"GeoJSON shape, or an example by its name: {', '.join(NAMED_SHAPES)}",
     )
     parser.add_argument("--n", type=arguments.sample_size, required=True, help="how many examples")
     parser.add_argument(

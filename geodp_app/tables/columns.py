@@ -29,11 +29,8 @@ class Fault(IntEnum):
     SEVERAL = 11
 
 
-#: Numbers of the faults of a row without a usable label or place.
-DROPPED = tuple(
-    fault + 3 * place for place in (0, 1, 2) for fault in Fault
-    if fault <= Fault.BROKEN and (place == 2 or fault != Fault.OFF)
-)  # fmt: skip
+#: Faults of a row without a usable label or place: all but lying elsewhere.
+DROPPED = (1, 3, 4, 6, 7, 8, 9)
 
 
 @dataclass(frozen=True, slots=True)

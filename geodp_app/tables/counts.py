@@ -29,13 +29,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
-from geodp_app.tables.query import (
-    ALL_EDGES,
-    abilities,
-    count_expression,
-    edge_expression,
-    load_ibis,
-)
+from geodp_app.tables.query import abilities, count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
     CsvHead,
     TableSource,
@@ -165,7 +159,7 @@ def read_counts(
                 tight = False
                 if edges and not found.on_grid:
                     met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
-                    tight = bool(np.bitwise_or.reduce(met) == ALL_EDGES)
+                    tight = bool(np.bitwise_or.reduce(met) == 15)  # all four
                 return found, frame, keys, amounts, tight, tuple(kinds)
 
     found, frame, keys, amounts, tight, every = _watched(work, quiet=quiet)

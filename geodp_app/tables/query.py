@@ -107,10 +107,6 @@ def count_expression(
     return keys.group_by("key").agg(amount=keys.count())
 
 
-#: The key of a row on all four edges.
-ALL_EDGES = 15
-
-
 def edge_expression(table: Any, columns: TableColumns, frame: Frame, *, comma: bool) -> Any:
     """Columns key and amount: on which edges of the bounds rows lie, a bit each, as
     :meth:`geometry.grid.Bounds.spanned_by` has it."""
