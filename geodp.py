@@ -47,6 +47,7 @@ import importlib
 import inspect
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -187,6 +188,14 @@ def _checked(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -
     return value
 
 
+def _listed(labels: Any) -> list[Any]:
+    """Labels, of which one may stand for itself."""
+    if labels is None:
+        return []
+    several = isinstance(labels, Sequence | set | frozenset) and not isinstance(labels, str)
+    return list(labels) if several else [labels]
+
+
 def _path(name: str, value: Any) -> str:
     """A path, if it is one."""
     path: str = os.fspath(_checked(name, "" if value is None else value, _PATHS, "a path"))
@@ -207,6 +216,9 @@ def read_points(
     columns: Mapping[str, str] | None = None,
     layer: str | None = None,
     out_of_bounds: Literal["refuse", "drop", "clip"] = "refuse",
+    unusable: Literal["refuse", "drop"] = "refuse",
+    inside: Any = None,
+    outside: Any = None,
     id: str | None = None,
 ) -> Examples:
     """Labelled points of a file or a data frame.
@@ -230,6 +242,13 @@ def read_points(
         Of a file with several.
     out_of_bounds : {"refuse", "drop", "clip"}
         What becomes of a row outside the bounds (docs/privacy.md, lemma T0).
+    unusable : {"refuse", "drop"}
+        What becomes of a row without a usable label or place.
+    inside : label or sequence of labels, optional
+        Labels that say inside, such as "flooded"; all others then say outside.  By default 1, true,
+        yes, inside and the like.
+    outside : label or sequence of labels, optional
+        Beside `inside`, labels that say outside; any other is then none.
     id : str, optional
         Column that tells whose a row is: one row of each person is taken (lemma T1), and the
         release says so.
@@ -246,6 +265,12 @@ def read_points(
     BoundsError
         If the bounds are none.
 
+    Warns
+    -----
+    PrivacyWarning
+        If without `id` a column's name says that it may tell whose a row is, or the bounds are the
+        extent of the points.
+
     Examples
     --------
     >>> import geodp, pandas
@@ -256,9 +281,14 @@ def read_points(
     from dataclasses import replace
 
     from geodp_app.errors import InputError
+    from geodp_app.files.csv_table import as_cells
     from geodp_app.files.data_frames import is_data_frame, open_frame
-    from geodp_app.files.points import PointOptions, read_opened, read_points as read
+    from geodp_app.files.persons import person_column, person_words
+    from geodp_app.files.points import UNUSABLE, PointOptions, read_opened, read_points as read
+    from geodp_app.files.stated_frame import TIGHT
     from geometry.grid import checked_bounds
+    from learners.core.examples import LabelWords
+    from learners.core.sklearn_support import PrivacyWarning
     from learners.parameters import whole
 
     if not is_data_frame(source) and not isinstance(source, str | os.PathLike):
@@ -269,13 +299,26 @@ def read_points(
     _checked("columns", columns, Mapping, "a mapping of names")
     for name, text in (("id", id), ("layer", layer), ("crs", crs)):
         _checked(name, text, str, "a text")
+    if unusable not in UNUSABLE:
+        raise InputError(f"unusable must be {' or '.join(UNUSABLE)}, not {unusable!r}")
     grid = None if grid is None else whole("grid", grid, 1)
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
-    options = PointOptions(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
-    if is_data_frame(source):
-        return read_opened(open_frame(source), options).examples
-    return replace(read(source, options).examples, source=os.path.join(os.getcwd(), source))
+    words = LabelWords.named(*(as_cells(_listed(each)) for each in (inside, outside)))
+    options = PointOptions(
+        grid, box, dict(columns or {}), known, layer, out_of_bounds, unusable, words, id
+    )
+    framed = is_data_frame(source)
+    found = read_opened(open_frame(source), options) if framed else read(source, options)
+    names = () if found.file is None or id is not None else found.file.columns
+    if (person := person_column(names, (columns or {}).values())) is not None:
+        text = f"{person_words(person)}: then give id={person!r}"
+        warnings.warn(text, PrivacyWarning, stacklevel=3)
+    if found.tight:
+        warnings.warn(TIGHT, PrivacyWarning, stacklevel=3)
+    if framed:
+        return found.examples
+    return replace(found.examples, source=os.path.join(os.getcwd(), source))
 
 
 @_of_parameters()
@@ -320,13 +363,12 @@ def sample(
     seed = None if seed is None else whole("seed", seed, 0)
     if n < 0 or not 0 <= noise <= 1:
         raise InputError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
-    path = _path("target", target)
-    known = path in assets.examples()
-    if not known and not os.path.exists(path):
+    path = assets.shape_path(_path("target", target))
+    if not path.exists():
         raise InputError(
             f"{path}: there is no such file, and no such example: {', '.join(assets.examples())}"
         )
-    file = read_geojson(assets.example_path(path) if known else path)
+    file = read_geojson(path)
     shape, frame = place_target(file, grid, None if bounds is None else checked_bounds(bounds))
     rng = open_generator(seed)
     return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)
@@ -366,7 +408,7 @@ def learn(
     ----------
     examples : Examples, path-like or data frame
         A file or a data frame is read by :func:`read_points`, with those of its parameters that are
-        given: bounds, grid, crs, columns, layer, out_of_bounds, id.
+        given: bounds, grid, crs, columns, layer, out_of_bounds, unusable, inside, outside, id.
     learner : str
         Any that `geodp learn` takes: "tiles", "cover", "convex", "histogram", ...
     ledger : path-like, optional

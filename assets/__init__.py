@@ -46,6 +46,10 @@ _EXAMPLES = {
 }
 
 
+#: Names of all shapes: the example targets, and land.
+NAMED_SHAPES = (*_EXAMPLES, "land")
+
+
 class UnknownExampleError(ValueError):
     """No example target has this name; the message lists those that exist."""
 
@@ -87,6 +91,25 @@ def example_path(name: str) -> Path:
     """
     example(name)
     return _path("examples", f"{name}.geojson")
+
+
+def shape_path(text: str) -> Path:
+    """The path that a text is, or that of a shape by its name.
+
+    Raises
+    ------
+    ValueError
+        If it is both: a file has this name, too.
+    """
+    path = Path(text)
+    if text not in NAMED_SHAPES:
+        return path
+    found = land_path() if text == "land" else example_path(text)
+    if path.is_file():
+        raise ValueError(
+            f"{text} is a file here, and an example of geodp: say ./{text} for the file, or {found}"
+        )
+    return found
 
 
 def palette_path(name: str) -> Path:

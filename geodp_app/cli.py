@@ -72,9 +72,9 @@ def _run(arguments: list[str]) -> int | None:
     options = build_parser(arguments).parse_args(arguments)
     # not before: help and a verb that is none need nothing of these
     from assets import UnknownExampleError
-    from geodp_app.files.layers import data_alone
     from geodp_app.files.writing import forget_written
     from geometry.geojson import GeoJSONError
+    from geometry.gis_files import data_alone
     from geometry.grid import BoundsError
 
     forget_written()

@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-
-def printable(text: str) -> str:
-    """A text as one line: what a terminal would obey, or not show, becomes a mark or a space.
-
-    Messages quote files, and a file may hold anything.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
-
-
-class InputError(Exception):
-    """Wrong input: says what was wrong, where, and what to do.  Ends with exit code 2."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+from geometry.errors import InputError as InputError, printable as printable
 
 
 class PictureError(Exception):

@@ -23,8 +23,13 @@ def tell_curator(line: str, *, quiet: bool) -> None:
 
     A pipe may end in a log that others read.
     """
-    if not quiet and sys.stderr.isatty():
+    if hears_curator(quiet=quiet):
         sys.stderr.write(f"{line}\n")
+
+
+def hears_curator(*, quiet: bool) -> bool:
+    """Whether anybody reads what :func:`tell_curator` says."""
+    return not quiet and sys.stderr.isatty()
 
 
 class ProgressBar:

@@ -30,13 +30,14 @@ from shapely.geometry import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crossing_count import crossings_up_to, edges_of
-from geometry.crs import LONLAT, CrsError
+from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson_rings import (
     Frame,
     GeoJSONError,
     ShapeReader,
     check_lonlat,
     checked_grid_size,
+    named_system,
     not_utf8,
     own_member,
     short,
@@ -212,6 +213,7 @@ def read_geojson(
     allow_empty: bool = False,
     max_bytes: int = MAX_BYTES,
     max_vertices: int = MAX_VERTICES,
+    any_system: bool = False,
 ) -> TargetFile:
     """Read a target: Feature, FeatureCollection, or a bare polygonal geometry.
 
@@ -225,6 +227,8 @@ def read_geojson(
         Accept a file without polygons (an empty learned shape) as an empty Polygon.
     max_bytes, max_vertices : int
         Limits on the file's size and on its number of positions.
+    any_system : bool
+        Take the system that an old member ``crs`` names; else it must be longitude and latitude.
 
     Returns
     -------
@@ -244,7 +248,7 @@ def read_geojson(
         raise ValueError(f"coordinates = {coordinates!r}: use 'lonlat', 'grid' or 'auto'")
     try:
         document, odd_numbers = load_object(path, max_bytes)
-        target = _read_document(document, coordinates, max_vertices, Path(path).stem)
+        target = _read_document(document, coordinates, max_vertices, Path(path).stem, any_system)
         if odd_numbers:
             raise GeoJSONError(f"{odd_numbers[0]} is not a finite number")
         if not allow_empty:
@@ -257,7 +261,7 @@ def read_geojson(
     return target
 
 
-def target_of(document: dict[str, Any], name: str) -> TargetFile:
+def target_of(document: dict[str, Any], name: str, *, any_system: bool = False) -> TargetFile:
     """A target from the object of a GeoJSON file, of finite numbers; read like the file.
 
     Parameters
@@ -265,13 +269,15 @@ def target_of(document: dict[str, Any], name: str) -> TargetFile:
     document : dict
     name : str
         Stands for the file's stem.
+    any_system : bool
+        As in :func:`read_geojson`.
 
     Raises
     ------
     GeoJSONError
         As :func:`read_geojson`; the message names no file.
     """
-    target = _read_document(document, "auto", MAX_VERTICES, name)
+    target = _read_document(document, "auto", MAX_VERTICES, name, any_system)
     _refuse_empty(target)
     return target
 
@@ -329,14 +335,15 @@ def _read_document(
     coordinates: Literal["lonlat", "grid", "auto"],
     max_vertices: int,
     stem: str,
+    any_system: bool,
 ) -> TargetFile:
     """Check the top level, collect the polygons of all features."""
     member = own_member(document)
     frame = _frame(member, coordinates)
     grid, bounds = stated_place(member)
-    if frame == "lonlat":
-        _check_crs(document.get("crs"))
-    reader = ShapeReader(frame, float(grid or MAX_D), max_vertices)
+    crs = _system(document.get("crs"), any_system) if frame == "lonlat" else LONLAT
+    own_range = frame if crs == LONLAT else None
+    reader = ShapeReader(own_range, float(grid or MAX_D), max_vertices)
     shapes: list[BaseGeometry] = []
     rows: list[int] = []
     properties: dict[str, Any] | None = None
@@ -349,7 +356,7 @@ def _read_document(
             properties = own
         shapes.extend(found)
         rows.extend([row] * len(found))
-    if frame == "lonlat":
+    if own_range == "lonlat":
         shapes = [within_180(shape) for shape in shapes]
     properties = properties or {}
     names = (properties.get("name"), document.get("name"), stem)
@@ -364,6 +371,7 @@ def _read_document(
         skipped=reader.skipped,
         rows=tuple(rows),
         n=row + 1,
+        crs=crs,
     )
 
 
@@ -395,16 +403,23 @@ def stated_place(member: Mapping[str, Any]) -> tuple[int | None, Bounds | None]:
         raise GeoJSONError(f"geodp.bounds: {error}") from None
 
 
-def _check_crs(crs: Any) -> None:
-    """Refuse the old ``crs`` member unless it names longitude/latitude on WGS 84."""
+def _system(crs: Any, any_system: bool) -> str:
+    """The system that the old ``crs`` member names; refused if it is not longitude/latitude on
+    WGS 84 and not any may be."""
     if crs is None:
-        return
+        return LONLAT
+    if any_system:
+        try:
+            return canonical_crs(named_system(crs) or "")
+        except CrsError as error:
+            raise GeoJSONError(f"crs: {error}") from None
     properties = crs.get("properties") if isinstance(crs, dict) else None
     name = properties.get("name") if isinstance(properties, dict) else None
     if not isinstance(name, str) or not re.search(r"(CRS84|EPSG:+(\d[\d.]*)?:?4326)$", name):
         raise GeoJSONError(
             f"crs {short(name or crs)} is not longitude/latitude (RFC 7946); reproject to WGS 84"
         )
+    return LONLAT
 
 
 def features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geometry.geojson import MAX_BYTES, features
-from geometry.geojson_rings import GeoJSONError, not_utf8, own_member, short
+from geometry.geojson_rings import GeoJSONError, named_system, not_utf8, own_member, short
 
 #: Endings of text sequences, which may hold no object at all.
 SEQUENCES = (".geojsonl", ".geojsons", ".ndjson", ".jsonl")
@@ -81,7 +81,7 @@ def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFil
                     properties |= dict.fromkeys(own)
         first = documents[0] if documents else {}
         member = own_member(first)
-        crs = _system(first.get("crs"))
+        crs = named_system(first.get("crs"))
     except RecursionError:
         raise GeoJSONError(f"{name}: nested too deeply") from None
     except GeoJSONError as error:
@@ -137,14 +137,3 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise GeoJSONError(f"an object names its member {short(twice)} twice")
     return found
-
-
-def _system(crs: Any) -> str | None:
-    """The system that the old member ``crs`` names."""
-    if crs is None:
-        return None
-    properties = crs.get("properties") if isinstance(crs, dict) else None
-    name = properties.get("name") if isinstance(properties, dict) else None
-    if not isinstance(name, str):
-        raise GeoJSONError(f"member crs names no coordinate reference system: {short(crs)}")
-    return name

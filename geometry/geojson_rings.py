@@ -60,20 +60,31 @@ def not_utf8(data: bytes, error: UnicodeDecodeError) -> str:
     )
 
 
+def named_system(crs: Any) -> str | None:
+    """The system that the old member ``crs`` names; GeoJSONError if it names none."""
+    if crs is None:
+        return None
+    properties = crs.get("properties") if isinstance(crs, dict) else None
+    name = properties.get("name") if isinstance(properties, dict) else None
+    if not isinstance(name, str):
+        raise GeoJSONError(f"member crs names no coordinate reference system: {short(crs)}")
+    return name
+
+
 class ShapeReader:
     """Turns geometry objects into checked shapes; counts positions and what it skips.
 
     Parameters
     ----------
-    frame : {"lonlat", "grid"}
-        What the coordinates are.
+    frame : {"lonlat", "grid"} or None
+        What the coordinates are; None for those of another system.
     limit : float
         Largest coordinate of the grid frame, in grid units; the least is 0.
     max_vertices : int
         Most positions over all geometries that are read.
     """
 
-    def __init__(self, frame: Frame, limit: float, max_vertices: int) -> None:
+    def __init__(self, frame: Frame | None, limit: float, max_vertices: int) -> None:
         self.frame, self.limit, self.max_vertices = frame, limit, max_vertices
         self.vertices = self.skipped = 0
 
@@ -130,9 +141,9 @@ class ShapeReader:
             raise GeoJSONError(
                 f"{where}: is open, it starts at {point(ring[0])} and ends at {point(ring[-1])}"
             )
-        lonlat = self.frame == "lonlat"
-        # some count 0..360 eastwards
-        fault = _lonlat_fault(ring, 360.0) if lonlat else _grid_fault(ring, self.limit)
+        fault = _grid_fault(ring, self.limit) if self.frame == "grid" else ""
+        if self.frame == "lonlat":  # some count 0..360 eastwards
+            fault = _lonlat_fault(ring, 360.0)
         if fault:
             raise GeoJSONError(f"{where}: {fault}")
         return ring

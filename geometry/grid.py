@@ -179,6 +179,14 @@ class Bounds:
         width, height = self.size
         return min(max(width * cosine / height, 0.1), 10.0)
 
+    def spanned_by(self, own: NDArray[np.float64]) -> bool:
+        """Whether it is the extent of points of its own system, shape (n, 2), to nine digits."""
+        if not len(own):
+            return False
+        own, near = self.unrolled(own), 1e-9 * np.array(self.size)
+        ends = own.min(axis=0) - self.low, own.max(axis=0) - self.high
+        return bool((np.abs(ends) <= near).all())
+
     def unrolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates of the box's own system, (n, 2), with longitudes that go on after 180.
 

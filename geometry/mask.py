@@ -1,6 +1,7 @@
 """A mask: a public region that the learned shape is clipped to, such as land or a district.
 
-It is made of public data, never of the examples.  Clipping is then post-processing of a release
+It is a file of any format, a layer, a GeoDataFrame or a geometry, and keeps its own system.  It is
+made of public data, never of the examples.  Clipping is then post-processing of a release
 and costs no epsilon (docs/privacy.md, lemma 6); the release itself stays as it is.
 """
 
@@ -19,13 +20,20 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.geojson import MAX_VERTICES, TargetFile, read_geojson, target_of
-from geometry.geojson_rings import GeoJSONError
+from geometry.crs import LONLAT, CrsError, canonical_crs
+from geometry.errors import InputError
+from geometry.geojson import MAX_VERTICES, NoPolygonsError, TargetFile, read_geojson, target_of
+from geometry.geojson_points import SEQUENCES
+from geometry.geojson_rings import Frame as Units, GeoJSONError
+from geometry.gis_files import LAYER_ENDINGS, in_range, read_polygons, valid_polygons
 from geometry.grid import Bounds, Frame
+from geometry.places import has_geometry
 from geometry.polygons import contains_points, orient_valid, polygon_parts
 
 #: Names of files are cut to this.
 _LONGEST = 200
+#: Endings of files that GDAL or pyarrow read; all others are GeoJSON.
+GIS_ENDINGS = frozenset({*LAYER_ENDINGS, *SEQUENCES, ".parquet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,8 @@ class Mask:
         parts = self.target.parts
         shape = parts[0] if len(parts) == 1 else self.target.outlines
         map_ = {**shapely.geometry.mapping(shape), "geodp": self.target.member}
+        if self.target.crs != LONLAT:
+            map_["crs"] = {"type": "name", "properties": {"name": self.target.crs}}
         return {"name": self.name, "map": map_}
 
     @classmethod
@@ -134,7 +144,7 @@ class Mask:
         name, map_ = data["name"], data["map"]
         if not isinstance(name, str) or not isinstance(map_, dict):
             raise ValueError("within: must be an object of a text and a map")
-        return cls.of(target_of(map_, name), name)
+        return cls.of(target_of(map_, name, any_system=True), name)
 
     @classmethod
     def of(cls, target: TargetFile, name: str) -> Mask:
@@ -147,20 +157,93 @@ class Mask:
         if target.member.get("georeferenced") is False:
             member["georeferenced"] = False
         own = target.parts, target.frame, target.grid, target.bounds
-        return cls(TargetFile(*own, name[:_LONGEST], properties={}, member=member, skipped=0))
+        about: dict[str, Any] = {"properties": {}, "member": member, "skipped": 0}
+        return cls(TargetFile(*own, name[:_LONGEST], **about, crs=target.crs))
 
 
-def read_mask(path: str | os.PathLike[str], *, max_vertices: int = MAX_VERTICES) -> Mask:
-    """Read the polygons of a GeoJSON file, as targets are read.
+def read_mask(
+    path: str | os.PathLike[str],
+    layer: str | None = None,
+    *,
+    option: str = "--within-layer",
+    max_vertices: int = MAX_VERTICES,
+) -> Mask:
+    """Read the polygons of a map: GeoJSON, or what GDAL and pyarrow read.
+
+    Parameters
+    ----------
+    path : path-like
+    layer : str, optional
+        Of a file with several.
+    option : str
+        What names the layer, for messages.
+    max_vertices : int
 
     Raises
     ------
     GeoJSONError
-        If it is no GeoJSON, its polygons are not usable, or there are none.
+        If its polygons are not usable, or there are none.
+    InputError
+        If it is a GIS file that cannot be read, or which of its layers is meant is not said.
     OSError
         If it cannot be opened.
     """
-    return Mask.of(read_geojson(path, max_vertices=max_vertices), Path(path).name)
+    path = Path(path)
+    if path.suffix.lower() not in GIS_ENDINGS:
+        if layer is not None:
+            raise InputError(f"{path}: has no layers: leave {option} out")
+        return Mask.of(read_geojson(path, max_vertices=max_vertices, any_system=True), path.name)
+    path.stat()
+    return _usable(
+        read_polygons(path, layer, option=option), path.name, os.fspath(path), max_vertices
+    )
+
+
+def mask_of(source: Any, frame: Frame, layer: str | None = None) -> Mask:
+    """The mask that a file is, as :func:`read_mask` says, or polygons in memory.
+
+    Parameters
+    ----------
+    source : path-like, GeoDataFrame, GeoSeries, or shapely geometry
+        Of geopandas in its own system; without one, and of shapely, in that of the bounds, or in
+        grid units where there are none.
+    frame : Frame
+    layer : str, optional
+        Of a file with several.
+
+    Raises
+    ------
+    GeoJSONError, InputError, OSError
+        As :func:`read_mask`; if it is something else.
+    """
+    if isinstance(source, str | os.PathLike):
+        return read_mask(source, layer, option="layer")
+    crs = "" if frame.bounds is None else frame.bounds.crs
+    if has_geometry(source):
+        name, shapes = "the data frame", list(np.asarray(source.geometry.array, dtype=object))
+        try:
+            crs = crs if source.crs is None else canonical_crs(source.crs.to_wkt())
+        except CrsError as error:
+            raise GeoJSONError(f"{name}: {error}") from None
+    elif isinstance(source, BaseGeometry):
+        name, shapes = "the geometry", [source]
+    else:
+        raise InputError(
+            f"a mask is a file, a GeoDataFrame or a shapely geometry, not {type(source).__name__}"
+        )
+    parts = [part for shape in shapes for part in valid_polygons(shape, name)]
+    parts = [shapely.force_2d(part) for part in in_range(parts, crs, name)]
+    units: tuple[Units, int | None] = ("lonlat", None) if crs else ("grid", frame.d)
+    target = TargetFile(tuple(parts), *units, None, name, {}, {}, 0, crs or LONLAT)
+    return _usable(target, name, name, MAX_VERTICES)
+
+
+def _usable(target: TargetFile, called: str, name: str, most: int) -> Mask:
+    if not target.parts:
+        raise NoPolygonsError(f"{name}: no polygons in it")
+    if sum(map(shapely.get_num_coordinates, target.parts)) > most:
+        raise GeoJSONError(f"{name}: more than {most:,} positions in it")
+    return Mask.of(target, called)
 
 
 def clipped(shape: BaseGeometry, region: BaseGeometry) -> BaseGeometry:

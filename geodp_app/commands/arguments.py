@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from assets import NAMED_SHAPES, shape_path
 from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
 from geometry.files import STDOUT, NewFile
 from geometry.grid import Bounds, BoundsError, checked_bounds
 from geometry.halfplane import MAX_D
+from geometry.mask import Mask, read_mask
 from learners.declaration import Learner, Parameter, Place
 from learners.registry import (
     BY_ID,
@@ -135,10 +137,32 @@ def add_within(parser: Parser, what: str) -> None:
     """A public mask; `what` says what it does to what."""
     parser.add_argument(
         "--within",
-        type=Path,
+        type=named_shape,
         metavar="FILE",
-        help=f"{what} the polygons of a public map (GeoJSON; never made from the examples)",
+        help=f"{what} the polygons of a public map, of any GIS format, or of an example by its "
+        f"name: {', '.join(NAMED_SHAPES)} (never made from the examples)",
     )
+    parser.add_argument(
+        "--within-layer", metavar="NAME", help="layer of a map with several, for --within"
+    )
+
+
+def read_within(options: argparse.Namespace) -> Mask | None:
+    """The mask that the options say, if any; errors as :func:`geometry.mask.read_mask`, and if a
+    layer is named of no map."""
+    if options.within is None:
+        if options.within_layer is not None:
+            raise InputError("--within-layer is a layer of the map --within: give --within FILE")
+        return None
+    return read_mask(options.within, options.within_layer)
+
+
+def named_shape(text: str) -> Path:
+    """The path of a map, or of a shape that ships with geodp, by its name."""
+    try:
+        return shape_path(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def output(text: str) -> Path:

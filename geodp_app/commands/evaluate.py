@@ -14,7 +14,6 @@ from geodp_app.commands import arguments, points
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import count_mistakes
 from geodp_app.errors import InputError
-from geometry.mask import read_mask
 
 if TYPE_CHECKING:
     from learners.core.releases import Release
@@ -45,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     """Read both files, compare, print."""
     from geodp_app.files.learned_file import read_learned
 
-    mask = read_mask(options.within) if options.within else None
+    mask = arguments.read_within(options)
     learned = read_learned(options.learned)
     quiet = options.json
     examples = points.read(options.points, options, fallback=learned.frame, quiet=quiet)

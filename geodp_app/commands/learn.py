@@ -23,12 +23,11 @@ from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of
-from geodp_app.progress import tell_curator
+from geodp_app.progress import hears_curator, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
 from geometry.grid import BoundsError, GridMap
-from geometry.mask import read_mask
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
 
@@ -237,7 +236,8 @@ def run(options: argparse.Namespace) -> None:
         inputs,
         overwrite=options.overwrite,
     )
-    masks = (read_mask(options.within),) if options.within else ()
+    mask = arguments.read_within(options)
+    masks = () if mask is None else (mask,)
     sample = _read(options, learner)
     for mask in masks:
         mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
@@ -376,8 +376,12 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
         person=options.id,
         grid=options.grid,
         bounds=bounds,
+        words=points.label_words(options),
+        drop=options.unusable == "drop",
+        edges=hears_curator(quiet=quiet),
         quiet=quiet,
     )
+    points.tell_rows(source.name, found.names, found, options, quiet=quiet)
     counts = (found.counts.negatives, found.counts.positives)
     warn_of_one_class(source.name, counts, quiet=quiet)
     return found

@@ -10,7 +10,8 @@ holds
   ``choices``, pairs of a value and what it is called;
 * ``learners``: ``id``, ``title``, ``sentence``, which verbs offer it, its ``parameters`` by name;
 * ``compared``: the learners that are compared by default;
-* ``colours`` of points inside and outside.
+* ``colours`` of points inside and outside;
+* ``person``: a pattern of names of columns that may say whose a row is.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from geodp_app.commands import arguments, compare, evaluate, learn, predict
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
+from geodp_app.files.persons import PERSON_COLUMN
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.runs.comparison import DEFAULT
@@ -136,6 +138,7 @@ def declared() -> dict[str, Any]:
         ],
         "compared": list(DEFAULT),
         "colours": {"inside": colours.positive, "outside": colours.negative},
+        "person": PERSON_COLUMN,
     }
 
 

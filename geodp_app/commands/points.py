@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import InputError
-from geodp_app.files.points import OUT_OF_BOUNDS, PointOptions, read_points
+from geodp_app.files.persons import person_column, person_words
+from geodp_app.files.points import OUT_OF_BOUNDS, UNUSABLE, PointOptions, PointsRead, read_points
+from geodp_app.files.stated_frame import TIGHT
 from geodp_app.progress import tell_curator
 from geodp_app.tables.source import columns_of
 from geometry.crs import CrsError, canonical_crs
+from learners.core.examples import COMMON, LabelWords
+
+if TYPE_CHECKING:
+    from geodp_app.tables.counts import TableCounts
 
 #: What POINTS may be, for descriptions.
 FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
 with --bounds.  Other names, separators (; tab |), decimal commas, points as text (WKT), and labels
 such as true and false or yes and no are understood.  GeoJSON is read as well, also a feature on
 each line, and, after pip install 'geodp[geo]', GeoPackage, shapefiles, FlatGeobuf, GeoParquet and
-whatever else GDAL reads.  Columns are recognised by their names; say others with --columns.  A -
-is standard input."""
+whatever else GDAL reads.  Columns are recognised by their names; say others with --columns, and
+other labels with --inside.  A - is standard input."""
 
 
-def add_points_options(parser: Parser, grid: str) -> None:
-    """Grid, bounds, system, columns, layer; `grid` says what the grid's size is by default."""
+def add_points_options(parser: Parser, grid: str, *, labelled: bool = True) -> None:
+    """Grid, bounds, system, columns, layer, labels, rows; `grid` says what the grid's size is by
+    default, `labelled` whether there are labels."""
     parser.add_argument(
         "--grid", type=arguments.grid_size, metavar="D", help=f"{grid}; {LARGE_GRIDS}"
     )
@@ -45,6 +55,40 @@ def add_points_options(parser: Parser, grid: str) -> None:
         "place inside; what a row becomes depends on that row alone, so the guarantee is the "
         "same (default: %(default)s)",
     )
+    what = "a usable label or place" if labelled else "a usable place"
+    parser.add_argument(
+        "--unusable",
+        choices=UNUSABLE,
+        default="refuse",
+        help=f"rows without {what}: refuse the file, or drop them, each by itself; how many is "
+        "told at a terminal alone (default: %(default)s)",
+    )
+    if labelled:
+        parser.add_argument(
+            "--inside",
+            type=labels_of,
+            metavar="LABEL,...",
+            help="labels that say inside, such as flooded; all others then say outside (default: "
+            "1, true, yes, inside)",
+        )
+        parser.add_argument(
+            "--outside",
+            type=labels_of,
+            metavar="LABEL,...",
+            help="with --inside: labels that say outside; any other is then none",
+        )
+
+
+def labels_of(text: str) -> tuple[str, ...]:
+    """Labels, separated by commas and quoted as in CSV."""
+    return tuple(next(csv.reader([text], skipinitialspace=True), []))
+
+
+def label_words(options: argparse.Namespace) -> LabelWords:
+    """What the options say of labels; errors as :meth:`LabelWords.named`."""
+    if "inside" not in options:  # of points without labels
+        return COMMON
+    return LabelWords.named(options.inside or (), options.outside or ())
 
 
 def point_options(
@@ -71,6 +115,8 @@ def point_options(
         crs,
         options.layer,
         options.out_of_bounds,
+        options.unusable,
+        label_words(options),
         getattr(options, "id", None),
         labelled,
     )
@@ -94,6 +140,12 @@ def read(
         As :func:`geodp_app.files.points.read_points`.
     """
     found = read_points(path, point_options(options, fallback), fallback)
+    tell_of(path, found, options, quiet=quiet)
+    return found.examples
+
+
+def tell_of(path: Path, found: PointsRead, options: argparse.Namespace, *, quiet: bool) -> None:
+    """Say what was guessed and what is said of all rows, and to the curator which lay outside."""
     if found.guessed and not quiet:
         print(f"geodp: {found.guessed}", file=sys.stderr)
     if found.beyond:
@@ -101,4 +153,25 @@ def read(
         tell_curator(
             f"geodp: {path}: rows outside the bounds: {found.beyond:,}, {done}", quiet=quiet
         )
-    return found.examples
+    columns = () if found.file is None else found.file.columns
+    tell_rows(path, columns, found, options, quiet=quiet)
+
+
+def tell_rows(
+    name: object,
+    columns: Sequence[str],
+    found: PointsRead | TableCounts,
+    options: argparse.Namespace,
+    *,
+    quiet: bool,
+) -> None:
+    """Say which column may tell whose a row is, by its name alone, and to the curator that bounds
+    are the points' extent and how many rows were dropped."""
+    person = person_column(columns, (options.columns or {}).values())
+    if person is not None and not quiet and getattr(options, "id", "") is None:
+        print(f"geodp: {name}: {person_words(person)}: then give --id {person}", file=sys.stderr)
+    if found.tight:
+        tell_curator(f"geodp: warning: {name}: {TIGHT}", quiet=quiet)
+    if found.dropped:
+        words = f"rows without a usable label or place: {found.dropped:,}, dropped"
+        tell_curator(f"geodp: {name}: {words}", quiet=quiet)

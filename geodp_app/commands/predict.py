@@ -16,7 +16,6 @@ from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
-from geometry.mask import read_mask
 from geometry.polygons import contains_points
 
 _DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
@@ -38,7 +37,8 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser = add_verb(verbs, "predict", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
-    points.add_points_options(parser, "grid size of the points (default: the learned shape's)")
+    grid = "grid size of the points (default: the learned shape's)"
+    points.add_points_options(parser, grid, labelled=False)
     arguments.add_within(parser, "label 0 whatever lies outside of")
     arguments.add_output(
         parser, "points to write: .csv, .geojson, .geojsonl, .gpkg, .fgb, .shp or .parquet"
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         return
     inputs = [options.learned, options.points, *([options.within] if options.within else [])]
     arguments.check_outputs([(options.output, "points")], inputs, overwrite=options.overwrite)
-    mask = read_mask(options.within) if options.within else None
+    mask = arguments.read_within(options)
     learned = read_learned(options.learned)
     reading = points.point_options(options, learned.frame, labelled=False)
     read = read_points(options.points, reading, learned.frame)
@@ -87,9 +87,9 @@ def run(options: argparse.Namespace) -> None:
         overwrite=options.overwrite,
     )
     write_files(files)
+    points.tell_of(options.points, read, options, quiet=options.quiet)
     if not options.quiet:
         inside = int(predicted.sum())
         sys.stderr.write(
-            (f"geodp: {read.guessed}\n" if read.guessed else "")
-            + f"{options.output}: {counted(len(predicted), 'point')}, {inside:,} of them inside\n"
+            f"{options.output}: {counted(len(predicted), 'point')}, {inside:,} of them inside\n"
         )

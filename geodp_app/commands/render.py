@@ -11,7 +11,6 @@ from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
 from geometry.files import NewFile
-from geometry.mask import read_mask
 
 _DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
 
@@ -43,6 +42,7 @@ def run(options: argparse.Namespace) -> None:
     from geometry.globe import lonlat_box
     from geometry.grid import Bounds
 
+    mask = arguments.read_within(options)
     learned = read_learned(options.learned)
     shape, frame = learned.shape, learned.frame
     if frame is None or (shape is None and frame.bounds is None):
@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         layers = shape.layers()
         figures, caption = release_figures(shape.release), support_caption(shape.release)
-    if options.within:
-        layers["learned"] = read_mask(options.within).clip(layers["learned"], frame)
+    if mask is not None:
+        layers["learned"] = mask.clip(layers["learned"], frame)
     if shape is None and layers["learned"].is_empty:
         raise InputError(f"{options.learned}: no polygons in it")
     title = f"Learned shape: {options.learned.name}" if options.title is None else options.title

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
+from assets import NAMED_SHAPES
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
@@ -28,7 +28,13 @@ This is a simulation for demonstrations: treat its output as private data."""
 def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
     parser = add_verb(verbs, "sample", _DESCRIPTION)
-    parser.add_argument("--target", type=Path, required=True, metavar="FILE", help="GeoJSON shape")
+    parser.add_argument(
+        "--target",
+        type=arguments.named_shape,
+        required=True,
+        metavar="FILE",
+        help=f"GeoJSON shape, or an example by its name: {', '.join(NAMED_SHAPES)}",
+    )
     parser.add_argument("--n", type=arguments.sample_size, required=True, help="how many examples")
     parser.add_argument(
         "--grid",

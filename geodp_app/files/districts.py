@@ -21,12 +21,12 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
 from geodp_app.files.import_file import ImportFile, look, open_import
-from geodp_app.files.layers import areal_parts, library, polygon_layer, read_polygons
 from geodp_app.files.points_out import rows_of
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_points import SEQUENCES
 from geometry.geojson_write import placed_shape
+from geometry.gis_files import library, polygon_layer, read_polygons, valid_polygons
 from geometry.globe import degrees_of
 from geometry.grid import Frame, GridMap
 from geometry.ground_area import ground_area
@@ -86,7 +86,11 @@ def _polygons_of(frame: Any) -> TargetFile:
     if not has_geometry(frame) or not hasattr(frame, "columns"):
         raise InputError(f"{name} are a path or a GeoDataFrame, not {type(frame).__name__}")
     shapes = np.asarray(frame.geometry.array, dtype=object)
-    found = [(part, i) for i, each in enumerate(shapes) for part in areal_parts(name, i, each)]
+    found = [
+        (part, i)
+        for i, each in enumerate(shapes)
+        for part in valid_polygons(each, f"{name}: feature {i + 1}")
+    ]
     if not found:
         raise InputError(f"{name}: no polygons in it")
     parts, rows = zip(*found, strict=True)

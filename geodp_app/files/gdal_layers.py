@@ -28,10 +28,10 @@ import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
-from geodp_app.files.layers import OWN, library, plain_path, reading
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.files import interrupts_wait
 from geometry.geojson_points import RECORD, SEQUENCES
+from geometry.gis_files import OWN, library, plain_path, reading
 from geometry.globe import in_degrees
 from geometry.grid import Bounds
 

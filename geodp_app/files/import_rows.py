@@ -6,6 +6,7 @@ without another.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,10 +21,12 @@ from geodp_app.files.import_columns import Columns, Kind
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.persons import names_of
 from geometry.grid import GridMap
-from learners.core.examples import OPPOSITES, meant, normal
+from learners.core.examples import COMMON, OPPOSITES, LabelWords, one_form
 
 #: What becomes of a row whose place lies outside the public bounds.
 OutOfBounds = Literal["refuse", "drop", "clip"]
+#: What becomes of a row without a usable label or place.
+Unusable = Literal["refuse", "drop"]
 
 
 def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
@@ -49,13 +52,14 @@ def unlabelled(rows: ReadRows) -> ReadRows:
     return replace(rows, codes=codes, labels=("0",), shown=("0",))
 
 
-def as_zero_or_one(rows: ReadRows) -> ReadRows:
+def as_zero_or_one(rows: ReadRows, words: LabelWords = COMMON) -> ReadRows:
     """The same rows with each label by what its word says: "1" for inside, "0" for outside.
 
     A word means the same in every file, whatever other words are there: yes and true and 1 may
-    stand side by side.  Words that say neither stay as they are.
+    stand side by side.  Words that say neither stay as they are.  `words` are those with which the
+    rows were read.
     """
-    said = {word: meant(word) for word in rows.labels}
+    said = {word: words.says(word) for word in rows.labels}
     labels = ("1", "0", *(word for word in rows.labels if said[word] is None))
     place = {label: i for i, label in enumerate(labels)}
     codes = np.array(
@@ -65,6 +69,8 @@ def as_zero_or_one(rows: ReadRows) -> ReadRows:
     known = rows.codes >= 0
     found = rows.codes.copy()
     found[known] = codes[rows.codes[known]]
+    if words.inside and not words.outside:  # of too many to be told apart none is inside
+        found[found == _FURTHER] = 1
     spoken = dict(zip(rows.labels, rows.shown, strict=True))
     shown = tuple(spoken.get(label, label) for label in labels)
     return replace(rows, codes=found, labels=labels, shown=shown)
@@ -74,6 +80,8 @@ def as_zero_or_one(rows: ReadRows) -> ReadRows:
 MOST_TOLD = 100
 #: Different labels that are told apart; a column of more is no column of labels.
 MOST_LABELS = 1_000
+#: What is in no number that a file may hold, and numpy would take or pass over.
+_ODD = re.compile(r"[\x00-\x08\x0e-\x1f_]")
 #: Codes of labels that are not among them.
 _EMPTY, _FURTHER = -1, -2
 
@@ -91,7 +99,7 @@ class ReadRows:
     codes : ndarray of int32, shape (n,)
         Which of `labels`; negative for an empty or a further one.
     labels : tuple of str
-        Different labels in the form of :func:`learners.core.examples.normal`, in the
+        Different labels in the form of :func:`learners.core.examples.one_form`, in the
         order of the file.
     shown : tuple of str
         The same as they stand at first.
@@ -179,6 +187,10 @@ class CheckedRows:
         Which rows the examples are.
     beyond : int
         How many lay outside the bounds and were dropped or moved, as was asked for.
+    elsewhere : Misfit or None
+        The first of those with which nothing is wrong but that they lie outside the bounds.
+    tight : bool
+        Whether the public bounds are the extent of the rows.
     """
 
     examples: Examples
@@ -186,6 +198,8 @@ class CheckedRows:
     misfits: tuple[Misfit, ...]
     fits: NDArray[np.bool_]
     beyond: int = 0
+    elsewhere: Misfit | None = None
+    tight: bool = False
 
 
 def read_rows(
@@ -194,6 +208,7 @@ def read_rows(
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[float], None] = lambda share: None,
     person: int | None = None,
+    words: LabelWords = COMMON,
 ) -> ReadRows | None:
     """Read the chosen columns of all rows.
 
@@ -208,6 +223,8 @@ def read_rows(
         Takes the share that has been read, 0..1.
     person : int, optional
         The column that tells whose a row is.
+    words : LabelWords
+        Labels that are told apart in any case, however many others there are.
 
     Raises
     ------
@@ -219,7 +236,7 @@ def read_rows(
     # without a label the first column is read twice, and never looked at
     label = columns.first if columns.label is None else columns.label
     places = (columns.first, columns.second, label)
-    reader = _Reader(file, places, labelled=columns.label is not None)
+    reader = _Reader(file, places, words.known, labelled=columns.label is not None)
     asked = places if person is None else (*places, person)
     for batch in file.batches(asked, numbers=person is None):
         if stop():
@@ -232,7 +249,15 @@ def read_rows(
 class _Reader:
     """Batches of columns become arrays."""
 
-    def __init__(self, file: ImportFile, places: tuple[int, int, int], *, labelled: bool) -> None:
+    def __init__(
+        self,
+        file: ImportFile,
+        places: tuple[int, int, int],
+        words: frozenset[str],
+        *,
+        labelled: bool,
+    ) -> None:
+        self._words = words
         self._width = len(file.columns) - 2 * file.placed
         self._comma, self._labelled = file.decimal_comma, labelled
         self._placed = [file.placed and place < 2 for place in places[:2]]
@@ -307,7 +332,7 @@ class _Reader:
         whole = "".join(texts)
         if self._comma and "," in whole:
             texts = [text.replace(",", ".", 1) for text in texts]
-        if whole.isascii() and "_" not in whole:  # float() takes more than numbers of a file
+        if whole.isascii() and not _ODD.search(whole):  # numpy takes more than numbers of a file
             try:
                 found = np.array(texts, dtype=np.float64)
             except ValueError:
@@ -341,11 +366,13 @@ class _Reader:
         )
 
     def _code(self, text: str) -> int:
-        label = _one_form(text.replace(",", ".", 1) if self._comma and "," in text else text)
+        label = one_form(text)
+        if self._comma and "," in text and not number_fault(point := text.replace(",", ".", 1)):
+            label = one_form(point)
         if not label:
             return _EMPTY
         if label not in self._labels:
-            if len(self._labels) >= MOST_LABELS:
+            if len(self._labels) >= MOST_LABELS and label not in self._words:
                 return _FURTHER
             self._labels[label] = len(self._labels)
             self._shown.append(text.strip())
@@ -364,14 +391,6 @@ class _Reader:
             self._named[place] += 1
             column = self._names[place] if place >= 0 else ""
             self._faults.setdefault(self._before + i, (column, reason))
-
-
-def _one_form(text: str) -> str:
-    """A label by which equal numbers are one, however they are written: 2, 2.0 and 2e0."""
-    label = normal(text)
-    if not number_fault(label) and abs(value := float(label)) < 2**53:
-        return str(int(value)) if value.is_integer() else repr(value)
-    return label
 
 
 def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
@@ -404,16 +423,20 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
         place = None if meaning.kind == "grid" else frame.bounds
         inside = numbers.clip(low, high) if place is None else place.nearest(numbers)
         numbers, fits = np.where(beyond[:, None], inside, numbers), right
-    kept = numbers[fits]
+    kept, tight = numbers[fits], False
     if meaning.kind == "grid":
         points = kept.astype(np.int64)
     else:
         assert frame.bounds is not None
         points = GridMap(frame.d, frame.bounds).own_to_grid(kept)
+        tight = frame.bounds.spanned_by(numbers[right])
     misfits = np.flatnonzero(wrong & ~beyond)
     first = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
+    outside = np.flatnonzero(right & ~within & ~beyond)[:1].tolist()
+    elsewhere = _misfit(rows, outside[0], meaning, low, high) if outside else None
     examples = Examples(points, one[fits].astype(np.int64), frame)
-    return CheckedRows(examples, len(misfits), first, fits, int(np.count_nonzero(beyond)))
+    moved = int(np.count_nonzero(beyond))
+    return CheckedRows(examples, len(misfits), first, fits, moved, elsewhere, tight)
 
 
 def _misfit(

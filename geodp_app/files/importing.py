@@ -23,13 +23,13 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.import_file import TEXT_ENDINGS
-from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.ledger import beside
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session
 from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_points import SEQUENCES
+from geometry.gis_files import LAYER_ENDINGS
 from geometry.mask import read_mask
 
 Kind = Literal["session", "target", "examples"]
@@ -130,16 +130,17 @@ def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
     return take_examples(path, examples, document, opening=False)
 
 
-def import_mask(path: str | os.PathLike[str], document: Document) -> str:
-    """Clip the learned shape to the polygons of a GeoJSON file, in one undoable step; a line on it.
+def import_mask(path: str | os.PathLike[str], document: Document, layer: str | None = None) -> str:
+    """Clip the learned shape to the polygons of a map, in one undoable step; a line on it.
 
     Raises
     ------
     InputError
-        If the file cannot be read, has no polygons, or none of them lie on the grid.
+        If the file cannot be read, has no polygons, or none of them lie on the grid;
+        SeveralLayersError if which layer is meant is not said.
     """
     with _refusals(path):
-        mask = read_mask(path, max_vertices=MOST_IN_MASK)
+        mask = read_mask(path, layer, max_vertices=MOST_IN_MASK)
     document.set_within(mask)
     return f"{mask.name}: the learned shape is clipped to it where it is shown and exported."
 
@@ -272,4 +273,6 @@ def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
     except GeoJSONError as error:  # names the file already
         raise InputError(str(error)) from None
     except InputError as error:
+        if str(error).startswith(os.fspath(path)):
+            raise
         raise InputError(f"{os.fspath(path)}: {error}") from None

@@ -28,12 +28,12 @@ from assets import qgis_style_path
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
-from geodp_app.files.layers import library, read_polygons
 from geodp_app.files.strict import one_line
 from geodp_app.files.writing import check_kept, lost_and_kept
 from geometry.files import NewFile
 from geometry.geojson import MAX_BYTES, TargetFile, read_geojson
 from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map
+from geometry.gis_files import library, read_polygons
 from geometry.grid import BoundsError
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.mask import Mask

@@ -25,6 +25,7 @@ from geodp_app.files.import_rows import (
     Misfit,
     OutOfBounds,
     ReadRows,
+    Unusable,
     as_zero_or_one,
     check_rows,
     read_rows,
@@ -34,9 +35,12 @@ from geodp_app.files.persons import one_each
 from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
 from geometry.grid import Bounds
+from learners.core.examples import COMMON, LabelWords
 
 #: What `--out-of-bounds` may say.
 OUT_OF_BOUNDS: tuple[OutOfBounds, ...] = ("refuse", "drop", "clip")
+#: What `--unusable` may say.
+UNUSABLE: tuple[Unusable, ...] = ("refuse", "drop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,10 @@ class PointOptions:
     layer : str or None
         Of a file with several.
     out_of_bounds : {"refuse", "drop", "clip"}
+    unusable : {"refuse", "drop"}
+        What becomes of a row without a usable label or place.
+    labels : LabelWords
+        Which labels say inside and which outside.
     person : str or None
         Name of the column that tells whose a row is: one row of each person is read.
     labelled : bool
@@ -72,6 +80,8 @@ class PointOptions:
     crs: str | None = None
     layer: str | None = None
     out_of_bounds: OutOfBounds = "refuse"
+    unusable: Unusable = "refuse"
+    labels: LabelWords = COMMON
     person: str | None = None
     labelled: bool = True
     words: bool = True
@@ -88,6 +98,10 @@ class PointsRead:
         What the columns were taken for, in one line; empty if nothing was guessed.
     beyond : int
         Rows outside the bounds that were dropped or moved: a private figure.
+    dropped : int
+        Rows without a usable label or place that were dropped: a private figure.
+    tight : bool
+        Whether the bounds are the extent of the rows: private.
     rows : ndarray of int64, shape (n,), or None
         Which row of the file each example was, from 0; None for all in order.
     places : ndarray of float, shape (n, 2), or None
@@ -100,6 +114,8 @@ class PointsRead:
     examples: Examples
     guessed: str = ""
     beyond: int = 0
+    dropped: int = 0
+    tight: bool = False
     rows: NDArray[np.int64] | None = None
     places: NDArray[np.float64] | None = None
     file: ImportFile | None = None
@@ -146,12 +162,12 @@ def read_opened(
     # a file that states its grid has places on it, also where its bounds are given again
     on_grid = kind == "grid" and (options.crs is None or "grid" in file.member)
     frame = settle_frame(name, file.member, options.grid, options.bounds, fallback, on_grid=on_grid)
-    rows = read_rows(file, columns, person=person)
+    rows = read_rows(file, columns, person=person, words=options.labels)
     assert rows is not None  # nothing stops it
     if not options.labelled:
         rows = unlabelled(rows)
     elif options.words:
-        rows = as_zero_or_one(rows)
+        rows = as_zero_or_one(rows, options.labels)
     if not on_grid:
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
@@ -163,8 +179,9 @@ def read_opened(
             rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
     meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", options.out_of_bounds)
     checked = check_rows(rows, meaning)
-    if checked.left_out:
-        raise InputError(f"{name}: {_misfit(checked.misfits[0])}")
+    refused = checked.elsewhere if options.unusable == "drop" else next(iter(checked.misfits), None)
+    if refused is not None:
+        raise InputError(f"{name}: {_misfit(refused, options.labels)}")
     examples, fitting = checked.examples, np.flatnonzero(checked.fits)
     if person is not None:
         column = options.person if file.headless else file.columns[person]
@@ -177,7 +194,8 @@ def read_opened(
         examples = Examples(points, labels, examples.frame, column)
         fitting = fitting[kept]
     guessed = _guessed(file, kind, columns, options)
-    return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting], file)
+    figures = (checked.beyond, checked.left_out, checked.tight)
+    return PointsRead(examples, guessed, *figures, fitting, rows.numbers[fitting], file)
 
 
 def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:
@@ -241,17 +259,21 @@ def in_system(
         raise InputError(f"{file.name}: {error}") from None
 
 
-def _misfit(misfit: Misfit) -> str:
+def _misfit(misfit: Misfit, labels: LabelWords = COMMON) -> str:
     line = "" if misfit.line is None else f" (line {misfit.line})"
     column = f", column {cut(misfit.column)}" if misfit.column else ""
-    hint = next((hint for reason, hint in _HINTS.items() if reason in misfit.reason), "")
+    hints = (hint for reason, hint in _HINTS.items() if reason in misfit.reason)
+    hint = next(hints, "; --unusable drop leaves such rows out")
+    if labels.inside and "neither inside nor outside" in misfit.reason:
+        hint = " (by --inside and --outside); --unusable drop leaves such rows out"
     return f"row {misfit.row}{line}{column}: {misfit.reason}{hint}"
 
 
 #: What to do about a row, by what is wrong with it.
 _HINTS = {
     "neither inside nor outside": (
-        " (labels are 1 and 0, true and false, yes and no, inside and outside, 1 and -1)"
+        " (labels are 1 and 0, true and false, yes and no, inside and outside, 1 and -1; name "
+        "others with --inside; --unusable drop leaves such rows out)"
     ),
     "not a whole number": (
         ": x,y are places on the grid; degrees need --columns lon=NAME,lat=NAME and --bounds, "

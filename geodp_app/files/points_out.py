@@ -27,20 +27,14 @@ from geodp_app.document.examples import Frame
 from geodp_app.files.csv_table import read_head
 from geodp_app.files.gdal_layers import DRIVERS, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, look
-from geodp_app.files.layers import (
-    chosen_layer,
-    geo_member,
-    library,
-    plain_path,
-    polygon_layer,
-    reading,
-)
+from geodp_app.files.layers import chosen_layer
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees
 from geometry.files import NewFile
 from geometry.geojson_points import SEQUENCES, objects
 from geometry.geojson_write import unit_box_map
+from geometry.gis_files import geo_member, library, plain_path, polygon_layer, reading
 
 #: What a text may begin with to say its encoding.
 _MARKS = {

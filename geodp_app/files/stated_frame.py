@@ -10,6 +10,12 @@ from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
 from geometry.halfplane import MAX_D
 
+#: What to say of bounds that are the extent of the points.
+TIGHT = (
+    "the bounds are the extent of the points, and tell where the outermost of them are: take "
+    "bounds that are known without the points"
+)
+
 
 def settle_frame(
     name: str,

@@ -15,7 +15,6 @@ from typing import Any
 from processing.core.ProcessingConfig import ProcessingConfig
 from qgis.core import (
     QgsCoordinateReferenceSystem,
-    QgsCoordinateTransform,
     QgsFeatureRequest,
     QgsProcessing,
     QgsProcessingAlgorithm,
@@ -27,6 +26,7 @@ from qgis.core import (
     QgsProcessingParameterField,
     QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
+    QgsProcessingParameterString,
     QgsProcessingParameterVectorLayer,
     QgsProviderRegistry,
 )
@@ -164,8 +164,14 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
             self.add(
                 QgsProcessingParameterField("LABEL", "Label", "label", "INPUT"),
                 "The field that says whether a point is inside: 1 and 0, true and false, yes and "
-                "no, inside and outside, or 1 and -1.",
+                "no, inside and outside, or 1 and -1; name others below.",
             )
+            for name, label in (("inside", "Labels inside"), ("outside", "Labels outside")):
+                self.add(
+                    QgsProcessingParameterString(name.upper(), label, optional=True),
+                    self.option(name)["help"],
+                    advanced=name == "outside",
+                )
 
     def add_place(self, *, optional: bool = False) -> None:
         """Add the public extent and what becomes of points outside of it."""
@@ -185,6 +191,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
                 "this grid.",
             )
         self.add_declared("out_of_bounds", "Points outside the extent", advanced=optional)
+        self.add_declared("unusable", "Points without a usable label or place", advanced=optional)
 
     def add_ledger(self) -> None:
         """Add the file in which the run is entered before it draws."""
@@ -258,6 +265,12 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
                 "the layer's properties"
             )
         return found
+
+    def labels(self, parameters: dict[str, Any], context: Any) -> list[str]:
+        """Options that name labels."""
+        inside = self.parameterAsString(parameters, "INSIDE", context).strip()
+        outside = self.parameterAsString(parameters, "OUTSIDE", context).strip()
+        return self.given({"inside": inside or None, "outside": outside or None})
 
     def bounds(self, parameters: dict[str, Any], source: Any, context: Any) -> list[str]:
         """Options that say where the grid lies: in the points' own system."""
@@ -424,19 +437,18 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def write_polygons(path: Path, source: Any, context: Any, feedback: Any) -> None:
-    """Write polygons as GeoJSON in degrees."""
-    degrees = QgsCoordinateReferenceSystem("EPSG:4326")
-    there = QgsCoordinateTransform(source.sourceCrs(), degrees, context.transformContext())
+def write_polygons(path: Path, source: Any, feedback: Any) -> None:
+    """Write polygons as GeoJSON in their own coordinate reference system, which it names."""
     features = []
     for feature in source.getFeatures():
         if feedback.isCanceled():
             raise QgsProcessingException("cancelled; nothing was written")
-        geometry = feature.geometry()
-        geometry.transform(there)
-        shape = json.loads(geometry.asJson(12))
+        shape = json.loads(feature.geometry().asJson(17))
         features.append({"type": "Feature", "properties": {}, "geometry": shape})
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), "utf-8")
+    document: dict[str, Any] = {"type": "FeatureCollection", "features": features}
+    if name := system(source.sourceCrs()):
+        document["crs"] = {"type": "name", "properties": {"name": name}}
+    path.write_text(json.dumps(document), "utf-8")
 
 
 def file_name(name: str, ending: str) -> str:

@@ -86,7 +86,8 @@ class Compare(GeodpAlgorithm):
     ) -> dict[str, Any]:
         """Write the points, run the program on them, and make a table of what it says."""
         source = self.source(parameters, context)
-        names = ["grid", "out_of_bounds", "epsilon", "holdout", "k", "delta", "neighbours", "seed"]
+        names = ["grid", "out_of_bounds", "unusable", "epsilon", "holdout", "k", "delta"]
+        names += ["neighbours", "seed"]
         values = self.values(parameters, names, context)
         chosen = self.parameterAsEnumStrings(parameters, "LEARNERS", context)
         values["learners"] = [
@@ -100,6 +101,7 @@ class Compare(GeodpAlgorithm):
             write_points(points, source, fields, feedback)
             where = self.bounds(parameters, source, context)
             arguments = [str(points), *where, *self.given(values), "--json", "--progress"]
+            arguments += self.labels(parameters, context)
             arguments += self.ledger(parameters, context)
             found = json.loads(self.call(arguments, feedback, points, source))
         columns = QgsFields()

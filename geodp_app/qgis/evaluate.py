@@ -47,11 +47,12 @@ class Evaluate(WithShape):
         """Write the points, and run the program on both."""
         source = self.source(parameters, context)
         fields = {"label": self.parameterAsString(parameters, "LABEL", context)}
-        values = self.values(parameters, ["out_of_bounds"], context)
+        values = self.values(parameters, ["out_of_bounds", "unusable"], context)
         with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
             points = Path(folder) / file_name(source.sourceName(), ".csv")
             write_points(points, source, fields, feedback)
             where = self.bounds(parameters, source, context)
+            where += self.labels(parameters, context)
             arguments = [self.shape, str(points), *where, *self.given(values), "--json"]
             figures = json.loads(self.call(arguments, feedback, points, source))
         feedback.pushInfo(

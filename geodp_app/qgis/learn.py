@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from qgis.core import (
     QgsProcessing,
+    QgsProcessingParameterBoolean,
     QgsProcessingParameterEnum,
     QgsProcessingParameterFeatureSource,
     QgsProcessingParameterField,
@@ -51,6 +53,11 @@ class Learn(GeodpAlgorithm):
             self.option("id")["help"],
         )
         self.add(
+            QgsProcessingParameterBoolean("EACH", "Each point is of another person", False),
+            "Asked only where no Person is chosen and a field's name says that it may be one.",
+            advanced=True,
+        )
+        self.add(
             QgsProcessingParameterFeatureSource(
                 "WITHIN", "Clip to a public map", [QgsProcessing.TypeVectorPolygon], optional=True
             ),
@@ -74,6 +81,19 @@ class Learn(GeodpAlgorithm):
             "In the coordinate reference system of the points, with a style beside it.",
         )
 
+    def checkParameterValues(self, parameters: dict[str, Any], context: Any) -> tuple[bool, str]:
+        """Ask whose a point is where a field may say so, by its name alone."""
+        fine, reason = super().checkParameterValues(parameters, context)
+        if fine and not parameters.get("PERSON") and not parameters.get("EACH"):
+            source = self.parameterAsSource(parameters, "INPUT", context)
+            for name in source.fields().names():
+                if name != parameters["LABEL"] and re.search(declared()["person"], name):
+                    return False, (
+                        f"Field {name}: may say whose a point is: choose it as Person, or say "
+                        "'Each point is of another person'"
+                    )
+        return fine, reason
+
     def _declared(self) -> list[str]:
         """Names of the parameters of learners."""
         names = (name for each in learners_of(self.verb) for name in each["parameters"])
@@ -86,7 +106,9 @@ class Learn(GeodpAlgorithm):
         source = self.source(parameters, context)
         title = self.parameterAsEnumString(parameters, "LEARNER", context)
         learner = next(each["id"] for each in learners_of(self.verb) if each["title"] == title)
-        values = self.values(parameters, ["grid", "out_of_bounds", *self._declared()], context)
+        values = self.values(
+            parameters, ["grid", "out_of_bounds", "unusable", *self._declared()], context
+        )
         if values["seed"] is not None:
             feedback.pushWarning("With a seed the result is not private: for tests alone")
         fields = {"label": self.parameterAsString(parameters, "LABEL", context)}
@@ -98,6 +120,7 @@ class Learn(GeodpAlgorithm):
             points = Path(folder) / file_name(source.sourceName(), ".csv")
             arguments = [str(points), *self.bounds(parameters, source, context)]
             arguments += self.given({"learner": learner, **values})
+            arguments += self.labels(parameters, context)
             arguments += self.ledger(parameters, context)
             if person:
                 column = "person" if person.lower() in ("label", "lon", "lat", "x", "y") else person
@@ -105,7 +128,7 @@ class Learn(GeodpAlgorithm):
                 arguments.append(f"--id={column}")
             if within is not None:
                 mask = Path(folder) / file_name(within.sourceName(), ".geojson")
-                write_polygons(mask, within, context, feedback)
+                write_polygons(mask, within, feedback)
                 arguments.append(f"--within={mask}")
             if report:
                 arguments.append(f"--report={report}")

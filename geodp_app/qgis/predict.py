@@ -62,7 +62,7 @@ class Predict(WithShape):
     ) -> dict[str, Any]:
         """Write the points, run the program on both, and put its answers beside them."""
         source = self.source(parameters, context)
-        values = self.values(parameters, ["out_of_bounds"], context)
+        values = self.values(parameters, ["out_of_bounds", "unusable"], context)
         with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
             points = Path(folder) / file_name(source.sourceName(), ".csv")
             answers = Path(folder) / "answers" / points.name

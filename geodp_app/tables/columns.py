@@ -29,6 +29,10 @@ class Fault(IntEnum):
     SEVERAL = 11
 
 
+#: Faults of a row without a usable label or place: all but lying elsewhere.
+DROPPED = (1, 3, 4, 6, 7, 8, 9)
+
+
 @dataclass(frozen=True, slots=True)
 class TableColumns:
     """Names of the columns that are read.
@@ -169,7 +173,10 @@ def refuse_faults(
 def _reason(place: int, fault: Fault, columns: TableColumns, frame: Frame) -> str:
     if place == 2:
         none = "empty, or no label" if fault == Fault.EMPTY else "not 0 or 1"
-        return f"is {none} in some row (labels are 1 and 0, true and false, yes and no, 1 and -1)"
+        return (
+            f"is {none} in some row (labels are 1 and 0, true and false, yes and no, 1 and -1, or "
+            "what --inside names; --unusable drop leaves others out)"
+        )
     if fault == Fault.EMPTY:
         return "is empty or not a number in some row"
     if fault == Fault.BROKEN:

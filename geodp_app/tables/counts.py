@@ -28,8 +28,8 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
-from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
-from geodp_app.tables.query import abilities, count_expression, load_ibis
+from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
+from geodp_app.tables.query import abilities, count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
     CsvHead,
     TableSource,
@@ -40,6 +40,7 @@ from geodp_app.tables.source import (
 )
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
+from learners.core.examples import COMMON, LabelWords
 
 _T = TypeVar("_T")
 
@@ -75,10 +76,20 @@ class TableCounts:
     ----------
     counts : GridCounts
     frame : Frame
+    dropped : int
+        Rows without a usable label or place that were dropped; of persons' rows, how many persons
+        have some.
+    tight : bool
+        Whether the bounds are the extent of the rows.
+    names : tuple of str
+        Of all columns.
     """
 
     counts: GridCounts
     frame: Frame
+    dropped: int = 0
+    tight: bool = False
+    names: tuple[str, ...] = ()
 
 
 def read_counts(
@@ -88,6 +99,9 @@ def read_counts(
     person: str | None = None,
     grid: int | None = None,
     bounds: Bounds | None = None,
+    words: LabelWords = COMMON,
+    drop: bool = False,
+    edges: bool = False,
     quiet: bool = True,
 ) -> TableCounts:
     """Count the examples of a table.
@@ -101,6 +115,12 @@ def read_counts(
         Column that tells whose a row is: one row of each person is counted.
     grid, bounds : optional
         The public frame, as in :func:`geodp_app.files.examples_csv.read_examples`.
+    words : LabelWords
+        Which labels say inside and which outside.
+    drop : bool
+        Whether rows without a usable label or place are dropped.
+    edges : bool
+        Whether to find out if the bounds are the extent of the rows, which takes another pass.
     quiet : bool
         Show no progress.
 
@@ -121,7 +141,9 @@ def read_counts(
             "(--grid and --bounds state the frame)"
         )
 
-    def work(engine: _Engine) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64]]:
+    def work(
+        engine: _Engine,
+    ) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64], bool, tuple[str, ...]]:
         with _open_table(source, head, engine) as (connection, table):
             kinds, names, bits = dict(table.schema()), [each.names for each in heads], 64
             if source.kind == "parquet":
@@ -130,14 +152,24 @@ def read_counts(
             frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
                 able, comma = abilities(connection), head.delimiter != ","
-                expression = count_expression(table, found, frame, **able, bits=bits, comma=comma)
-                return found, frame, *_groups(connection, expression)
+                expression = count_expression(
+                    table, found, frame, **able, bits=bits, comma=comma, words=words, drop=drop
+                )
+                keys, amounts = _groups(connection, expression)
+                tight = False
+                if edges and not found.on_grid:
+                    met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
+                    tight = bool(np.bitwise_or.reduce(met) == 15)  # all four
+                return found, frame, keys, amounts, tight, tuple(kinds)
 
-    found, frame, keys, amounts = _watched(work, quiet=quiet)
+    found, frame, keys, amounts, tight, every = _watched(work, quiet=quiet)
+    left = np.isin(-keys, DROPPED) & drop
+    dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
     refuse_faults(source, found, frame, keys)
     places, labels = keys >> 1, keys & 1
     entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
-    return TableCounts(GridCounts.of_entries(entries, frame.d), frame)
+    counts = GridCounts.of_entries(entries, frame.d)
+    return TableCounts(counts, frame, dropped, tight, every)
 
 
 # -- opening -----------------------------------------------------------------------------------

@@ -18,9 +18,10 @@ from typing import Any
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
+from geodp_app.files.csv_table import number_fault
 from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
-from geodp_app.tables.columns import Fault, TableColumns
-from learners.core.examples import OPPOSITES
+from geodp_app.tables.columns import DROPPED, Fault, TableColumns
+from learners.core.examples import COMMON, OPPOSITES, LabelWords
 
 
 def load_ibis() -> Any:
@@ -54,6 +55,8 @@ def count_expression(
     knows_nan: bool = True,
     bits: int = 64,
     comma: bool = False,
+    words: LabelWords = COMMON,
+    drop: bool = False,
 ) -> Any:
     """What the engine computes: columns key and amount.
 
@@ -68,6 +71,10 @@ def count_expression(
         Of the narrowest floating-point numbers that files have for persons.
     comma : bool
         Whether numbers may have a comma for a point.
+    words : LabelWords
+        Which labels say inside and which outside.
+    drop : bool
+        Whether rows without a usable label or place stand beside the others, of no person.
 
     Returns
     -------
@@ -76,9 +83,9 @@ def count_expression(
     """
     ibis = load_ibis()
     first, second, label = (table[name] for name in columns.examples)
-    values = [_number(first, comma), _number(second, comma), _label(label, comma)]
+    values = [_number(first, comma), _number(second, comma), _label(label, comma, words)]
     nans = [knows_nan and value.type().is_floating() for value in values]
-    key = _row_key(values, nans, columns, frame)
+    key = _row_key(values, nans, columns, frame, drop=drop)
     if columns.person is None:
         keys = table.select(key=key)
     else:
@@ -87,12 +94,32 @@ def count_expression(
         bits = (2 * (frame.d + 1) ** 2).bit_length()
         # the low bits are the key, those above a hash of the row: least hash, then least key
         lot = _row_hash([person, *values]) % 2 ** min(31, 62 - bits) * 2**bits + key
-        lots = table.select(person=_person(person), lot=ibis.cases((key < 0, key), else_=lot))
-        chosen = lots.group_by("person").agg(lot=lots.lot.min())
+        lot = ibis.cases((key < 0, key), else_=lot)
+        own = {"person": _person(person)}
+        if drop:  # apart from the others, which are chosen from
+            own["left"] = key.isin([-fault for fault in DROPPED])
+        lots = table.select(**own, lot=lot)
+        chosen = lots.group_by(list(own)).agg(lot=lots.lot.min())
         # a faulty row has a negative lot, the least, and is never passed over
         keys = chosen.select(
             key=ibis.cases((chosen.lot < 0, chosen.lot), else_=chosen.lot % 2**bits)
         )
+    return keys.group_by("key").agg(amount=keys.count())
+
+
+def edge_expression(table: Any, columns: TableColumns, frame: Frame, *, comma: bool) -> Any:
+    """Columns key and amount: on which edges of the bounds rows lie, a bit each, as
+    :meth:`geometry.grid.Bounds.spanned_by` has it."""
+    assert frame.bounds is not None
+    box, key = frame.bounds, 0
+    edges = zip(
+        (columns.first, columns.second) * 2, (*box.low, *box.high), box.size * 2, strict=True
+    )
+    for i, (name, edge, size) in enumerate(edges):
+        value, near = _number(table[name], comma), 1e-9 * size
+        met = (value >= _exact(edge - near)) & (value <= _exact(edge + near))
+        key += met.fill_null(False).ifelse(2**i, 0)
+    keys = table.select(key=key)
     return keys.group_by("key").agg(amount=keys.count())
 
 
@@ -149,9 +176,11 @@ def _number(column: Any, comma: bool) -> Any:
     return column if kind.is_integer() else column.cast("float64")
 
 
-def _label(column: Any, comma: bool) -> Any:
+def _label(column: Any, comma: bool, words: LabelWords) -> Any:
     """A column of labels as numbers, by what its words say; NULL where a text says neither."""
     number = _number(column, comma)
+    if words.inside:
+        return _named_label(column, number, words)
     if not column.type().is_string():
         return number
     plain = column.replace("\u00a0", " ").strip().lower()
@@ -161,10 +190,39 @@ def _label(column: Any, comma: bool) -> Any:
     )
 
 
-def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: Frame) -> Any:
-    """Grid point and label in one integer, or the fault of a row."""
+def _named_label(column: Any, number: Any, words: LabelWords) -> Any:
+    """As :func:`_label`, where options name the labels."""
+    ibis, kind = load_ibis(), column.type()
+    text = column.cast("string") if kind.is_boolean() else column if kind.is_string() else None
+    plain = None if text is None else text.replace("\u00a0", " ").strip().lower()
+    number = None if kind.is_boolean() else number
+
+    def among(labels: frozenset[str]) -> Any:
+        numbers = [_exact(float(label)) for label in labels if not number_fault(label)]
+        found = ibis.literal(False)
+        if plain is not None:
+            found |= plain.isin(sorted(labels))
+        if number is not None and numbers:
+            found |= number.cast("float64").isin(numbers).fill_null(False)
+        return found
+
+    none = column.isnull() if plain is None else column.isnull() | (plain == "")
+    outside = among(words.outside) if words.outside else ~none
+    one, zero = _exact(1.0), _exact(0.0)
+    return ibis.cases(
+        (none, ibis.null("float64")), (among(words.inside), one), (outside, zero),
+        else_=ibis.null("float64"),
+    )  # fmt: skip
+
+
+def _row_key(
+    values: list[Any], nans: list[bool], columns: TableColumns, frame: Frame, *, drop: bool
+) -> Any:
+    """Grid point and label in one integer, or the fault of a row; with `drop` one beside that of
+    lying elsewhere, if it has both."""
     ibis = load_ibis()
     faults, cells = [], []
+    elsewhere: list[Any] = []
     box = None if columns.on_grid else frame.bounds
     ranges = [(0, frame.d)] * 2 if box is None else [*zip(box.low, box.high, strict=True)]
     for place, (value, (low, high)) in enumerate(zip(values[:2], ranges, strict=True)):
@@ -173,13 +231,17 @@ def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: 
             held = ~value.isnan() & held
         # rows off the range are counted as faults; no product of theirs may overflow
         safe = held.ifelse(value, _exact(low))
-        faults += [(value.isnull(), -Fault.EMPTY - 3 * place), (~held, -Fault.OFF - 3 * place)]
+        if nans[place] and drop:
+            faults.append((value.isnan() | value.isinf(), -Fault.EMPTY - 3 * place))
+        faults.append((value.isnull(), -Fault.EMPTY - 3 * place))
+        (elsewhere if drop else faults).append((~held, -Fault.OFF - 3 * place))
         if box is not None:
             cells.append(_nearest((safe - _exact(low)) * _exact(frame.d / (high - low))))
         elif value.type().is_integer():
             cells.append(safe.cast("int64"))
         else:
-            faults.append((safe != safe.floor(), -Fault.BROKEN - 3 * place))
+            broken = value != value.floor() if drop else safe != safe.floor()
+            faults.append((broken, -Fault.BROKEN - 3 * place))
             cells.append(safe.floor().cast("int64"))
     label = values[2]
     faults.append((label.isnull(), -Fault.EMPTY - 6))
@@ -188,7 +250,7 @@ def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: 
     faults.append((~label.isin((0, 1, -1)), -Fault.OFF - 6))
     x, y = cells
     key = (x * (frame.d + 1) + y) * 2 + (label == 1).ifelse(1, 0)
-    return ibis.cases(*faults, else_=key)
+    return ibis.cases(*faults, *elsewhere, else_=key)
 
 
 def _nearest(value: Any) -> Any:

@@ -2,17 +2,22 @@
 
 A label is 1 or 0 by any of the words that people have for them, or by one that is named.  A word
 means the same in every sample, whatever other words are there, so that what an example becomes
-depends on that example alone.  Only how labels were spelled is taken from the sample, for the
-curator: predictions come back as the labels came, and a release holds 0 and 1.
+depends on that example alone (docs/privacy.md, lemma T0).  Only how labels were spelled is taken
+from the sample, for the curator: predictions come back as the labels came, and a release holds 0
+and 1.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.errors import InputError
 from geometry.grid import Bounds, GridMap
 from geometry.places import coordinates, has_geometry, unmasked
 
@@ -45,6 +50,68 @@ def normal(text: str) -> str:
 def meant(word: str) -> bool | None:
     """Whether a word says inside; None if it says neither."""
     return _MEANT.get(normal(word))
+
+
+def one_form(text: str) -> str:
+    """A label by which equal numbers are one, however they are written: 2, 2.0 and 2e0."""
+    label = normal(text)
+    try:
+        value = float(label) if label.isascii() and "_" not in label else math.nan
+    except ValueError:
+        return label
+    if not abs(value) < 2**53:
+        return label
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelWords:
+    """Which labels say inside and which outside: the words of all people, or those that are named.
+
+    Attributes
+    ----------
+    inside, outside : frozenset of str
+        In the form of :func:`one_form`.  If only the first are named, every other label says
+        outside; if none are, the words of all people count.
+    """
+
+    inside: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
+
+    @classmethod
+    def named(cls, inside: Iterable[str], outside: Iterable[str] = ()) -> LabelWords:
+        """Those that options name.
+
+        Raises
+        ------
+        InputError
+            If a label is empty or says both, or only those outside are named.
+        """
+        words = cls(*(frozenset(map(one_form, each)) for each in (inside, outside)))
+        if "" in words.inside | words.outside:
+            raise InputError("--inside and --outside: a label is empty")
+        if words.outside and not words.inside:
+            raise InputError("--outside goes with --inside: name the labels that are inside, too")
+        if both := sorted(words.inside & words.outside):
+            raise InputError(f"--inside and --outside: {both[0]!r} cannot be both")
+        return words
+
+    @property
+    def known(self) -> frozenset[str]:
+        """All that are told apart."""
+        return self.inside | self.outside or frozenset(_MEANT)
+
+    def says(self, label: str) -> bool | None:
+        """Whether a label, in that form, says inside; None if it says neither."""
+        if not self.inside:
+            return meant(label)
+        if label in self.inside:
+            return True
+        return False if not self.outside or label in self.outside else None
+
+
+#: The words of all people.
+COMMON = LabelWords()
 
 
 def as_numbers(labels: NDArray[Any], positive: Any = None) -> NDArray[Any]:

@@ -9,7 +9,6 @@ geopandas and matplotlib are loaded when they are asked for.
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -23,7 +22,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.crs import LONLAT, written_crs
 from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
-from geometry.mask import Mask, read_mask
+from geometry.mask import Mask, mask_of
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
@@ -114,22 +113,27 @@ class LearnedShape:
         support = self.layers().get("support")
         return None if support is None else self._placed(support)
 
-    def clip(self, within: str | os.PathLike[str]) -> Self:
+    def clip(self, within: Any, *, layer: str | None = None) -> Self:
         """The same clipped to the polygons of a public map; costs no epsilon.
 
         Parameters
         ----------
-        within : path-like
-            GeoJSON.
+        within : path-like, GeoDataFrame, GeoSeries, or shapely geometry
+            A file of any GIS format in any coordinate reference system; a geometry in that of the
+            bounds, or in grid units where there are none.
+        layer : str, optional
+            Of a file with several.
 
         Raises
         ------
         GeoJSONError
             If it is no usable map, or nothing of it lies within the bounds.
+        InputError
+            If it is something else, or a GIS file that cannot be read.
         OSError
             If it cannot be read.
         """
-        mask = read_mask(within)
+        mask = mask_of(within, self.frame, layer)
         mask.region(self.frame)
         return replace(self, masks=(*self.masks, mask))
 

@@ -27,7 +27,7 @@ RUN = [
 ]
 #: Its text is an exercise (tests/learners/test_registry.py) or shows names without a sample.
 NOT_ALONE = {"docs/architecture.md", "docs/stability.md"}
-POINTS = "sample --target assets/examples/L.geojson --n 500 --grid 128 -o points.csv"
+POINTS = "sample --target L --n 500 --grid 128 -o points.csv"
 #: Samples of more are drawn smaller, unless all is to be whole.
 FEW = 2_000
 
@@ -78,16 +78,22 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     places = frame[["label", "geometry"]]
     places.to_file(folder / "reports.gpkg")
     places.drop(columns="label").to_file(folder / "houses.gpkg")
+    states = np.where(lon < 15.5, "flooded", np.where(lat < 45.1, "", "dry"))
+    plain[["lon", "lat"]].assign(state=states).to_csv(folder / "states.csv", index=False)
+    for layer, west in (("coast", 15.0), ("inland", 15.6)):
+        box = [shapely.box(west, 45.0, west + 0.6, 46.0)]
+        district = geopandas.GeoDataFrame(geometry=box, crs="EPSG:4326").to_crs("EPSG:32633")
+        district.to_file(folder / "districts.gpkg", layer=layer)
     halves = shapely.box([14, 15.5], 45, [15.5, 17], 46)
     districts = geopandas.GeoDataFrame({"name": ["west", "east"]}, geometry=halves, crs=4326)
-    districts.to_file(folder / "districts.gpkg")
+    districts.to_file(folder / "parts.gpkg")
     return folder
 
 
 @pytest.fixture
 def there(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of one page, with those files and the assets."""
-    for path in [*files.iterdir(), ROOT / "assets"]:
+    """A folder of one page, with those files, and nothing of the program's."""
+    for path in files.iterdir():
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QDialogButtonBox,
     QFrame,
@@ -25,10 +26,11 @@ from PySide6.QtWidgets import (
 from geodp_app.document.examples import Frame
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
-from geodp_app.files.import_columns import is_plain
+from geodp_app.files.import_columns import cut, is_plain
 from geodp_app.files.import_file import PREVIEW, ImportFile, open_import
 from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
 from geodp_app.files.importing import work_with
+from geodp_app.files.persons import person_column
 from geodp_app.files.points import in_system
 from geodp_app.files.stated_frame import member_frame
 from geodp_app.formatting import count, counted
@@ -60,6 +62,8 @@ class ImportDialog(QDialog):
         What is there: settings, grid, and bounds to begin with.
     opening : bool
         Whether the examples begin a session of their own, without the drawing.
+    layer : str, optional
+        Of a file with several.
     palette : Palette
     parent : QWidget, optional
 
@@ -78,6 +82,7 @@ class ImportDialog(QDialog):
         palette: Palette,
         *,
         opening: bool,
+        layer: str | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -95,7 +100,7 @@ class ImportDialog(QDialog):
         self.setWindowTitle(f"{'Open' if opening else 'Import'} examples: {path.name}")
         self._make_views()
         self.resize(_WIDTH, _HEIGHT)
-        self._submit("open", lambda stop: open_import(path))
+        self._submit("open", lambda stop: open_import(path, layer))
         self._refresh()
 
     def _make_views(self) -> None:
@@ -111,6 +116,15 @@ class ImportDialog(QDialog):
         self.bounds.refused.connect(self._say)
         self.misfits = Misfits()
         self.misfits.leave_out.toggled.connect(self._refresh)
+        #: What must be answered, where it is asked: by names, and by the bounds.
+        self.questions = self.each_row, self.known_bounds = QCheckBox(), QCheckBox()
+        self.known_bounds.setText(
+            "The bounds are the extent of the points: they are known without the points, too"
+        )
+        for question in self.questions:
+            dressed(question, name=question.text() or "Each row is a person of its own")
+            question.toggled.connect(self._refresh)
+            question.hide()
         self.summary = dressed(QLabel(wordWrap=True), name="What is read")
         self.expected = dressed(QLabel(wordWrap=True), name="What to expect")
         self.progress = QProgressBar(maximum=_FINE, textVisible=False)
@@ -138,7 +152,7 @@ class ImportDialog(QDialog):
         scroll = scrolled(QScrollArea(), body, across=True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         last = fill(QHBoxLayout(), self.misfits.leave_out, (self.buttons, 1))
-        parts = (self.progress, self.problem, self.hint, last)
+        parts = (self.progress, self.problem, self.hint, *self.questions, last)
         below = fill(QVBoxLayout(), *parts, margins=(16, 0, 16, 14), spacing=8)
         fill(QVBoxLayout(self), (scroll, 1), below, margins=(0, 0, 0, 0))
 
@@ -187,6 +201,9 @@ class ImportDialog(QDialog):
             self._check()
         elif isinstance(result, CheckedRows):
             self.checked = result
+            with QSignalBlocker(self.known_bounds):
+                self.known_bounds.setChecked(False)
+            self.known_bounds.setVisible(result.tight)
             bounded = self.choices.coordinates() == "degrees"
             self.misfits.show_rows(result, bounded=bounded)
             if self._nothing_to_ask(result):
@@ -195,9 +212,8 @@ class ImportDialog(QDialog):
                 return
             self._refresh()
         else:
-            known = isinstance(result, InputError)
-            reason = str(result) if known else f"{self._path}: not enough memory to read it"
-            self.failure = InputError(reason)
+            scarce = InputError(f"{self._path}: not enough memory to read it")
+            self.failure = result if isinstance(result, InputError) else scarce
             self.reject()
 
     def _opened(self, file: ImportFile) -> None:
@@ -209,6 +225,11 @@ class ImportDialog(QDialog):
             return
         self._file = file
         rows = [row for row in file.preview if len(row) == len(file.columns)]
+        if (person := person_column(file.columns)) is not None:
+            self.each_row.setText(
+                f"Column {cut(person)} may say whose a row is: each row is a person of its own"
+            )
+            self.each_row.show()
         self.preview.show_rows(file.columns, rows)
         self.preview.fit_height(PREVIEW)
         self.choices.show_file(file)
@@ -321,7 +342,7 @@ class ImportDialog(QDialog):
         none_left = bool(left_out) and not n
         self.misfits.leave_out.setEnabled(not none_left)
         self._say("No row fits: choose other columns, bounds or labels." if none_left else "")
-        self.take.setEnabled(agreed or not left_out)
+        self.take.setEnabled((agreed or not left_out) and self._answered())
 
     def _nothing_to_ask(self, checked: CheckedRows) -> bool:
         """Whether the file is in the strict form, and all of it fits."""
@@ -329,7 +350,12 @@ class ImportDialog(QDialog):
         strict = is_plain(self._file.columns)
         stated = self.choices.coordinates() == "grid" or self._known_bounds() is not None
         labels = self.choices.labels() == ("1", "0")
-        return not self._asked and strict and stated and labels and not checked.left_out
+        fine = strict and stated and labels and not checked.left_out
+        return not self._asked and fine and self._answered()
+
+    def _answered(self) -> bool:
+        """Whether nothing that is asked is without an answer."""
+        return all(each.isHidden() or each.isChecked() for each in self.questions)
 
     @property
     def busy(self) -> bool:

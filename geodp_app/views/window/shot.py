@@ -109,7 +109,7 @@ def _prepare(window: MainWindow, options: argparse.Namespace, given: Given) -> N
     else:
         window.files.begin_with_example(options.example)
     if options.within is not None:
-        window.files.clip_to(options.within)
+        window.files.clip_to(options.within, options.within_layer)
     learner = options.learner or window.document.work.run.learner
     window.document.set_run(learner=learner, **given(learner))
     if options.n is not None:

@@ -12,16 +12,16 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QStandardPaths, Signal
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files import exporting, importing, session
-from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS
+from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS, open_import
 from geodp_app.files.importing import Opened
-from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.learned_file import SHAPE_FORMATS
+from geodp_app.files.persons import person_column
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import Palette
@@ -31,7 +31,9 @@ from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import ask
 from geometry.geojson import GeoJSONError
+from geometry.gis_files import LAYER_ENDINGS, SeveralLayersError
 from geometry.grid import BoundsError
+from geometry.mask import GIS_ENDINGS
 
 #: Opened first: four triangles cover its shape.
 FIRST_EXAMPLE = "L"
@@ -41,6 +43,7 @@ _LESSON, _LESSON_EPSILON = 40, 100.0
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
 _TABLE = "Examples (*.csv)"
+_MAPS = " ".join(["Maps (*.geojson *.json", *(f"*{each}" for each in sorted(GIS_ENDINGS))]) + ")"
 _LEARNED = " ".join(["Shapes (*.geojson *.json", *(f"*{ending}" for ending in SHAPE_FORMATS)]) + ")"
 _POINTS = " ".join(
     f"*{ending}" for ending in sorted({*TEXT_ENDINGS, *LAYER_ENDINGS, ".parquet"} - {".gdb"})
@@ -156,17 +159,21 @@ class WindowFiles(QObject):
 
     def clip_dialog(self) -> None:
         """Ask for a public map to clip the learned shape to."""
-        path = self._ask_file("Clip the result to an outline", _SHAPES)
+        path = self._ask_file("Clip the result to an outline", _MAPS)
         if path is not None:
             self.clip_to(path)
 
-    def clip_to(self, path: Path) -> None:
-        """Clip the learned shape to the polygons of a file."""
+    def clip_to(self, path: Path, layer: str | None = None) -> None:
+        """Clip the learned shape to the polygons of a file; of several layers one is asked for."""
 
         def clip() -> None:
-            self.announced.emit(importing.import_mask(path, self.document))
+            self.announced.emit(importing.import_mask(path, self.document, layer))
 
-        self.attempt(f"clip the result to {path.name}", clip)
+        try:
+            self.attempt(f"clip the result to {path.name}", clip, but=SeveralLayersError)
+        except SeveralLayersError as error:
+            if chosen := self._ask_layer(path, error):
+                self.clip_to(path, chosen)
 
     def ledger_dialog(self) -> None:
         """Ask which ledger the runs on imported examples are entered in."""
@@ -347,7 +354,7 @@ class WindowFiles(QObject):
         self.recent.add(path)
         self.announced.emit(opened.note)
 
-    def _take_examples(self, path: Path, *, opening: bool) -> bool:
+    def _take_examples(self, path: Path, *, opening: bool, layer: str | None = None) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""
         read = importing.open_any if opening else importing.import_examples
         if not self.asks:
@@ -357,7 +364,8 @@ class WindowFiles(QObject):
 
             return self.attempt(f"open {path.name}", take_at_once)
         with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
-            if path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv":
+            small = path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv"
+            if small and person_column(open_import(path).columns) is None:
                 self._taken(path, read(path, self.document), anew=opening)
                 return True
         if self.release_view:
@@ -368,12 +376,16 @@ class WindowFiles(QObject):
             )
             return False
         dialog = ImportDialog(
-            path, self.document.work, self.palette, opening=opening, parent=self._window
-        )
+            path, self.document.work, self.palette, opening=opening, layer=layer,
+            parent=self._window,
+        )  # fmt: skip
         dialog.exec()
         checked, failure = dialog.checked, dialog.failure
         dialog.deleteLater()
         if checked is None:
+            if isinstance(failure, SeveralLayersError):
+                chosen = self._ask_layer(path, failure)
+                return bool(chosen) and self._take_examples(path, opening=opening, layer=chosen)
             if failure is not None:
                 self._complain(f"Could not open {path.name}", str(failure))
             return False
@@ -416,6 +428,12 @@ class WindowFiles(QObject):
     def _ask_file(self, title: str, kinds: str) -> Path | None:
         name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)
         return Path(name) if name else None
+
+    def _ask_layer(self, path: Path, several: SeveralLayersError) -> str:
+        """One of the layers of a file; empty if none is wanted."""
+        title, words = f"Layers of {path.name}", "Which layer is meant?"
+        chosen, taken = QInputDialog.getItem(self._window, title, words, several.layers, 0, False)
+        return chosen if taken else ""
 
     def _ask_save(self, title: str, suffix: str, kinds: str, stem: str = "") -> Path | None:
         start = "-".join(part for part in (self.document.work.name, stem) if part)

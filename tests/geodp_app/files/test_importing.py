@@ -19,11 +19,11 @@ from geodp_app.files.import_rows import (
     Meaning,
     check_rows,
     guess_labels,
-    normal,
     read_rows,
 )
 from geodp_app.files.public_bounds import bounds_of_map
 from geometry.geojson import read_geojson
+from learners.core.examples import normal
 
 BOX = Bounds(10, 40, 20, 50)
 

@@ -28,7 +28,7 @@ import shapely
 from pyproj import Transformer
 
 import geodp
-from geodp import Bounds, Frame, GeoJSONError, InputError
+from geodp import Bounds, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
@@ -38,7 +38,6 @@ from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.crs import LONLAT
 from geometry.grid import checked_bounds
-from geometry.mask import read_mask
 
 BOX = Bounds(-100, 30, -90, 40)
 GRID = 1_000_000
@@ -520,14 +519,6 @@ def test_coordinates_without_a_system_are_in_the_one_that_is_told(tmp_path: Path
     assert geodp.read_points(bare, **outcome).points.tolist() == right
     both = geodp.read_points(bare.set_crs(32614), bounds=box, grid=GRID)
     assert both.points.tolist() == right
-
-
-def test_a_mask_that_is_no_geojson_says_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "coast.gpkg"
-    square = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs=4326)
-    square.to_file(path)
-    with pytest.raises(GeoJSONError, match="ogr2ogr -t_srs EPSG:4326"):
-        read_mask(path)
 
 
 # -- persons ------------------------------------------------------------------------------------

@@ -151,6 +151,18 @@ def found(folder: Path) -> dict[str, Any]:
             "run": "geodp:learn", **sixty,
             "parameters": {**LEARN, "LABEL": "height", "OUTPUT": out["m.gpkg"]},
         },
+        "named": {
+            "run": "geodp:learn", **MEMORY,
+            "parameters": {
+                **LEARN, "INSIDE": "yes", "OUTSIDE": "no", "UNUSABLE": "drop",
+                "OUTPUT": str(folder / "n.geojson"),
+            },
+        },
+        "asked": {
+            "run": "geodp:learn", **sixty,
+            "fields": ["wet:string", "user_id:integer", "height:double"],
+            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+        },
         "nowhere": {
             "run": "geodp:learn", **sixty, "crs": "",
             "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
@@ -207,6 +219,17 @@ def test_a_person_is_counted_once_and_named(found: dict[str, Any], folder: Path)
     assert found["person"]["error"] == ""
     release = read_learned(folder / "k.geojson").release
     assert ("unit", "who") in release.parameters
+
+
+def test_labels_that_are_named_are_those_of_the_command(
+    found: dict[str, Any], folder: Path
+) -> None:
+    assert found["named"]["error"] == ""
+    where = ["--crs", "EPSG:32633", "--bounds", "500000,4990000,580000,5090000", "--grid", GRID]
+    argv = ["learn", folder / "p.csv", *where, "--epsilon", 2, "--seed", 3, "--inside", "yes"]
+    assert geodp(*argv, "-o", folder / "o.geojson", "--quiet") == 0
+    own = read_learned(folder / "o.geojson").release
+    assert read_learned(folder / "n.geojson").release == own
 
 
 def test_figures_are_those_of_the_command(
@@ -269,6 +292,7 @@ def test_a_comparison_is_a_table(found: dict[str, Any]) -> None:
     ("job", "reason"),
     [
         ("own extent", "is the extent of the points themselves"),
+        ("asked", "Field user_id: may say whose a point is"),
         ("label", "in memory: row 2 (line 3), column label: '0.25' means neither"),
         ("too much", "epsilon would be 2, and the budget allows 1.5: 0.5 is left; nothing was"),
         ("other ledger", "is not the ledger of these points"),

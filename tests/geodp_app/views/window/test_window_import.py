@@ -617,3 +617,76 @@ def test_words_on_the_map_can_be_read() -> None:
         p = load_palette(name)
         for ground in (p.canvas, mix(p.canvas, p.border, 0.35)):
             assert contrast(p.ink, ground) >= 4.5
+
+
+PERSONS = "lon,lat,label,user_id\n12,42,1,7\n19,46,0,7\n20,47,1,8\n"
+
+
+def test_whose_rows_are_and_bounds_of_the_points_are_asked_about(
+    window: MainWindow,
+    tmp_path: Path,
+    answering: Callable[[Callable[[ImportDialog], None]], list[ImportDialog]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(PERSONS)
+    choose_file(monkeypatch, path)
+
+    def answer(dialog: ImportDialog) -> None:
+        assert "user_id" in dialog.each_row.text()
+        assert dialog.each_row.isVisible()
+        dialog.bounds.set_bounds(Bounds(12, 42, 20, 47))
+        settle(dialog)
+        assert dialog.known_bounds.isVisible()
+        assert not dialog.take.isEnabled()
+        QTest.keyClick(dialog.each_row, Qt.Key.Key_Space)
+        assert not dialog.take.isEnabled()
+        QTest.keyClick(dialog.known_bounds, Qt.Key.Key_Space)
+        assert dialog.take.isEnabled()
+        dialog.bounds.set_bounds(Bounds(12, 42, 20, 47.5))
+        settle(dialog)
+        assert not dialog.known_bounds.isVisible()
+        assert dialog.take.isEnabled()
+        QTest.mouseClick(dialog.take, LEFT)
+
+    seen = answering(answer)
+    action(window, "import_examples")
+    assert len(seen) == 1
+    examples = window.document.work.examples
+    assert examples is not None
+    assert examples.labels.tolist() == [1, 0, 1]
+
+
+def test_of_several_layers_of_points_one_is_asked_for(
+    window: MainWindow,
+    tmp_path: Path,
+    answering: Callable[[Callable[[ImportDialog], None]], list[ImportDialog]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "p.gpkg"
+    for layer, label in (("a", 0), ("b", 1)):
+        places = geopandas.points_from_xy([13, 14], [43, 44])
+        frame = geopandas.GeoDataFrame({"label": [label] * 2}, geometry=places, crs=4326)
+        frame.to_file(path, layer=layer)
+    offered: list[list[str]] = []
+
+    def choose(parent: QWidget, title: str, words: str, layers: list[str], *more: object):
+        offered.append(layers)
+        answering(answer)
+        return "b", True
+
+    monkeypatch.setattr(window_files.QInputDialog, "getItem", choose)
+    choose_file(monkeypatch, path)
+
+    def answer(dialog: ImportDialog) -> None:
+        dialog.bounds.set_bounds(Bounds(12, 42, 20, 47))
+        dialog.choices.inside.setCurrentIndex(0)
+        dialog.choices.outside.setCurrentIndex(1)
+        settle(dialog)
+        QTest.mouseClick(dialog.take, LEFT)
+
+    action(window, "import_examples")
+    assert offered == [["a", "b"]]
+    examples = window.document.work.examples
+    assert examples is not None
+    assert examples.labels.tolist() == [1, 1]

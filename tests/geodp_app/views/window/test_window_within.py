@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -31,11 +32,13 @@ from window_driver import (
     wait,
 )
 
+from geodp import Bounds
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run import again
+from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 
 #: A square of the grid, and a map that leaves out its right half and a hole.
@@ -254,3 +257,22 @@ def test_the_tip_says_that_the_map_must_be_public(window: MainWindow) -> None:
     tip = window.commands.by_id["clip"].toolTip()
     assert "public map" in tip
     assert "never one made from the examples" in tip
+
+
+def test_of_several_layers_of_a_map_one_is_asked_for(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.document.set_bounds(Bounds(0, 0, 25.6, 25.6))  # ten steps a degree
+    path = tmp_path / "m.gpkg"
+    for layer, east in (("sea", 5), ("land", 12.8)):
+        shape = [shapely.box(0, 2, east, 24)]
+        geopandas.GeoDataFrame(geometry=shape, crs=4326).to_file(path, layer=layer)
+    answers = iter([("land", False), ("land", True)])
+    monkeypatch.setattr(window_files.QInputDialog, "getItem", lambda *_: next(answers))
+    clip(window, monkeypatch, path)
+    assert window.document.work.within is None
+    clip(window, monkeypatch, path)
+    mask = window.document.work.within
+    assert mask is not None
+    region = mask.region(window.document.work.frame)
+    assert region.symmetric_difference(shapely.box(0, 20, 128, 240)).area < 1e-6
