@@ -86,6 +86,15 @@ grid_size = _where(
 )
 
 
+def several(read: Callable[[str], Value]) -> Callable[[str], tuple[Value, ...]]:
+    """The type of arguments that are several values, with commas between them."""
+
+    def values(text: str) -> tuple[Value, ...]:
+        return tuple(dict.fromkeys(read(part.strip()) for part in text.split(",")))
+
+    return values
+
+
 def four_numbers(text: str) -> tuple[float, float, float, float]:
     """Read bounds, west, south, east and north, from the command line."""
     parts = text.split(",")
@@ -211,14 +220,14 @@ def add_progress(parser: Parser) -> None:
     )
 
 
-def add_privacy(parser: Parser) -> None:
-    """The privacy budget and what it means."""
-    for each, kind in ((EPSILON, positive), (DELTA, open_unit), (NEIGHBOURS, str)):
+def add_privacy(parser: Parser, epsilon: Callable[[str], Any] = positive) -> None:
+    """The privacy budget and what it means; `epsilon` is the type of the first."""
+    for each, kind in ((EPSILON, epsilon), (DELTA, open_unit), (NEIGHBOURS, str)):
         parser.add_argument(
             f"--{each.name}",
             type=kind,
             choices=[value for value, _ in each.choices] or None,
-            default=each.default,
+            default=str(each.default),  # which is read as if it were typed
             help=f"{each.help} (default %(default)s)",
         )
 

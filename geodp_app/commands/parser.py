@@ -20,6 +20,7 @@ VERBS = {
     "predict": "label points by a learned shape",
     "render": "draw a learned shape",
     "compare": "learners side by side",
+    "rehearse": "learners side by side on simulated examples",
     "plan": "how many examples suffice",
     "learners": "list learners and tools",
     "ledger": "what was spent on a data set",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
 from geodp_app.formatting import count, duration, percentage
@@ -42,14 +42,19 @@ class Comparison(tuple[Row, ...]):
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Rows under headings, in columns."""
-    lines = [_HEADINGS, *(row_cells(row) for row in rows)]
+    return in_columns([_HEADINGS, *map(row_cells, rows)], left=(0, 1))
+
+
+def in_columns(lines: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """Cells under one another, aligned to the right but in these columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = []
-    for first, second, *others in lines:
-        cells = [first.ljust(widths[0]), second.ljust(widths[1])]
-        cells += [cell.rjust(width) for cell, width in zip(others, widths[2:], strict=True)]
-        shown.append("  ".join(cells).rstrip())
-    return shown
+    return [
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in lines
+    ]
 
 
 def row_cells(row: Row) -> tuple[str, ...]:
