@@ -93,6 +93,17 @@ def simulate(work: Work) -> Examples:
     )
 
 
+def another_sample(work: Work, number: int) -> Examples:
+    """A sample as the work's own, and independent of it; each number, from 1, has one.
+
+    Raises
+    ------
+    InputError
+        As :func:`simulate`.
+    """
+    return simulate(replace(work, sampling=replace(work.sampling, seed=_FRESH_SEED + number)))
+
+
 def fresh_sample(work: Work, n: int = 20_000) -> Examples | None:
     """Points to test a hypothesis on: drawn as the work's examples are, but without label noise.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from html import escape
+from statistics import fmean
 
 from geodp_app.formatting import count, duration, percentage
 from geodp_app.runs.comparison import Row, total_spent
@@ -65,11 +66,17 @@ def row_cells(row: Row) -> tuple[str, ...]:
         "yes" if row.private else "no",
         f"{spent.epsilon:g}" if spent else "–",
         f"{spent.delta:g}" if spent else "–",
-        percentage(row.error),
+        _error_words((row.error, *row.others)),
         duration(row.seconds),
         count(row.bytes),
         count(row.vertices),
     )
+
+
+def _error_words(errors: Sequence[float]) -> str:
+    if len(errors) == 1:
+        return percentage(errors[0])
+    return f"{percentage(fmean(errors))} ({percentage(min(errors))}–{percentage(max(errors))})"
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:

@@ -166,20 +166,11 @@ def rehearse(
                 watch(done, f"{progress.name}, {n:,} examples")
 
             examples = draw_examples(shape, n, frame, noise=noise, **place)
-            seeded = [_seeded(one, seed, number) for one in contenders]
-            for row in compare(examples, test, seeded, tell):
+            for row in compare(examples, test, [one.of_run(number) for one in contenders], tell):
                 reached[row.name].append((row.error, row.seconds))
         for one in contenders:
             errors, seconds = zip(*reached[one.name], strict=True)
             yield Rehearsed(one, n, frame.d, errors, median(seconds))
-
-
-def _seeded(contender: Contender, seed: int | None, number: int) -> Contender:
-    """The same for another run: with a seed of its own, if there is one."""
-    if seed is None or contender.kind.parameter("seed") is None:
-        return contender
-    settings = dict(contender.parameters) | {"seed": seed + number}
-    return replace(contender, parameters=tuple(settings.items()))
 
 
 # -- as people read it ----------------------------------------------------------------------------

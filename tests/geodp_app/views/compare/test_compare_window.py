@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -135,6 +136,24 @@ def test_three_learners_on_a_drawing(
     assert "ε = 1" in compare.cost.text()
     assert not compare.stale.isVisible()
     assert plane.highlighted is None
+
+
+def test_on_several_samples_of_a_drawing_errors_have_a_range(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    target(window)
+    compare = opened(qtbot, window)
+    choose(compare, "histogram", "quadtree")
+    compare.samples.setValue(3)
+    run(qtbot, compare)
+    assert [len(set(row.others)) for row in compare.rows] == [2, 2]
+    errors = [f"{100 * error:.3g}" for error in (compare.rows[0].error, *compare.rows[0].others)]
+    low, high = min(errors, key=float), max(errors, key=float)
+    shown = compare.table.item(0, 2).text()
+    assert re.search(rf"% \({re.escape(low)}.*–{re.escape(high)}", shown), shown
+    assert compare.caution.text().startswith("Means of 3 samples, with their range.")
+    # the samples are simulated and gone: only the document's own was spent on
+    assert len(window.document.work.spent) == 2
 
 
 def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) -> None:
