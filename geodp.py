@@ -504,23 +504,17 @@ def rehearse(
     ----------
     target, grid, bounds, distribution, noise, seed
         As :func:`sample` takes them; the seed is that of the learners, too.
-    n : int or sequence of int
-        Examples of a sample.
-    names : str or sequence of str, optional
-        Learners that `geodp compare` takes; by default tiles, histogram and quadtree.
-    epsilon : float or sequence of float
-    delta : float
-    k : int or sequence of int, optional
-        Pieces of a good shape, for learners that count them.
+    n, epsilon : number or sequence of numbers
+    names, delta, k
+        As :func:`compare` takes them; k may be a sequence.
     runs : int
         Runs of each learner at each epsilon and n, each on a sample of its own.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each learner, k, n and epsilon; columns learner, k, n, epsilon, error (mean share
-        of wrong labels on 200,000 fresh points, 0..1), least, most (of the runs), runs, seconds,
-        command (that learns so; None for a learner without privacy).
+        Of learner, k, n, epsilon, error (mean share of wrong labels on 200,000 fresh points, 0..1),
+        least, most, runs, seconds, command (that learns so; None for one without privacy).
 
     Raises
     ------
@@ -541,9 +535,10 @@ def rehearse(
         frames = importlib.import_module("pandas")
     except ImportError:
         raise InputError("a rehearsal is a table of pandas: pip install pandas") from None
-    sizes, epsilons, counts = _several(n), _several(epsilon), () if k is None else _several(k)
-    if not sizes or not epsilons:
-        raise InputError("a rehearsal needs a number of examples and an epsilon")
+    sizes = [whole("n", one, 1) for one in _several(n)]
+    epsilons, counts = _several(epsilon), () if k is None else _several(k)
+    if not sizes or not epsilons or not 0 <= real("noise", noise) <= 1:
+        raise InputError("a rehearsal needs n and epsilon, and noise within 0..1")
     shape, frame = _placed(target, whole("grid", grid, 1), bounds)
     seed = None if seed is None else whole("seed", seed, 0)
     contenders = contenders_of(
@@ -553,16 +548,9 @@ def rehearse(
         delta=real("delta", delta),
         seed=seed,
     )
-    rows = run(
-        shape,
-        frame,
-        contenders,
-        [whole("n", one, 1) for one in sizes],
-        runs=whole("runs", runs, 1),
-        distribution=distribution,
-        noise=real("noise", noise),
-        seed=seed,
-    )
+    how: dict[str, Any] = {"runs": whole("runs", runs, 1), "noise": noise}
+    how |= {"distribution": distribution, "seed": seed}
+    rows = run(shape, frame, contenders, sizes, **how)
     return frames.DataFrame([row.record() for row in rows])
 
 

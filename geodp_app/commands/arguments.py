@@ -13,6 +13,7 @@ import math
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -148,6 +149,14 @@ def add_within(parser: Parser, what: str) -> None:
         metavar="FILE",
         help=f"{what} the polygons of a public map (GeoJSON; never made from the examples)",
     )
+
+
+def day(text: str) -> str:
+    """Read a day from the command line, as 2026-03-31."""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-03-31") from None
 
 
 def output(text: str) -> Path:

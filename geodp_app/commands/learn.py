@@ -15,7 +15,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,6 +194,13 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help="write the privacy report (public, JSON)",
     )
     parser.add_argument(
+        "--date",
+        type=arguments.day,
+        metavar="DAY",
+        help="what the report gives as its date, such as 2026-03-31 (default: none; it never says "
+        "by itself when a run was made, which may depend on the examples)",
+    )
+    parser.add_argument(
         "--as",
         dest="like",
         type=Path,
@@ -228,16 +234,8 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
 
 
 def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
-    """The arguments with those of the report before them that `--as` names: the last ones hold.
-
-    Tells that another version has written it, which may learn in another way.
-
-    Parameters
-    ----------
-    options : namespace
-        What is given.
-    given : sequence of str
-        The same as arguments; the first is the verb.
+    """The given arguments, first the verb, with those of the report before them that `--as` names:
+    the last ones hold.  Tells that another version has written it.
 
     Raises
     ------
@@ -284,8 +282,9 @@ def _typed(value: Any) -> str:
 
 def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
-    date = datetime.now(UTC).date().isoformat()
     _check_source(options)
+    if options.date is not None and options.report is None:
+        raise InputError("--date is what a report says: give --report FILE, too")
     learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
     recording = recording_of(
@@ -355,7 +354,7 @@ def run(options: argparse.Namespace) -> None:
             if options.report:
                 stated = {"run": run_stated(learner, parameters, sample.frame, reading)}
                 within = None if options.within is None else str(options.within)
-                summary = report(release, date=date, **stated, within=within)
+                summary = report(release, date=options.date, **stated, within=within)
                 files.append(NewFile(options.report, json.dumps(summary, indent=1) + "\n"))
             if options.records:
                 files.append(NewFile(options.records, records_text(records), private=True))

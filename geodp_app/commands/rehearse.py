@@ -10,6 +10,7 @@ from geodp_app.commands.compare import learner_names
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
+from geodp_app.formatting import counted
 from geodp_app.runs.comparison import DEFAULT, KINDS
 from geodp_app.runs.rehearsal import (
     RUNS,
@@ -27,13 +28,10 @@ outline of a district, last year's flood or a drawing: each at every epsilon and
   geodp rehearse --target flood.geojson --n 1000,10000 --epsilon 0.5,1 --learners tiles,histogram
 
 It reads no reports and so costs no privacy: choose by it what `geodp learn` is to do with yours.
-Printed are the mean error of the runs, the least and the largest, and the command to run then;
-a star is at the least mean error of each epsilon and number.  The error is that on {TESTED:,} fresh
-points, which lie as the examples do and have their right label.  How yours will do depends on how
-like yours the stand-in is: in how ragged it is, in where reports lie (--distribution), and in how
-many labels are wrong (--noise).
-
-On coasts with some 50,000 evenly spread reports or fewer histogram is ahead of tiles.
+Printed are the mean error of the runs with its range, and the command to run then; a star is at
+the least of each epsilon and number.  The error is that on {TESTED:,} fresh points with their right
+labels.  How yours will do depends on how like yours the stand-in is: in how ragged it is, in where
+reports lie (--distribution), and in how many labels are wrong (--noise).
 
 Learners:
 {learner_lines("compare")}"""
@@ -87,29 +85,13 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.progress import ProgressBar, telling_of_compiling
 
     bar = ProgressBar(quiet=options.quiet, lines=options.progress)
+    how = {name: getattr(options, name) for name in ("runs", "distribution", "noise", "seed")}
     with bar, telling_of_compiling(bar):
-        rows = list(
-            rehearse(
-                shape,
-                frame,
-                contenders,
-                options.n,
-                runs=options.runs,
-                distribution=options.distribution,
-                noise=options.noise,
-                seed=options.seed,
-                watch=bar.update,
-            )
-        )
+        rows = list(rehearse(shape, frame, contenders, options.n, **how, watch=bar.update))
     if options.output is not None:
         write_files([NewFile(options.output, rehearsal_csv(rows))])
     if options.output is None or str(options.output) != STDOUT:
-        print("\n".join([*rehearsal_table(rows), "", *_remarks(target.name, options.runs)]))
-
-
-def _remarks(name: str, runs: int) -> list[str]:
-    how = "one run each" if runs == 1 else f"{runs} runs each"
-    return [
-        f"Simulated from {name}, {how}: nothing was spent, and all of it may be published.",
-        "POINTS are your reports; add --bounds W,S,E,N of their map.",
-    ]
+        print("\n".join([*rehearsal_table(rows), ""]))
+        runs = counted(options.runs, "run")
+        print(f"Simulated from {target.name}, {runs} each: nothing was spent, all may be shown.")
+        print("POINTS are your reports; add --bounds W,S,E,N of their map.")

@@ -68,13 +68,7 @@ def add_target(parser: Parser, sizes: Callable[[str], Any], how_many: str) -> No
 
 
 def placed(options: argparse.Namespace) -> tuple[TargetFile, BaseGeometry, Frame]:
-    """The target: its file, its shape in grid units, and where the grid lies.
-
-    Raises
-    ------
-    InputError
-        If nothing of it is left on the grid.
-    """
+    """The target: its file, its shape in grid units, which must not be empty, and the frame."""
     target = read_geojson(options.target)
     shape, frame = place_target(target, options.grid, arguments.stated_bounds(options))
     if shape.is_empty:

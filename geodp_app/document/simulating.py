@@ -94,13 +94,7 @@ def simulate(work: Work) -> Examples:
 
 
 def another_sample(work: Work, number: int) -> Examples:
-    """A sample as the work's own, and independent of it; each number, from 1, has one.
-
-    Raises
-    ------
-    InputError
-        As :func:`simulate`.
-    """
+    """A sample as the work's own, and independent of it: one for each number, from 1."""
     return simulate(replace(work, sampling=replace(work.sampling, seed=_FRESH_SEED + number)))
 
 

@@ -54,11 +54,9 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
     ----------
     release : Release
     **stated
-        Public members besides, JSON values: `run` (:func:`run_stated`), `within`, and `date`.  The
-        date is the day, UTC, on which the command was given, before it read anything: then neither
-        the examples nor how long they took can move it.  When a run is made is up to its author;
-        where that was chosen by the examples, the member is to be deleted.  There is no time of
-        day, which beside that of the file would tell how long the run took.
+        Public members besides, JSON values: `run` (:func:`run_stated`), `within`, and `date`, the
+        day that its author gives.  No clock is asked: when a run was made, and made again, may
+        depend on the examples, and so the report of a release has the same bytes on every day.
     """
     privacy = release.privacy
     document: dict[str, Any] = {
@@ -87,15 +85,9 @@ def run_stated(
 ) -> dict[str, Any]:
     """What was asked for, by the names that `geodp.learn` has for it: all of it public.
 
-    Parameters
-    ----------
-    learner : Learner
-    parameters : mapping
-        The learner's, all resolved, so that other defaults of another version change nothing.  A
-        seed is left out: nobody is to learn by the noise of another run.
-    frame : Frame
-    reading : mapping
-        How the examples were read: columns, layer, out_of_bounds, id; None for what was not said.
+    Parameters of the learner are resolved, as another version may have other defaults.  A seed is
+    left out: nobody is to learn by the noise of another run.  `reading` is how the examples were
+    read: columns, layer, out_of_bounds, id.
     """
     bounds = frame.bounds
     own = [each.name for each in learner.parameters if not each.of_python and each is not SEED]

@@ -19,7 +19,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import Distribution, draw_examples, open_generator
 from geodp_app.formatting import count, duration, percentage
-from geodp_app.runs.comparison import DEFAULT, KINDS, Contender, Progress, compare, make_contender
+from geodp_app.runs.comparison import KINDS, Contender, Progress, compare, make_contender
 from geodp_app.runs.comparison_table import in_columns
 
 #: Points on which every run is tested.
@@ -81,31 +81,14 @@ class Rehearsed:
 
 
 def contenders_of(
-    names: Sequence[str] | None,
-    epsilons: Sequence[float],
-    counts: Sequence[int] = (),
-    **given: Any,
+    names: Sequence[str], epsilons: Sequence[float], counts: Sequence[int] = (), **given: Any
 ) -> tuple[Contender, ...]:
-    """Learners at each epsilon, those that count pieces with each of the counts.
-
-    Parameters
-    ----------
-    names : sequence of str or None
-        Of :data:`geodp_app.runs.comparison.KINDS`; by default some.
-    epsilons : sequence of float
-    counts : sequence of int
-        What k is to be; without any, as the learner has it by default.
-    **given
-        Other parameters, of the learners that have them.
-
-    Raises
-    ------
-    InputError
-        If a learner refuses one, or needs k.
+    """Learners at each epsilon, those that count pieces with each k of the counts; else as
+    :func:`geodp_app.runs.comparison.make_contender`, which says what it refuses.
     """
     found = []
     for epsilon in epsilons:
-        for name in names or DEFAULT:
+        for name in names:
             for k in (counts or (None,)) if KINDS[name].counts else (None,):
                 one = make_contender(name, epsilon=epsilon, k=k, **given)
                 label = name + ("" if k is None else f", k = {k}")
@@ -140,10 +123,9 @@ def rehearse(
     runs : int
         Samples of each size.
     distribution, noise : str, float
-        Of the samples, as in :func:`geodp_app.document.sampling.draw_examples`.  Test points lie as
-        these do, and all have their right label.
+        Of the samples; test points lie as these do.
     seed : int, optional
-        Of samples and learners.
+        Of the samples; learners have their own.
     watch : callable
         Called with the share that is done, 0..1, and what is at work; may raise.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +57,10 @@ def learned(points: Path, name: str, *more: object) -> tuple[dict[str, Any], dic
     return first, second
 
 
-def test_a_report_says_what_was_asked_for_and_when_but_nothing_that_was_found(
-    reports, asked
-) -> None:
-    before = datetime.now(UTC).date().isoformat()
-    told, _ = learned(reports, "a", *asked)
+def test_a_report_says_what_was_asked_for_and_nothing_that_was_found(reports, asked) -> None:
+    told, _ = learned(reports, "a", *asked, "--date", "2026-03-31")
     assert told["geodp"] == __version__
-    assert told["date"] in (before, datetime.now(UTC).date().isoformat())  # and no time of day
+    assert told["date"] == "2026-03-31"
     assert told["within"] == "land.geojson"
     assert told["run"] == {
         "learner": "histogram", "epsilon": 0.5, "delta": 1e-6, "neighbours": "replace-one",
@@ -77,6 +73,7 @@ def test_a_report_says_what_was_asked_for_and_when_but_nothing_that_was_found(
     reports.write_text("\n".join(["lon,lat,label,who", *lines[1:]]))
     told, _ = learned(reports, "b", *asked[:12], "--out-of-bounds", "drop")
     assert "columns" not in told["run"]
+    assert "date" not in told  # no clock is asked
 
 
 def test_as_a_report_says_is_the_same_run(reports, asked) -> None:
@@ -169,6 +166,17 @@ def test_what_is_no_report_is_told(write, capsys, content, reason) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
     path = write("r.json", text)
     assert reason in fails(capsys, "learn", "p.csv", "--as", path, "-o", path.parent / "h.geojson")
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--date", "2026-03-31"], "--date is what a report says: give --report FILE, too"),
+        (["--date", "31.3.26", "--report", "r.json"], "'31.3.26' is no day such as 2026-03-31"),
+    ],
+)
+def test_a_day_is_one_and_stands_in_a_report(reports, asked, capsys, more, reason) -> None:
+    assert reason in fails(capsys, "learn", reports, *asked, "-o", "h.geojson", *more)
 
 
 def test_a_report_is_not_written_over_by_its_own_run(reports, asked, capsys) -> None:

@@ -52,7 +52,7 @@ def test_there_is_a_row_for_each_learner_epsilon_and_number(tmp_path: Path, caps
     starred = [line.split()[0] for line in table if " * " in line]
     pairs = zip(rows[::2], rows[1::2], strict=True)
     assert starred == [min(pair, key=lambda row: float(row["error"]))["learner"] for pair in pairs]
-    assert "nothing was spent" in table[-2]
+    assert "2 runs each: nothing was spent" in table[-2]
 
 
 def test_its_commands_run_and_are_what_was_rehearsed(tmp_path: Path, capsys, monkeypatch) -> None:

@@ -201,6 +201,7 @@ def test_without_a_drawing_some_examples_are_held_out(qtbot: QtBot, window: Main
     run(qtbot, compare)
     assert 300 < compare.rows[0].tested < 500
     assert "held out (20%)" in compare.caution.text()
+    assert not compare.samples.isEnabled()  # nobody can simulate more of these
 
 
 def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> None:
