@@ -48,7 +48,7 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,6 +58,8 @@ from geometry.grid import Bounds, BoundsError, Box, GridMap
 from learners.version import __version__
 
 if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
     from geodp_app.document.examples import Examples as Examples, Frame as Frame
     from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison_table import Comparison as Comparison
@@ -128,6 +130,7 @@ __all__ = [
     "learn",
     "load",
     "read_points",
+    "rehearse",
     "sample",
     "save",
 ]
@@ -352,26 +355,36 @@ def sample(
     InputError, GeoJSONError, BoundsError
         If the target cannot be used or is not there, or a number is out of range.
     """
-    import assets
-    from geodp_app.document.sampling import draw_examples, open_generator, place_target
+    from geodp_app.document.sampling import draw_examples, open_generator
     from geodp_app.errors import InputError
-    from geometry.geojson import read_geojson
-    from geometry.grid import checked_bounds
     from learners.parameters import real, whole
 
     n, grid, noise = whole("n", n), whole("grid", grid, 1), real("noise", noise)
     seed = None if seed is None else whole("seed", seed, 0)
     if n < 0 or not 0 <= noise <= 1:
         raise InputError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
+    shape, frame = _placed(target, grid, bounds)
+    rng = open_generator(seed)
+    return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)
+
+
+def _placed(
+    target: str | os.PathLike[str], grid: int, bounds: Box | None
+) -> tuple[BaseGeometry, Frame]:
+    """A target of a file or an example in grid units, and where its grid lies."""
+    import assets
+    from geodp_app.document.sampling import place_target
+    from geodp_app.errors import InputError
+    from geometry.geojson import read_geojson
+    from geometry.grid import checked_bounds
+
     path = assets.shape_path(_path("target", target))
     if not path.exists():
         raise InputError(
             f"{path}: there is no such file, and no such example: {', '.join(assets.examples())}"
         )
-    file = read_geojson(path)
-    shape, frame = place_target(file, grid, None if bounds is None else checked_bounds(bounds))
-    rng = open_generator(seed)
-    return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)
+    box = None if bounds is None else checked_bounds(bounds)
+    return place_target(read_geojson(path), grid, box)
 
 
 def _read(
@@ -527,21 +540,13 @@ def compare(
     from geodp_app.document.examples import Examples
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
-    from geodp_app.runs.comparison import DEFAULT, KINDS, compare as run, hold_out, make_contender
+    from geodp_app.runs.comparison import compare as run, hold_out, make_contender
     from geodp_app.runs.comparison_table import Comparison
     from learners.parameters import real, whole
-    from learners.registry import unknown_learner
 
     seed = None if seed is None else whole("seed", seed)
     _checked("ledger", ledger, _PATHS, "a path")
-    _checked("names", names, (str, Sequence), "a sequence of names")
-    names = DEFAULT if names is None else [names] if isinstance(names, str) else names
-    if not names:
-        raise InputError("there is no learner to compare: name one, such as tiles")
-    for name in names:
-        _checked("a learner", name, str, "a name, such as 'tiles'")
-        if name not in KINDS:
-            raise InputError(unknown_learner(name, KINDS))
+    names = _known_names(names)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
     contenders = [make_contender(name, **settings) for name in names]
     share = real("holdout", holdout)
@@ -564,6 +569,103 @@ def compare(
             rows.append(row)
             recording.released()
     return Comparison(rows)
+
+
+@_of_parameters()
+def rehearse(
+    target: str | os.PathLike[str],
+    n: int | Sequence[int],
+    names: str | Sequence[str] | None = None,
+    *,
+    epsilon: float | Sequence[float] = 1.0,
+    delta: float = 1e-6,
+    k: int | Sequence[int] | None = None,
+    runs: int = 5,
+    grid: int = 1024,
+    bounds: Box | None = None,
+    distribution: Literal["uniform", "clustered", "gaussian"] = "uniform",
+    noise: float = 0.0,
+    seed: int | None = None,
+) -> Any:
+    """Run learners on samples simulated from a public shape, as `geodp rehearse` does.
+
+    No reports are read and nothing is spent: choose by it what :func:`learn` is to do with yours.
+
+    Parameters
+    ----------
+    target, grid, bounds, distribution, noise, seed
+        As :func:`sample` takes them; the seed is that of the learners, too.
+    n, epsilon : number or sequence of numbers
+    names, delta, k
+        As :func:`compare` takes them; k may be a sequence.
+    runs : int
+        Runs of each learner at each epsilon and n, each on a sample of its own.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of learner, k, n, epsilon, error (mean share of wrong labels on 200,000 fresh points, 0..1),
+        least, most, runs, seconds, command (that learns so; None for one without privacy).
+
+    Raises
+    ------
+    InputError, GeoJSONError, BoundsError
+        If a name or a number is wrong, the target cannot be used, or pandas is not installed.
+
+    Examples
+    --------
+    >>> table = rehearse("L", [500, 2_000], "tiles", runs=2, grid=64, seed=1)
+    >>> print(table["command"][1])
+    geodp learn POINTS --learner tiles --epsilon 1 --grid 64 -o learned.geojson
+    """
+    from geodp_app.errors import InputError
+    from geodp_app.runs.rehearsal import contenders_of, rehearse as run
+    from learners.parameters import real, whole
+
+    try:
+        frames = importlib.import_module("pandas")
+    except ImportError:
+        raise InputError("a rehearsal is a table of pandas: pip install pandas") from None
+    sizes = [whole("n", one, 1) for one in _several(n)]
+    epsilons, counts = _several(epsilon), () if k is None else _several(k)
+    if not sizes or not epsilons or not 0 <= real("noise", noise) <= 1:
+        raise InputError("a rehearsal needs n and epsilon, and noise within 0..1")
+    shape, frame = _placed(target, whole("grid", grid, 1), bounds)
+    seed = None if seed is None else whole("seed", seed, 0)
+    contenders = contenders_of(
+        _known_names(names),
+        [real("epsilon", one) for one in epsilons],
+        [whole("k", one, 1) for one in counts],
+        delta=real("delta", delta),
+        seed=seed,
+    )
+    how: dict[str, Any] = {"runs": whole("runs", runs, 1), "noise": noise}
+    how |= {"distribution": distribution, "seed": seed}
+    rows = run(shape, frame, contenders, sizes, **how)
+    return frames.DataFrame([row.record() for row in rows])
+
+
+def _known_names(names: str | Sequence[str] | None) -> Sequence[str]:
+    """Learners to be compared: by default some."""
+    from geodp_app.errors import InputError
+    from geodp_app.runs.comparison import DEFAULT, KINDS
+    from learners.registry import unknown_learner
+
+    _checked("names", names, (str, Sequence), "a sequence of names")
+    names = DEFAULT if names is None else [names] if isinstance(names, str) else names
+    if not names:
+        raise InputError("there is no learner to compare: name one, such as tiles")
+    for name in names:
+        _checked("a learner", name, str, "a name, such as 'tiles'")
+        if name not in KINDS:
+            raise InputError(unknown_learner(name, KINDS))
+    return names
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    """One value, or those of a sequence, each once and in order."""
+    values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    return tuple(dict.fromkeys(values))
 
 
 @_of_parameters()

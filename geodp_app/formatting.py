@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TextIO, TypeGuard
 
 #: Stands for a value that is not there.
@@ -108,13 +108,13 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 3600:.1f}{SPACE}h"
 
 
-def aligned(lines: Sequence[Sequence[str]], texts: int = 1) -> list[str]:
-    """Lines of cells in columns; the first so many are texts, the others numbers."""
+def aligned(lines: Sequence[Sequence[str]], texts: Collection[int] = (0,)) -> list[str]:
+    """Lines of cells in columns; those of these numbers are texts, the others numbers."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = []
     for line in lines:
         cells = [
-            cell.ljust(width) if i < texts else cell.rjust(width)
+            cell.ljust(width) if i in texts else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         shown.append("  ".join(cells).rstrip())

@@ -13,6 +13,7 @@ import math
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,6 +87,15 @@ grid_size = _where(
     lambda value: 1 <= value <= MAX_D,
     f"grid size {{}} is outside 1..{MAX_D}, where counting is exact",
 )
+
+
+def several(read: Callable[[str], Value]) -> Callable[[str], tuple[Value, ...]]:
+    """The type of arguments that are several values, with commas between them."""
+
+    def values(text: str) -> tuple[Value, ...]:
+        return tuple(dict.fromkeys(read(part.strip()) for part in text.split(",")))
+
+    return values
 
 
 def four_numbers(text: str) -> tuple[float, float, float, float]:
@@ -165,6 +175,14 @@ def named_shape(text: str) -> Path:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def day(text: str) -> str:
+    """Read a day from the command line, as 2026-03-31."""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-03-31") from None
+
+
 def output(text: str) -> Path:
     """The path of a file to write; `-` is standard output, and `./-` a file of this name."""
     return Path(STDOUT) if text == "-" else Path(text)
@@ -235,14 +253,14 @@ def add_progress(parser: Parser) -> None:
     )
 
 
-def add_privacy(parser: Parser) -> None:
-    """The privacy budget and what it means."""
-    for each, kind in ((EPSILON, positive), (DELTA, open_unit), (NEIGHBOURS, str)):
+def add_privacy(parser: Parser, epsilon: Callable[[str], Any] = positive) -> None:
+    """The privacy budget and what it means; `epsilon` is the type of the first."""
+    for each, kind in ((EPSILON, epsilon), (DELTA, open_unit), (NEIGHBOURS, str)):
         parser.add_argument(
             f"--{each.name}",
             type=kind,
             choices=[value for value, _ in each.choices] or None,
-            default=each.default,
+            default=str(each.default),  # which is read as if it were typed
             help=f"{each.help} (default %(default)s)",
         )
 

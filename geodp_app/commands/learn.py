@@ -9,9 +9,11 @@ output, what is said besides to standard error.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,15 +23,17 @@ import numpy as np
 from geodp_app.commands import arguments, points
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError, PictureError
+from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.files.recording import recording_of
+from geodp_app.files.strict import read_json
 from geodp_app.progress import hears_curator, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
+from geodp_app.version import __version__
 from geometry.files import NewFile
 from geometry.grid import BoundsError, GridMap
 from learners.declaration import Learner
-from learners.registry import MOST_STEPS
+from learners.registry import BY_ID, MOST_STEPS
 
 if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape
@@ -189,6 +193,21 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help="write the privacy report (public, JSON)",
     )
     parser.add_argument(
+        "--date",
+        type=arguments.day,
+        metavar="DAY",
+        help="what the report gives as its date, such as 2026-03-31 (default: none; it never says "
+        "by itself when a run was made, which may depend on the examples)",
+    )
+    parser.add_argument(
+        "--as",
+        dest="like",
+        type=Path,
+        metavar="REPORT",
+        help="run as a --report says of its run: learner, parameters, grid, bounds, columns, --id "
+        "and --within, but for those that are given beside it",
+    )
+    parser.add_argument(
         "--records",
         type=arguments.output,
         metavar="FILE",
@@ -213,9 +232,58 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(run=run)
 
 
+def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
+    """The given arguments, first the verb, with those of the report before them that `--as` names:
+    the last ones hold.  Tells that another version has written it.
+
+    Raises
+    ------
+    InputError
+        If it is no report, or says nothing of its run.
+    """
+    try:
+        report = read_json(options.like.read_bytes())
+        run, version = report["run"], report["geodp"]
+        learner = BY_ID[run.get("learner")]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{options.like}: is no report of a run; --report writes one") from None
+    if version != __version__ and not options.quiet:
+        said = f"written by geodp {version!s:.20}, and this is {__version__}"
+        print(f"geodp: {options.like}: {printable(said)}: it may learn otherwise", file=sys.stderr)
+    if any(each.split("=")[0] == "--learner" for each in given):
+        learner = BY_ID[options.learner]
+        known = [each.name for each in BY_ID[run["learner"]].parameters]
+        run = {n: v for n, v in run.items() if n not in known or learner.parameter(n) is not None}
+    names = {each.name: each.typed for each in learner.parameters if not each.of_python}
+    names |= {name: name.replace("_", "-") for name in _OF_READING}
+    said = run | ({"within": report["within"]} if "within" in report else {})
+    if odd := [name for name in said if name not in names]:
+        raise InputError(f"{options.like}: says {printable(odd[0]):.40}, which no run is told")
+    return [given[0], *(f"--{names[n]}={_typed(v)}" for n, v in said.items()), *given[1:]]
+
+
+#: What a report says of a run besides the parameters of its learner.
+_OF_READING = (
+    "learner", "grid", "bounds", "crs", "columns", "layer", "out_of_bounds", "id", "within",
+)  # fmt: skip
+
+
+def _typed(value: Any) -> str:
+    """A value as it is typed."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    if isinstance(value, dict):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow(f"{n}={name}" for n, name in value.items())
+        return text.getvalue()
+    return str(value)
+
+
 def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
     _check_source(options)
+    if options.date is not None and options.report is None:
+        raise InputError("--date is what a report says: give --report FILE, too")
     learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
     recording = recording_of(
@@ -225,7 +293,7 @@ def run(options: argparse.Namespace) -> None:
         unit=options.id,
         head=options.head,
     )
-    inputs += [path for path in (options.within, options.ledger) if path is not None]
+    inputs += [path for path in (options.within, options.ledger, options.like) if path is not None]
     arguments.check_outputs(
         [
             (options.output, "a shape"),
@@ -253,12 +321,14 @@ def run(options: argparse.Namespace) -> None:
         parts_text,
         records_text,
         report,
+        run_stated,
         wrong_labels_text,
     )
     from geodp_app.files.writing import try_files, write_files
     from learners.core.learned_shape import LearnedShape
     from learners.privacy.accounting import privacy_statement
 
+    reading = {name: getattr(options, name) for name in ("columns", "layer", "out_of_bounds", "id")}
     how = {"raw_grid": options.raw_grid, "overwrite": options.overwrite}
     try_files(shape_files(options.output, whole_square(sample.frame, *masks), **how))
 
@@ -282,8 +352,10 @@ def run(options: argparse.Namespace) -> None:
         with rescued(shape, recording.released):
             files = shape_files(options.output, shape, **how)
             if options.report:
-                summary = json.dumps(report(release), indent=1) + "\n"
-                files.append(NewFile(options.report, summary))
+                stated = {"run": run_stated(learner, parameters, sample.frame, reading)}
+                within = None if options.within is None else str(options.within)
+                summary = report(release, date=options.date, **stated, within=within)
+                files.append(NewFile(options.report, json.dumps(summary, indent=1) + "\n"))
             if options.records:
                 files.append(NewFile(options.records, records_text(records), private=True))
             drawn = ""

@@ -12,8 +12,8 @@ from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
-from geodp_app.files.ledger_state import Entry, State, budget_words
-from learners.privacy.accounting import Relation
+from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
+from learners.privacy.accounting import LEAST_DELTA, Relation
 from learners.privacy.privacy_filter import Budget, Composition
 from learners.privacy.privacy_loss import accounting_document
 
@@ -60,7 +60,8 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         "--delta",
         type=arguments.closed_unit,
         metavar="D",
-        help=f"of the budget (default: as it is; with --new {_DELTA:g})",
+        help=f"of the budget (default: as it is; with --new {_DELTA:g}); 0 admits no run by tiles, "
+        f"which states {LEAST_DELTA:g} for its arithmetic: {SMALL_DELTA:g} does",
     )
     parser.add_argument(
         "--neighbours",

@@ -21,6 +21,7 @@ VERBS = {
     "render": "draw a learned shape",
     "areas": "measure a learned shape by district",
     "compare": "learners side by side",
+    "rehearse": "learners side by side on simulated examples",
     "plan": "how many examples suffice",
     "learners": "list learners and tools",
     "ledger": "what was spent on a data set",

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from typing import Any
+
+from shapely.geometry.base import BaseGeometry
 
 from assets import NAMED_SHAPES
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser, add_verb
-from geodp_app.document.examples import DEFAULT_GRID
+from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import DISTRIBUTIONS, draw_examples, open_generator, place_target
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
 from geometry.files import NewFile
-from geometry.geojson import read_geojson
+from geometry.geojson import TargetFile, read_geojson
 
 _DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
 
@@ -28,6 +32,14 @@ This is a simulation for demonstrations: treat its output as private data."""
 def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     """Add the verb and its options."""
     parser = add_verb(verbs, "sample", _DESCRIPTION)
+    add_target(parser, arguments.sample_size, "how many examples")
+    arguments.add_output(parser, "CSV to write")
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def add_target(parser: Parser, sizes: Callable[[str], Any], how_many: str) -> None:
+    """What is simulated; `sizes` is the type of --n, and `how_many` its help."""
     parser.add_argument(
         "--target",
         type=arguments.named_shape,
@@ -35,7 +47,7 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help=f"GeoJSON shape, or an example by its name: {', '.join(NAMED_SHAPES)}",
     )
-    parser.add_argument("--n", type=arguments.sample_size, required=True, help="how many examples")
+    parser.add_argument("--n", type=sizes, required=True, help=how_many)
     parser.add_argument(
         "--grid",
         type=arguments.grid_size,
@@ -59,20 +71,23 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help="flip each label with this probability (default 0)",
     )
     parser.add_argument("--seed", type=arguments.seed, help="make the sample reproducible")
-    arguments.add_output(parser, "CSV to write")
-    arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
+
+
+def placed(options: argparse.Namespace) -> tuple[TargetFile, BaseGeometry, Frame]:
+    """The target: its file, its shape in grid units, which must not be empty, and the frame."""
+    target = read_geojson(options.target)
+    shape, frame = place_target(target, options.grid, arguments.stated_bounds(options))
+    if shape.is_empty:
+        raise InputError(f"{options.target}: the shape vanishes on a grid of size {options.grid}")
+    return target, shape, frame
 
 
 def run(options: argparse.Namespace) -> None:
     """Read the target, draw, write the CSV."""
-    target = read_geojson(options.target)
+    target, shape, frame = placed(options)
     arguments.check_outputs(
         [(options.output, "CSV")], [options.target], overwrite=options.overwrite
     )
-    shape, frame = place_target(target, options.grid, arguments.stated_bounds(options))
-    if shape.is_empty:
-        raise InputError(f"{options.target}: the shape vanishes on a grid of size {options.grid}")
     examples = draw_examples(
         shape,
         options.n,

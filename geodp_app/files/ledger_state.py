@@ -18,12 +18,15 @@ from typing import Any, Literal, get_args
 from geodp_app.errors import InputError
 from geodp_app.files.strict import one_line, read_json
 from learners.core.codec_parts import privacy_from_dict
-from learners.privacy.accounting import PrivacySpent, Relation
+from learners.privacy.accounting import LEAST_DELTA, PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Rule, added_up, restated
 
 Line = dict[str, Any]
 
 FORMAT, VERSION = "geodp ledger", 3
+
+#: Delta of a budget for runs that need none but for their arithmetic: 10^10 runs by tiles.
+SMALL_DELTA = 1e-30
 
 #: How a run ended; one that never began to draw was withdrawn, and costs nothing.
 End = Literal["released", "cancelled", "failed", "withdrawn"]
@@ -237,6 +240,13 @@ def excess_words(state: State, new: Iterable[PrivacySpent]) -> str:
     which = 0 if asked[0] > most[0] else 1
     name = ("epsilon" if state.rule.order is None else "the Renyi divergence", "delta")[which]
     with_it, limit, left = asked[which], most[which], max(0.0, most[which] - have[which])
+    if name == "delta" and not limit and with_it <= SMALL_DELTA:
+        return (
+            f"delta would be {with_it:g}, and the budget allows 0, which admits only what states "
+            "0, as threshold, histogram and quadtree do. What a run by tiles neglects is below "
+            f"{LEAST_DELTA:g}, and not 0: geodp ledger {state.name} --epsilon {budget.epsilon:g} "
+            f"--delta {SMALL_DELTA:g} has room for {SMALL_DELTA / LEAST_DELTA:,.0f} such runs"
+        )
     if f"{with_it:g}" == f"{limit:g}":
         return f"{name} would be a little above {limit:g}, and the budget allows no more"
     return f"{name} would be {with_it:g}, and the budget allows {limit:g}: {left:g} is left"

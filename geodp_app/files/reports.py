@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from geodp_app.formatting import SPACE, counted
 from geodp_app.version import __version__
+from geometry.crs import LONLAT
+from geometry.grid import Frame
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.codec_parts import step_to_dict
@@ -25,6 +27,7 @@ from learners.core.releases import (
     support_shape,
     support_words,
 )
+from learners.declaration import Learner
 from learners.privacy.accounting import (
     Charge,
     ChargeName,
@@ -34,21 +37,32 @@ from learners.privacy.accounting import (
 )
 from learners.privacy.cover_account import run_epsilon
 from learners.privacy.privacy_loss import accounting_document
+from learners.registry import SEED
 
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."
 )
 
 
-def report(release: Release) -> dict[str, Any]:
+def report(release: Release, **stated: Any) -> dict[str, Any]:
     """The public report: statement, parameters, hypothesis, charges for other accountants.
 
-    Nothing from the examples.
+    Nothing from the examples, nor of what was found in their file: names of columns are those that
+    somebody typed, as the first row of a file without a header is somebody's report.
+
+    Parameters
+    ----------
+    release : Release
+    **stated
+        Public members besides, JSON values: `run` (:func:`run_stated`), `within`, and `date`, the
+        day that its author gives.  No clock is asked: when a run was made, and made again, may
+        depend on the examples, and so the report of a release has the same bytes on every day.
     """
     privacy = release.privacy
     document: dict[str, Any] = {
         "geodp": __version__,
         "statement": privacy_statement(privacy),
+        **{name: value for name, value in stated.items() if value is not None},
         "release": release_to_dict(release),
     }
     unit = dict(release.parameters).get("unit")
@@ -64,6 +78,28 @@ def report(release: Release) -> dict[str, Any]:
         document["account"] = _account(privacy, dict(release.parameters))
         document["accounting"] = accounting_document(privacy)
     return document
+
+
+def run_stated(
+    learner: Learner, parameters: Mapping[str, Any], frame: Frame, reading: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What was asked for, by the names that `geodp.learn` has for it: all of it public.
+
+    Parameters of the learner are resolved, as another version may have other defaults.  A seed is
+    left out: nobody is to learn by the noise of another run.  `reading` is how the examples were
+    read: columns, layer, out_of_bounds, id.
+    """
+    bounds = frame.bounds
+    own = [each.name for each in learner.parameters if not each.of_python and each is not SEED]
+    run = {
+        "learner": learner.id,
+        **{name: parameters.get(name) for name in own},
+        "grid": frame.d,
+        "bounds": None if bounds is None else list(bounds.as_tuple()),
+        "crs": None if bounds is None or bounds.crs == LONLAT else bounds.crs,
+        **reading,
+    }
+    return {name: value for name, value in run.items() if value is not None}
 
 
 def parts(release: Release) -> tuple[int, str]:

@@ -73,6 +73,12 @@ class Contender:
     parameters: tuple[tuple[str, Any], ...]
     run: str = field(default_factory=new_run_id, repr=False, compare=False)
 
+    def of_run(self, number: int) -> Contender:
+        """The same for a run of that number, from 0: with a seed of its own, if it has any."""
+        own = dict(self.parameters)
+        own |= {"seed": own["seed"] + number} if own.get("seed") is not None else {}
+        return replace(self, parameters=tuple(own.items()))
+
     def build(self, grid: int, **changes: Any) -> Estimator:
         """The learner, not yet fitted."""
         model: Estimator = self.kind.build(grid=grid, **dict(self.parameters) | changes)
@@ -147,6 +153,8 @@ class Row:
         Test examples, those predicted 1 though 0, and those predicted 0 though 1.
     seconds : float
         Wall time of the learner.
+    others : tuple of float
+        Errors of the same learner on other samples of the same target, if it was run on any.
     """
 
     contender: Contender
@@ -157,6 +165,7 @@ class Row:
     false_positives: int
     false_negatives: int
     seconds: float
+    others: tuple[float, ...] = ()
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ import importlib
 import math
 from collections.abc import Sequence
 from html import escape
+from statistics import fmean
 from typing import Any
 
 from geodp_app.formatting import aligned, count, duration, percentage
@@ -63,7 +64,7 @@ class Comparison(tuple[Row, ...]):
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Rows under headings, in columns."""
-    return aligned([_HEADINGS, *map(row_cells, rows)], texts=2)
+    return aligned([_HEADINGS, *map(row_cells, rows)], texts=(0, 1))
 
 
 def row_cells(row: Row) -> tuple[str, ...]:
@@ -74,11 +75,17 @@ def row_cells(row: Row) -> tuple[str, ...]:
         "yes" if row.private else "no",
         f"{spent.epsilon:g}" if spent else "–",
         f"{spent.delta:g}" if spent else "–",
-        percentage(row.error),
+        _error_words((row.error, *row.others)),
         duration(row.seconds),
         count(row.bytes),
         count(row.vertices),
     )
+
+
+def _error_words(errors: Sequence[float]) -> str:
+    if len(errors) == 1:
+        return percentage(errors[0])
+    return f"{percentage(fmean(errors))} ({percentage(min(errors))}–{percentage(max(errors))})"
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:

@@ -12,12 +12,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
+from geodp_app.document.simulating import another_sample
+from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.runs import messages
 from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
@@ -144,13 +146,16 @@ HELD_OUT = 0.2
 class CompareJob:
     """A comparison to be made.  Private: it holds the examples.
 
-    Without test examples some of the examples are held out, as the seed says.
+    Without test examples some of the examples are held out, as the seed says.  With some, each
+    learner is run on as many `samples` in all, of which all but the first are simulated by `work`.
     """
 
     examples: Examples
     test: Examples | None
     contenders: tuple[Contender, ...]
     seed: int | None = None
+    work: Work | None = None
+    samples: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +179,14 @@ def _compare(pipe: Connection[Any, Any], job: CompareJob) -> None:
             raise InputError(f"{len(job.examples.labels)} examples are too few to hold some out")
     teller = _Teller(pipe)
     rows = compare(examples, test, job.contenders, teller.tell)
+    others = []
+    for number in range(1, job.samples):
+        assert job.work is not None  # what simulates others
+        contenders = [contender.of_run(number) for contender in job.contenders]
+        others.append(compare(another_sample(job.work, number), test, contenders))
     teller.preparing = False
-    for row in rows:
-        messages.send(pipe, row)
+    for row, *again in zip(rows, *others, strict=True):
+        messages.send(pipe, replace(row, others=tuple(other.error for other in again)))
 
 
 class _Teller:

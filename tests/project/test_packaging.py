@@ -160,6 +160,7 @@ def test_commands_run_where_there_is_no_qt(tmp_path: Path) -> None:
         "predict": [out, points, "--quiet", "-o", str(tmp_path / "q.csv")],
         "areas": [out, "--districts", out, "--quiet"],
         "compare": [points, "--learners", "quadtree", *quiet],
+        "rehearse": ["--target", target, "--n", "9", "--learners", "quadtree", *quiet],
         "plan": ["--alpha", ".1"],
         "learners": [],
         "plugin": ["--quiet", "-o", str(tmp_path / "p.zip")],

@@ -149,6 +149,10 @@ class CompareWindow(QDialog):
         self.choices.setMinimumHeight(4 * 30)
         self.choices.setMaximumHeight(choices.sizeHint().height())
         self.settings_note = dressed(QLabel(), "note")
+        tip = "On how many samples of a drawing each learner is run: their errors have a range"
+        self.samples, samples = WholeField(1, 10), QLabel("Samples")
+        samples.setBuddy(dressed(self.samples, name="Samples", tip=tip))
+        settings = fill(QHBoxLayout(), (self.settings_note, 1), samples, self.samples, spacing=8)
         self.compare_button, self.cancel_button = QPushButton("Compare"), QPushButton("Cancel")
         self.compare_button.setProperty("kind", "primary")
         self.progress = dressed(QProgressBar(maximum=_FINE, textVisible=False), name="Progress")
@@ -157,7 +161,7 @@ class CompareWindow(QDialog):
         foot = fill(QHBoxLayout(), self.compare_button, self.cancel_button, (words, 1), spacing=8)
         foot.setContentsMargins(0, 5, 0, 0)
         group = QGroupBox("Learners")
-        fill(QVBoxLayout(group), (self.choices, 1), self.settings_note, foot, spacing=6)
+        fill(QVBoxLayout(group), (self.choices, 1), settings, foot, spacing=6)
         group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         return group
 
@@ -259,7 +263,11 @@ class CompareWindow(QDialog):
         work = document.work
         assert work.examples is not None  # sampled just now, or imported
         test = fresh_sample(work) if document.drawing.shapes else None
-        return CompareJob(work.examples, test, contenders, work.run["seed"])
+        job = CompareJob(work.examples, test, contenders, work.run["seed"])
+        if test is None:
+            return job
+        anew = replace(work, examples=None, simulated=False)
+        return replace(job, work=anew, samples=self.samples.value())
 
     def contenders(self, run: RunSettings) -> tuple[Contender, ...]:
         """The learners that are ticked, as they would run."""
@@ -341,6 +349,7 @@ class CompareWindow(QDialog):
         checked = any(box.isChecked() for box in self.boxes.values())
         self.compare_button.setEnabled(checked and not busy)
         self.cancel_button.setEnabled(busy)
+        self.samples.setEnabled(work.examples is None or work.simulated)
         self.progress.setVisible(busy)
         self.save_button.setEnabled(bool(self.rows) and not busy)
         self.settings_note.setText(_settings_text(work))
@@ -436,7 +445,9 @@ def _caution_text(rows: list[Row], *, fresh: bool) -> str:
     tested = rows[0].tested
     held_out = f"{counted(tested, 'example')} held out ({HELD_OUT:.0%})"
     source = counted(tested, "new point") if fresh else held_out
-    return (
+    samples = 1 + len(rows[-1].others)
+    mean = f"Means of {samples} samples, with their range. " if samples > 1 else ""
+    return mean + (
         f"Test errors are on {source}. They are private diagnostics: for your eyes, and so is a "
         "choice made by them."
     )

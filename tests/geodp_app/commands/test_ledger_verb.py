@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -449,6 +450,21 @@ def test_a_first_budget_has_room_for_the_delta_of_rounding(points, tmp_path, cap
     said(capsys, none, "--new", "--epsilon", 1, "--delta", 0)
     outcome = fails(capsys, *learn(points, "--ledger", none, "--learner", "tiles"))
     assert "delta would be 1e-40, and the budget allows 0" in outcome
+
+
+def test_a_budget_of_no_delta_says_what_has_room_for_tiles(points, ledger, capsys) -> None:
+    said(capsys, ledger.path, "--epsilon", 2, "--delta", 0)
+    assert spend(points, "--epsilon", 0.5) == 0  # a histogram states a delta of 0
+    tiles = [*learn(points, "--epsilon", 0.5), "--learner", "tiles"]
+    refused = fails(capsys, *tiles)
+    assert "which admits only what states 0, as threshold, histogram and quadtree do" in refused
+    advised = re.search(r"geodp (ledger \S+ --epsilon 2 --delta 1e-30) has room", refused)
+    assert main(advised[1].split()) == 0
+    assert main([str(word) for word in tiles]) == 0
+    # what needs delta for more than arithmetic is told of no such way
+    said(capsys, ledger.path, "--epsilon", 2, "--delta", 0)
+    cover = [*learn(points, "--epsilon", 0.5), "--learner", "cover", "--k", 1]
+    assert "and the budget allows 0: 0 is left" in fails(capsys, *cover)
 
 
 def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:

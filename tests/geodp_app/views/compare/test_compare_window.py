@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -137,6 +138,24 @@ def test_three_learners_on_a_drawing(
     assert plane.highlighted is None
 
 
+def test_on_several_samples_of_a_drawing_errors_have_a_range(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    target(window)
+    compare = opened(qtbot, window)
+    choose(compare, "histogram", "quadtree")
+    compare.samples.setValue(3)
+    run(qtbot, compare)
+    assert [len(set(row.others)) for row in compare.rows] == [2, 2]
+    errors = [f"{100 * error:.3g}" for error in (compare.rows[0].error, *compare.rows[0].others)]
+    low, high = min(errors, key=float), max(errors, key=float)
+    shown = compare.table.item(0, 2).text()
+    assert re.search(rf"% \({re.escape(low)}.*–{re.escape(high)}", shown), shown
+    assert compare.caution.text().startswith("Means of 3 samples, with their range.")
+    # the samples are simulated and gone: only the document's own was spent on
+    assert len(window.document.work.spent) == 2
+
+
 def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) -> None:
     target(window)
     window.document.set_sampling(n=100_000)
@@ -182,6 +201,7 @@ def test_without_a_drawing_some_examples_are_held_out(qtbot: QtBot, window: Main
     run(qtbot, compare)
     assert 300 < compare.rows[0].tested < 500
     assert "held out (20%)" in compare.caution.text()
+    assert not compare.samples.isEnabled()  # nobody can simulate more of these
 
 
 def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> None:
