@@ -279,4 +279,7 @@ def release_figures(release: Release) -> tuple[tuple[str, str], ...]:
     if k is not None:
         figures.append(("k", str(k)))
     many, name = parts(release)
-    return (*figures, (f"{name}s", str(many)))
+    figures.append((f"{name}s", str(many)))
+    if (check := Check.of(release)) is not None:
+        figures.append(("right", check.range()))
+    return tuple(figures)

@@ -131,22 +131,19 @@ class Check:
     def words(self) -> str:
         """What it says of the shape, in two sentences."""
         kept = f"Checked by {100 * self.part:g} % of the reports, which the learner did not see"
-        low, high = _percent(self.share())
-        if (low, high) == ("0", "100"):
+        if self.share() == (0.0, 1.0):
             return f"{kept}: too few to say anything."
-        inside = "{} to {} %".format(*_percent(self.share("inside")))
-        outside = "{} to {} %".format(*_percent(self.share("outside")))
         return (
-            f"{kept}: of reports like these, {low} to {high} % lie on the right side of the shape; "
-            f"of those inside it {inside}, of those outside {outside}. Each range holds with "
-            f"{100 * CONFIDENCE:g} % confidence, the noise counted in."
+            f"{kept}: of reports like these, {self.range()} lie on the right side of the shape; "
+            f"of those inside it {self.range('inside')}, of those outside {self.range('outside')}. "
+            f"Each range holds with {100 * CONFIDENCE:g} % confidence, the noise counted in."
         )
 
-
-def _percent(share: tuple[float, float]) -> tuple[str, str]:
-    """Limits in per cent with a digit behind the point, rounded outwards."""
-    low, high = math.floor(1000 * share[0] + 1e-9) / 10, math.ceil(1000 * share[1] - 1e-9) / 10
-    return f"{low:g}", f"{high:g}"
+    def range(self, where: Where = "all") -> str:
+        """The limits of a share in per cent, rounded outwards to a digit behind the point."""
+        low, high = self.share(where)
+        low, high = math.floor(1000 * low + 1e-9) / 10, math.ceil(1000 * high - 1e-9) / 10
+        return f"{low:g} to {high:g} %"
 
 
 def with_check(spent: PrivacySpent | None, part: float | None) -> PrivacySpent | None:

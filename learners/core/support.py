@@ -49,6 +49,10 @@ FALSE_CELLS = Fraction(1, 20)
 #: Probability, at most, with which an empty block of tiles is called reported.
 DOUBT = 0.05
 
+#: A block has so many times that, on average; with 2, one of nine evenly reported blocks is called
+#: unreported in one run of five.
+_TIMES = 2.5
+
 #: An average cell holds so many thresholds at least: one a quarter as full is on the verge.
 _THRESHOLDS = 4
 
@@ -97,8 +101,8 @@ class Blocks:
     """What noisy counts of tiles, released in any case, tell of where there were reports.
 
     A block of tiles is *reported* if its noisy count is above what noise alone would exceed with
-    probability :data:`DOUBT`: one that is empty is called reported so rarely, and one with twice
-    that number of examples is so rarely not.
+    probability :data:`DOUBT`: one that is empty is called reported so rarely; one with as many
+    examples as its size has on average is far more rarely not.
 
     Attributes
     ----------
@@ -129,8 +133,8 @@ def _blocks(tiles: int, per_side: int) -> list[int]:
 def reported_blocks(counts: Sequence[int], scale: Fraction, about: int) -> Blocks | None:
     """Which blocks of tiles had reports, by noisy counts; it costs nothing.
 
-    Blocks are the smallest of which an average one has twice the examples that noise may feign, by
-    a number whose noise is not theirs: the confidence is that of blocks of any size.
+    Blocks are the smallest that have on average :data:`_TIMES` the examples that noise may feign,
+    by a number whose noise is not theirs: the confidence is that of blocks of any size.
 
     Parameters
     ----------
@@ -154,7 +158,7 @@ def reported_blocks(counts: Sequence[int], scale: Fraction, about: int) -> Block
             sizes[block] += 1
             sums[block] += count
         feigned = {size: most_noise(scale, size, DOUBT) for size in set(sizes)}
-        if about >= 2 * per_side**2 * max(feigned.values()):
+        if all(about * size >= _TIMES * tiles**2 * most for size, most in feigned.items()):
             above = (sum_ > feigned[size] for sum_, size in zip(sums, sizes, strict=True))
             return Blocks(tiles, per_side, tuple(above))
     return None
