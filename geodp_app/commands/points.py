@@ -73,6 +73,7 @@ def point_options(
         options.out_of_bounds,
         getattr(options, "id", None),
         labelled,
+        rows=getattr(options, "rows", 1),
     )
 
 

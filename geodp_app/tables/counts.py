@@ -86,6 +86,7 @@ def read_counts(
     *,
     columns: dict[str, str] | None = None,
     person: str | None = None,
+    rows: int = 1,
     grid: int | None = None,
     bounds: Bounds | None = None,
     quiet: bool = True,
@@ -98,7 +99,8 @@ def read_counts(
     columns : dict, optional
         Names of columns by what they stand for: x, y, lon, lat, label (by default their names).
     person : str, optional
-        Column that tells whose a row is: one row of each person is counted.
+        Column that tells whose a row is: of each person as many as `rows` are counted.
+    rows : int
     grid, bounds : optional
         The public frame, as in :func:`geodp_app.files.examples_csv.read_examples`.
     quiet : bool
@@ -130,7 +132,9 @@ def read_counts(
             frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
                 able, comma = abilities(connection), head.delimiter != ","
-                expression = count_expression(table, found, frame, **able, bits=bits, comma=comma)
+                expression = count_expression(
+                    table, found, frame, **able, bits=bits, comma=comma, rows=rows
+                )
                 return found, frame, *_groups(connection, expression)
 
     found, frame, keys, amounts = _watched(work, quiet=quiet)

@@ -4,9 +4,10 @@ Every row gets one integer in the engine: 2 (x (d + 1) + y) + label, or a negati
 what is wrong with the row.  Degrees are rounded as :meth:`geometry.grid.GridMap.to_grid` rounds
 them, bit by bit: the same products of doubles, halves to the even side.
 
-Where one person may have several rows, one of them is counted: of a person's rows, the one whose
-hash is least, ties by the least grid point and label.  The choice is a function of the person's own
-rows alone, hence privacy is per person: docs/privacy.md, lemma T1.
+Where one person may have several rows, one of them is counted, or as many as are asked for: of a
+person's rows, those whose hashes are least, ties by the least grid point and label.  The choice is
+a function of the person's own rows alone, hence privacy is per person: docs/privacy.md, lemmas T1
+and T2.
 
 This is the only module that imports Ibis (extra ``tables``), and it does so when a table is read.
 """
@@ -54,6 +55,7 @@ def count_expression(
     knows_nan: bool = True,
     bits: int = 64,
     comma: bool = False,
+    rows: int = 1,
 ) -> Any:
     """What the engine computes: columns key and amount.
 
@@ -68,6 +70,8 @@ def count_expression(
         Of the narrowest floating-point numbers that files have for persons.
     comma : bool
         Whether numbers may have a comma for a point.
+    rows : int
+        Of each person, if the columns name persons; whoever has fewer has these in turn.
 
     Returns
     -------
@@ -88,12 +92,31 @@ def count_expression(
         # the low bits are the key, those above a hash of the row: least hash, then least key
         lot = _row_hash([person, *values]) % 2 ** min(31, 62 - bits) * 2**bits + key
         lots = table.select(person=_person(person), lot=ibis.cases((key < 0, key), else_=lot))
-        chosen = lots.group_by("person").agg(lot=lots.lot.min())
+        if rows == 1:
+            chosen = lots.group_by("person").agg(lot=lots.lot.min())
+        else:
+            chosen = _several(lots, rows)
         # a faulty row has a negative lot, the least, and is never passed over
-        keys = chosen.select(
+        keys = chosen.mutate(
             key=ibis.cases((chosen.lot < 0, chosen.lot), else_=chosen.lot % 2**bits)
         )
-    return keys.group_by("key").agg(amount=keys.count())
+    several = columns.person is not None and rows > 1
+    amount = keys.times.sum().cast("int64") if several else keys.count()
+    return keys.group_by("key").agg(amount=amount)
+
+
+def _several(lots: Any, rows: int) -> Any:
+    """The least lots of each person, and how often each counts: so many times together."""
+    ibis = load_ibis()
+    lots = lots.distinct()
+    own = ibis.window(group_by="person")
+    numbered = lots.mutate(
+        place=ibis.row_number().over(ibis.window(group_by="person", order_by="lot")),
+        many=ibis.least(lots.count().over(own), rows),
+    )
+    chosen = numbered.filter(numbered.place < rows)
+    more = (chosen.place < rows % chosen.many).ifelse(1, 0)
+    return chosen.select(lot=chosen.lot, times=rows // chosen.many + more)
 
 
 def _person(person: Any) -> Any:
