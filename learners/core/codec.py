@@ -153,7 +153,7 @@ def _check_run(learner: str, parameters: dict[str, Any], privacy: PrivacySpent) 
     ValueError
         If it is none.
     """
-    if privacy.rows > 1 and "unit" not in parameters:
+    if privacy.rows > 1 and parameters.get("unit") is None:
         raise ValueError("parameters.unit: is missing, and persons have several rows")
     privacy = privacy.of_one
     selections = privacy.charge("selections")
