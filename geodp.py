@@ -223,6 +223,7 @@ def read_points(
     inside: Any = None,
     outside: Any = None,
     id: str | None = None,
+    rows: int = 1,
 ) -> Examples:
     """Labelled points of a file or a data frame.
 
@@ -255,6 +256,9 @@ def read_points(
     id : str, optional
         Column that tells whose a row is: one row of each person is taken (lemma T1), and the
         release says so.
+    rows : int
+        With `id`: each person counts as so many examples, charged together by :func:`learn`; they
+        are different rows of the person, or fewer in turn (lemma T2).
 
     Returns
     -------
@@ -305,11 +309,14 @@ def read_points(
     if unusable not in UNUSABLE:
         raise InputError(f"unusable must be {' or '.join(UNUSABLE)}, not {unusable!r}")
     grid = None if grid is None else whole("grid", grid, 1)
+    rows = whole("rows", rows, 1)
+    if rows > 1 and id is None:
+        raise InputError("rows is how many rows of a person: give id, too")
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
     words = LabelWords.named(*(as_cells(_listed(each)) for each in (inside, outside)))
     options = PointOptions(
-        grid, box, dict(columns or {}), known, layer, out_of_bounds, unusable, words, id
+        grid, box, dict(columns or {}), known, layer, out_of_bounds, unusable, words, id, rows=rows
     )
     framed = is_data_frame(source)
     found = read_opened(open_frame(source), options) if framed else read(source, options)
@@ -421,7 +428,8 @@ def learn(
     ----------
     examples : Examples, path-like or data frame
         A file or a data frame is read by :func:`read_points`, with those of its parameters that are
-        given: bounds, grid, crs, columns, layer, out_of_bounds, unusable, inside, outside, id.
+        given: bounds, grid, crs, columns, layer, out_of_bounds, unusable, inside, outside, id,
+        rows.
     learner : str
         Any that `geodp learn` takes: "tiles", "cover", "convex", "histogram", ...
     ledger : path-like, optional
@@ -455,6 +463,7 @@ def learn(
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
     from learners.core.learned_shape import LearnedShape
+    from learners.privacy.accounting import of_persons, one_of_several
     from learners.registry import BY_ID, offered, resolved_parameters, unknown_learner
 
     _checked("ledger", ledger, _PATHS, "a path")
@@ -467,16 +476,20 @@ def learn(
     parameters = {name: value for name, value in parameters.items() if name not in reading}
     given = resolved_parameters(declared, parameters, "learn", asks_k=True)
     examples = _read(examples, reading)
+    asked = given["epsilon"], given["delta"], examples.rows
     with recording_for(examples, ledger) as recording:
         try:
+            given["epsilon"], given["delta"] = one_of_several(*asked)
             model = declared.build(grid=examples.frame.d, **given)
-            recording.enter("learn", [(learner, model.plan())])
+            recording.enter("learn", [(learner, of_persons(model.plan(), *asked))])
             release = model.fit(examples.points, examples.labels).release_
         except ValueError as error:
             raise InputError(f"{learner}: {error}") from None
         recording.released()
     if examples.unit is not None:
-        release = replace(release, parameters=(*release.parameters, ("unit", examples.unit)))
+        public = (*release.parameters, ("unit", examples.unit))
+        privacy = of_persons(release.privacy, *asked)
+        release = replace(release, parameters=public, privacy=privacy)
     return LearnedShape(release, examples.frame)
 
 
@@ -555,6 +568,8 @@ def compare(
     if strange := [name for name in reading if name not in _of_reading(reading)]:
         raise InputError(f"compare takes no {', '.join(strange)}")
     examples = _read(examples, reading)
+    if examples.rows > 1:
+        raise InputError("compare takes one row of each person: leave rows out")
     if test is None:
         examples, tested = hold_out(examples, share, seed)
     else:

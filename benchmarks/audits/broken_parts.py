@@ -14,6 +14,7 @@ import learners.core.accuracy
 import learners.core.support
 import learners.cover.set_cover
 import learners.cover.sharpening
+import learners.privacy.accounting
 import learners.tiles.agreeing_borders
 import learners.tiles.tile_choice
 import learners.tiles.tile_run
@@ -165,6 +166,25 @@ def _checked_and_learned_from() -> Breaks:
     )
 
 
+def _charged_once() -> Breaks:
+    """A person's rows cost together what each of them costs."""
+    return _both(
+        *(
+            mock.patch.object(
+                module, "one_of_several", lambda epsilon, delta, rows: (epsilon, delta)
+            )
+            for module in (benchmarks.audits.parts, learners.privacy.accounting)
+        )
+    )
+
+
+def _all_rows_count() -> Breaks:
+    """Every row of a person counts, however many there are."""
+    return mock.patch.object(
+        benchmarks.audits.parts, "some_each", lambda examples, owners, rows, each: rows
+    )
+
+
 def _cancelled_runs_are_free() -> Breaks:
     """A ledger counts the runs that released something alone."""
     plain = State.spending
@@ -239,6 +259,9 @@ PART_TWINS: tuple[Twin, ...] = (
          lambda: narrow(learners.core.accuracy, 4), 2_000, quick=False),
     Twin("a check", "what is checked is learned from, too", _of("check"),
          _checked_and_learned_from, 10_000, quick=False),
+    Twin("several rows of a person", "charged once", _of("persons"), _charged_once, 1_000),
+    Twin("several rows of a person", "all rows of a person count", _of("persons"),
+         _all_rows_count, 1_000, quick=False),
     Twin("a ledger's budget", "cancelled runs cost nothing", _of("budget"),
          _cancelled_runs_are_free, 300, quick=False),
     Twin("a ledger's budget", "equal statements count once", _of("budget"),

@@ -23,10 +23,11 @@ from benchmarks.audits.subjects import (
     numbered,
     values,
 )
-from geodp_app.document.examples import Frame
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.learned_file import whole_square
 from geodp_app.files.ledger import Ledger, NewRun, Source
+from geodp_app.files.persons import some_each
 from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -36,7 +37,13 @@ from learners.core.accuracy import checked, divided, with_check
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.core.support import cells_per_side
 from learners.cover.sharpening import sharpened_steps
-from learners.privacy.accounting import Charge, noise_scale, pure_spent
+from learners.privacy.accounting import (
+    Charge,
+    noise_scale,
+    of_persons,
+    one_of_several,
+    pure_spent,
+)
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.privacy_filter import Budget
 from learners.privacy.randomness import RandomSource
@@ -232,6 +239,27 @@ def _check(numbers: list[int], source: RandomSource) -> Told:
     return Told((learned, public["right_inside"], public["wrong_inside"]), spent)
 
 
+# -- several rows of a person ------------------------------------------------------------------
+
+#: Examples that each person counts as.
+_EACH = 3
+
+
+def _persons(numbers: list[int], source: RandomSource) -> Told:
+    """A noisy count of examples of persons, who have so many different rows; with none nobody."""
+    rows = [(person, place) for person, many in enumerate(numbers) for place in range(many)]
+    owners, places = [str(person) for person, _ in rows], [(place, 0, 1) for _, place in rows]
+    points, labels = _examples(*places)
+    examples = Examples(points, labels, Frame(_CHOICE_GRID))
+    kept = some_each(examples, owners, np.arange(len(owners)), _EACH)
+    asked = EPSILON, DELTA, _EACH
+    each, _ = one_of_several(*asked)
+    charge = Charge("noisy number of examples", each)
+    spent = of_persons(pure_spent(each, "add-remove", True, charge), *asked)
+    assert spent is not None
+    return Told((len(kept) + discrete_laplace(source, noise_scale(each, 1)),), spent)
+
+
 # -- a budget for several runs -----------------------------------------------------------------
 
 #: Runs that are asked for, each of which would take all of the budget.
@@ -287,6 +315,10 @@ PARTS: dict[str, tuple[Callable[[], Case], int]] = {
     "support": (support, 4_000),
     "check": (
         _alone("a check beside a noisy count", _check, ([0, 0], [1, 0]), ([3, 2], [3, 3])),
+        10_000,
+    ),
+    "persons": (
+        _alone("several rows of each person", _persons, ([2, 0], [2, 1]), ([2, 0], [2, 9])),
         10_000,
     ),
     "budget": (_alone("noisy counts under a ledger's budget", _budgeted, ([0], [1])), 4_000),

@@ -155,7 +155,9 @@ pip install 'geodp[tables]'):
   --table pyspark::reports                a table of Spark, or of any URL::TABLE that Ibis knows
 
 What is protected is one row.  Where a person may have several, name the column that says whose a
-row is: with --id COLUMN one row of each person is counted, and the person is protected."""
+row is: with --id COLUMN one row of each person is counted, and the person is protected.  With
+--rows R as well, each person counts as R examples, all of them charged; that is more accurate where
+a person's rows are far from each other."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
@@ -173,6 +175,14 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         metavar="COLUMN",
         help="column that says whose a row is; one row of each person is counted (default: every "
         "row counts as a person)",
+    )
+    parser.add_argument(
+        "--rows",
+        type=arguments.count,
+        default=1,
+        metavar="R",
+        help="with --id: so many rows of each person are examples, or fewer in turn, and epsilon "
+        "is for all of them (default: 1)",
     )
     arguments.add_learner(parser, "learn")
     arguments.add_ledger(parser)
@@ -262,10 +272,11 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
     return [given[0], *(f"--{names[n]}={_typed(v)}" for n, v in said.items()), *given[1:]]
 
 
-#: What a report says of a run besides the parameters of its learner.
-_OF_READING = (
-    "learner", "grid", "bounds", "crs", "columns", "layer", "out_of_bounds", "id", "within",
+#: How rows become examples; and what a report says of a run besides its learner's parameters.
+_HOW_READ = (
+    "columns", "layer", "out_of_bounds", "unusable", "inside", "outside", "id", "rows",
 )  # fmt: skip
+_OF_READING = ("learner", "grid", "bounds", "crs", *_HOW_READ, "within")
 
 
 def _typed(value: Any) -> str:
@@ -291,6 +302,7 @@ def run(options: argparse.Namespace) -> None:
         [*inputs, *(files_behind(options.table) if options.table else ())],
         name=options.table.name if options.table else "",
         unit=options.id,
+        rows=options.rows,
         head=options.head,
     )
     inputs += [path for path in (options.within, options.ledger, options.like) if path is not None]
@@ -326,28 +338,37 @@ def run(options: argparse.Namespace) -> None:
     )
     from geodp_app.files.writing import try_files, write_files
     from learners.core.learned_shape import LearnedShape
-    from learners.privacy.accounting import privacy_statement
+    from learners.privacy.accounting import of_persons, one_of_several, privacy_statement
 
-    reading = {name: getattr(options, name) for name in ("columns", "layer", "out_of_bounds", "id")}
+    reading = {
+        name: getattr(options, name) for name in ("columns", "layer", "out_of_bounds", "id", "rows")
+    }
+    asked = parameters["epsilon"], parameters["delta"], options.rows
+    try:
+        each = dict(zip(("epsilon", "delta"), one_of_several(*asked), strict=True))
+    except ValueError as error:
+        raise InputError(f"--rows: {error}") from None
     how = {"raw_grid": options.raw_grid, "overwrite": options.overwrite}
     try_files(shape_files(options.output, whole_square(sample.frame, *masks), **how))
 
     def enter(plan: PrivacySpent | None) -> None:
-        recording.enter("learn", [(learner.id, plan)])
+        recording.enter("learn", [(learner.id, of_persons(plan, *asked))])
 
     with recording:
         model, records = fit_learner(
             learner,
             sample,
-            parameters,
+            parameters | each,
             quiet=options.quiet,
             progress=options.progress,
             before=enter,
         )
         release = model.release_
-        _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
         if options.id is not None:
-            release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
+            privacy = of_persons(release.privacy, *asked)
+            public = (*release.parameters, ("unit", options.id))
+            release = replace(release, parameters=public, privacy=privacy)
+        _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
         shape = LearnedShape(release, sample.frame, masks)
         with rescued(shape, recording.released):
             files = shape_files(options.output, shape, **how)
@@ -417,6 +438,8 @@ def _check_source(options: argparse.Namespace) -> None:
         raise InputError(
             "give either POINTS, a CSV file, or --table WHERE (see geodp learn --help)"
         )
+    if options.rows > 1 and options.id is None:
+        raise InputError("--rows is how many rows of a person: give --id COLUMN, too")
     if options.table is None:
         return
     if options.picture:
@@ -446,6 +469,7 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
         source,
         columns=options.columns,
         person=options.id,
+        rows=options.rows,
         grid=options.grid,
         bounds=bounds,
         words=points.label_words(options),
@@ -466,6 +490,8 @@ def _persons_text(options: argparse.Namespace) -> str:
         return (
             f"{name}: each row counts as one person; where a person may have more, give --id COLUMN"
         )
+    if options.rows > 1:
+        return f"{name}: each {options.id} was counted {options.rows} times, by own rows alone"
     return f"{name}: one row of each {options.id} was counted; no person has two"
 
 

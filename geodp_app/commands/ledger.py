@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -178,7 +179,8 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
         raise InputError(
             f"{path}: protects {_unit(other)}, and {ledger.path} {_unit(unit)}: they do not add up"
         )
-    source = Source.of_files([path], unit)
+    rows = 1 if release.privacy is None else release.privacy.rows
+    source = replace(Source.of_files([path], unit), rows=rows)
     ledger.join([(NewRun("file", release.learner, release.privacy), "released")], source)
 
 

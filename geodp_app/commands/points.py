@@ -119,6 +119,7 @@ def point_options(
         label_words(options),
         getattr(options, "id", None),
         labelled,
+        rows=getattr(options, "rows", 1),
     )
 
 

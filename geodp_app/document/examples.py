@@ -28,9 +28,11 @@ class Examples:
         0 or 1.
     frame : Frame
     unit : str or None
-        Whose these are, where each is one row of a person: the name of the column that said so.
+        Whose these are, where a person has so many as `rows`: the name of the column that said so.
     source : str or None
         Path of the file that they were read from in Python: runs on them join a ledger beside it.
+    rows : int
+        Of each person.
     """
 
     points: NDArray[np.int64]
@@ -38,6 +40,7 @@ class Examples:
     frame: Frame
     unit: str | None = None
     source: str | None = None
+    rows: int = 1
 
     def __repr__(self) -> str:  # points, labels and their number are private
         where = "" if self.frame.bounds is None else f", {self.frame.bounds}"

@@ -78,14 +78,17 @@ class Source:
     name : str
         Public description: a path, or the name of a table.
     unit : str or None
-        The column that names persons, of whom one row each was taken; None if rows count.
+        The column that names persons, of whom `rows` each were taken; None if rows count.
     pieces : callable or None
         Gives the contents as bytes, piece after piece; None if they cannot be had.
+    rows : int
+        Of each person.
     """
 
     name: str
     unit: str | None = None
     pieces: Callable[[], Iterable[bytes]] | None = None
+    rows: int = 1
 
     @classmethod
     def of_files(cls, files: Sequence[Path], unit: str | None = None, name: str = "") -> Source:
@@ -229,7 +232,7 @@ class Ledger:
         """
         described = self._described(source)
         with self._entering() as (state, lines):
-            self._check_unit(state, source)
+            self._check_unit(state, source, runs)
             if head is not None and not state.holds(head):
                 raise InputError(f"{no_head(self.path, head)}; nothing was drawn")
             if {run.run for run in runs} & {entry.run for entry in state.entries}:
@@ -265,7 +268,7 @@ class Ledger:
         """
         described = self._described(source)
         with self._entering() as (state, lines):
-            self._check_unit(state, source)
+            self._check_unit(state, source, [run for run, _ in runs])
             known = {entry.run: entry for entry in state.entries}
             new = [(run, end) for run, end in runs if run.run not in known]
             for run, _ in runs:
@@ -300,8 +303,14 @@ class Ledger:
             contents = state.hash_of(source.pieces())
         return state.hash_of(source.name), contents
 
-    def _check_unit(self, state: State, source: Source) -> None:
+    def _check_unit(self, state: State, source: Source, runs: Iterable[NewRun]) -> None:
         if source.unit == state.unit:
+            charged = {run.privacy.rows for run in runs if run.privacy is not None}
+            if not charged <= {source.rows}:
+                raise InputError(
+                    f"{self.path}: a person has {source.rows} rows, and the run is charged for "
+                    f"{max(charged)}; nothing was drawn"
+                )
             return
         if state.unit is None:
             raise InputError(

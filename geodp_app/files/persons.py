@@ -1,16 +1,17 @@
-"""Whose a row is, and one row of each person: docs/privacy.md, lemmas T0 and T1.
+"""Whose a row is, and so many rows of each person: docs/privacy.md, lemmas T0, T1 and T2.
 
 The rules are stated here for all roads: what names nobody, what names several, and which values
 are one name.  Files and data frames come through :func:`names_of`; an engine of tables does the
 same by these constants (:mod:`geodp_app.tables.query`).
 
-Which of a person's rows is taken is a function of that person's rows alone: the one whose hash of
-identifier, grid point and label is least.  Nothing is drawn.
+Which of a person's rows are taken is a function of that person's rows alone: those whose hashes of
+identifier, grid point and label are least.  Nothing is drawn.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -161,10 +162,12 @@ def _name_of_text(text: str, bits: int | None) -> tuple[str, str]:
     return ("0" if text == "-0" else text), ""
 
 
-def one_each(
-    examples: Examples, owners: Sequence[str], rows: NDArray[np.int64]
+def some_each(
+    examples: Examples, owners: Sequence[str], rows: NDArray[np.int64], each: int = 1
 ) -> NDArray[np.int64]:
-    """Which examples stay, one of each person, in order.
+    """Which examples stay, so many of each person, in order.
+
+    They are different ones; of a person with fewer these come in turn until they are as many.
 
     Parameters
     ----------
@@ -174,13 +177,19 @@ def one_each(
         Whose each row of the file is.
     rows : ndarray of int64, shape (n,)
         Which row of the file each example was.
+    each : int
+        How many of each person.
     """
-    least: dict[str, tuple[bytes, int]] = {}
+    least: dict[str, dict[bytes, int]] = {}
     columns = zip(rows.tolist(), examples.points.tolist(), examples.labels.tolist(), strict=True)
     for i, (row, point, label) in enumerate(columns):
         owner = owners[row]
         key = f"{len(owner)} {owner} {point[0]} {point[1]} {label}".encode("utf-8", "surrogatepass")
         lot = hashlib.blake2b(key, digest_size=16).digest()
-        if owner not in least or lot < least[owner][0]:
-            least[owner] = (lot, i)
-    return np.array(sorted(i for _, i in least.values()), dtype=np.int64)
+        own = least.setdefault(owner, {})
+        own.setdefault(lot, i)
+        if len(own) > each:
+            del own[max(own)]
+    kept = (itertools.islice(itertools.cycle([own[lot] for lot in sorted(own)]), each)
+            for own in least.values())  # fmt: skip
+    return np.array(sorted(itertools.chain.from_iterable(kept)), dtype=np.int64)

@@ -31,7 +31,7 @@ from geodp_app.files.import_rows import (
     read_rows,
     unlabelled,
 )
-from geodp_app.files.persons import one_each
+from geodp_app.files.persons import some_each
 from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
 from geometry.grid import Bounds
@@ -67,11 +67,13 @@ class PointOptions:
     labels : LabelWords
         Which labels say inside and which outside.
     person : str or None
-        Name of the column that tells whose a row is: one row of each person is read.
+        Name of the column that tells whose a row is: of each person as many as `rows` are read.
     labelled : bool
         Whether there is a column of labels; without, all labels are read as 0.
     words : bool
         Whether words are labels, too, and -1; else only 1 and 0 are.
+    rows : int
+        Examples of each person, if there is a column that tells.
     """
 
     grid: int | None = None
@@ -85,6 +87,7 @@ class PointOptions:
     person: str | None = None
     labelled: bool = True
     words: bool = True
+    rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +192,9 @@ def read_opened(
             row, fault = rows.nobody
             line = int(rows.lines[row]) if len(rows.lines) else None
             raise InputError(f"{name}: {_misfit(Misfit(row + 1, line, str(column), fault))}")
-        kept = one_each(examples, rows.persons, fitting)
+        kept = some_each(examples, rows.persons, fitting, options.rows)
         points, labels = examples.points[kept], examples.labels[kept]
-        examples = Examples(points, labels, examples.frame, column)
+        examples = Examples(points, labels, examples.frame, column, rows=options.rows)
         fitting = fitting[kept]
     guessed = _guessed(file, kind, columns, options)
     figures = (checked.beyond, checked.left_out, checked.tight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -45,8 +46,15 @@ class Recording:
         Raises
         ------
         InputError
-            If the ledger or its budget does not allow them.
+            If the ledger or its budget does not allow them, or they protect labels alone where
+            these choose which row of a person is taken (lemma T1).
         """
+        relations = {run.privacy.neighbours for run in runs if run.privacy is not None}
+        if self._source.unit is not None and "replace-label" in relations:
+            raise InputError(
+                "labels alone cannot be protected with --id: which row of a person is taken "
+                "depends on them; leave it out, or give --neighbours replace-one"
+            )
         if self._ledger is not None:
             self._ledger.begin(runs, self._source, self._head)
             self._open += [run.run for run in runs]
@@ -102,7 +110,9 @@ def recording_for(examples: Examples, ledger: str | os.PathLike[str] | None) -> 
     """
     files = [] if examples.source is None else [Path(examples.source)]
     given = None if ledger is None else Path(ledger)
-    return recording_of(given, files, name="" if files else "Python", unit=examples.unit)
+    return recording_of(
+        given, files, name="" if files else "Python", unit=examples.unit, rows=examples.rows
+    )
 
 
 def recording_of(
@@ -111,6 +121,7 @@ def recording_of(
     *,
     name: str = "",
     unit: str | None = None,
+    rows: int = 1,
     head: str | None = None,
 ) -> Recording:
     """What tells runs on files to their ledger, if there is one.
@@ -124,6 +135,8 @@ def recording_of(
         Of the source, where it is not its files.
     unit : str, optional
         The column that names persons.
+    rows : int
+        Of each person.
     head : str, optional
         What the ledger must have had as its head once.
 
@@ -139,4 +152,4 @@ def recording_of(
             raise InputError(no_head(ledger.path, head))
     elif head is not None:
         raise InputError("--head is of a ledger, and there is none: give --ledger, too")
-    return Recording(ledger, Source.of_files(files, unit, name), head)
+    return Recording(ledger, replace(Source.of_files(files, unit, name), rows=rows), head)

@@ -26,6 +26,7 @@ from learners.core.releases import (
     support_cost,
     support_shape,
     support_words,
+    unit_words,
 )
 from learners.declaration import Learner
 from learners.privacy.accounting import (
@@ -65,11 +66,10 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
         **{name: value for name, value in stated.items() if value is not None},
         "release": release_to_dict(release),
     }
-    unit = dict(release.parameters).get("unit")
-    if unit is not None:
-        document["unit"] = f"an example is one row of each {unit}, chosen among that one's rows"
-    if (text := wrong_labels_text(release)) is not None:
-        document["wrong labels"] = text
+    if text := unit_words(release):
+        document["unit"] = f"{text}, chosen among that one's rows"
+    if (wrong := wrong_labels_text(release)) is not None:
+        document["wrong labels"] = wrong
     if text := support_words(release):
         document["support"] = text
     if (check := Check.of(release)) is not None:
@@ -87,7 +87,7 @@ def run_stated(
 
     Parameters of the learner are resolved, as another version may have other defaults.  A seed is
     left out: nobody is to learn by the noise of another run.  `reading` is how the examples were
-    read: columns, layer, out_of_bounds, id.
+    read, as :func:`geodp.read_points` has it.
     """
     bounds = frame.bounds
     own = [each.name for each in learner.parameters if not each.of_python and each is not SEED]
@@ -186,6 +186,9 @@ _REACH: dict[ChargeName, str] = {
 
 def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
     """What the run was charged for, and how the charges were put together."""
+    if privacy.rows > 1:
+        one = _account(privacy.of_one, parameters)
+        return f"each of {privacy.rows} rows of a person has a share of epsilon: {one}"
     if privacy.account == "stability":
         return (
             f"votes of {parameters['chunks']} chunks: epsilon {privacy.epsilon:g} for up to "

@@ -97,6 +97,7 @@ def read_counts(
     *,
     columns: dict[str, str] | None = None,
     person: str | None = None,
+    rows: int = 1,
     grid: int | None = None,
     bounds: Bounds | None = None,
     words: LabelWords = COMMON,
@@ -112,7 +113,8 @@ def read_counts(
     columns : dict, optional
         Names of columns by what they stand for: x, y, lon, lat, label (by default their names).
     person : str, optional
-        Column that tells whose a row is: one row of each person is counted.
+        Column that tells whose a row is: of each person as many as `rows` are counted.
+    rows : int
     grid, bounds : optional
         The public frame, as in :func:`geodp_app.files.examples_csv.read_examples`.
     words : LabelWords
@@ -153,7 +155,15 @@ def read_counts(
             with _clear_errors(source, rows=True):
                 able, comma = abilities(connection), head.delimiter != ","
                 expression = count_expression(
-                    table, found, frame, **able, bits=bits, comma=comma, words=words, drop=drop
+                    table,
+                    found,
+                    frame,
+                    **able,
+                    bits=bits,
+                    comma=comma,
+                    words=words,
+                    drop=drop,
+                    rows=rows,
                 )
                 keys, amounts = _groups(connection, expression)
                 tight = False

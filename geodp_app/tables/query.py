@@ -4,9 +4,10 @@ Every row gets one integer in the engine: 2 (x (d + 1) + y) + label, or a negati
 what is wrong with the row.  Degrees are rounded as :meth:`geometry.grid.GridMap.to_grid` rounds
 them, bit by bit: the same products of doubles, halves to the even side.
 
-Where one person may have several rows, one of them is counted: of a person's rows, the one whose
-hash is least, ties by the least grid point and label.  The choice is a function of the person's own
-rows alone, hence privacy is per person: docs/privacy.md, lemma T1.
+Where one person may have several rows, one of them is counted, or as many as are asked for: of a
+person's rows, those whose hashes are least, ties by the least grid point and label.  The choice is
+a function of the person's own rows alone, hence privacy is per person: docs/privacy.md, lemmas T1
+and T2.
 
 This is the only module that imports Ibis (extra ``tables``), and it does so when a table is read.
 """
@@ -57,6 +58,7 @@ def count_expression(
     comma: bool = False,
     words: LabelWords = COMMON,
     drop: bool = False,
+    rows: int = 1,
 ) -> Any:
     """What the engine computes: columns key and amount.
 
@@ -75,6 +77,8 @@ def count_expression(
         Which labels say inside and which outside.
     drop : bool
         Whether rows without a usable label or place stand beside the others, of no person.
+    rows : int
+        Of each person, if the columns name persons; whoever has fewer has these in turn.
 
     Returns
     -------
@@ -99,12 +103,31 @@ def count_expression(
         if drop:  # apart from the others, which are chosen from
             own["left"] = key.isin([-fault for fault in DROPPED])
         lots = table.select(**own, lot=lot)
-        chosen = lots.group_by(list(own)).agg(lot=lots.lot.min())
+        if rows == 1:
+            chosen = lots.group_by(list(own)).agg(lot=lots.lot.min())
+        else:
+            chosen = _several(lots, rows, list(own))
         # a faulty row has a negative lot, the least, and is never passed over
-        keys = chosen.select(
+        keys = chosen.mutate(
             key=ibis.cases((chosen.lot < 0, chosen.lot), else_=chosen.lot % 2**bits)
         )
-    return keys.group_by("key").agg(amount=keys.count())
+    several = columns.person is not None and rows > 1
+    amount = keys.times.sum().cast("int64") if several else keys.count()
+    return keys.group_by("key").agg(amount=amount)
+
+
+def _several(lots: Any, rows: int, by: list[str]) -> Any:
+    """The least lots of each person, and how often each counts: so many times together."""
+    ibis = load_ibis()
+    lots = lots.distinct()
+    own = ibis.window(group_by=by)
+    numbered = lots.mutate(
+        place=ibis.row_number().over(ibis.window(group_by=by, order_by="lot")),
+        many=ibis.least(lots.count().over(own), rows),
+    )
+    chosen = numbered.filter(numbered.place < rows)
+    more = (chosen.place < rows % chosen.many).ifelse(1, 0)
+    return chosen.select(lot=chosen.lot, times=rows // chosen.many + more)
 
 
 def edge_expression(table: Any, columns: TableColumns, frame: Frame, *, comma: bool) -> Any:

@@ -153,6 +153,9 @@ def _check_run(learner: str, parameters: dict[str, Any], privacy: PrivacySpent) 
     ValueError
         If it is none.
     """
+    if privacy.rows > 1 and parameters.get("unit") is None:
+        raise ValueError("parameters.unit: is missing, and persons have several rows")
+    privacy = privacy.of_one
     selections = privacy.charge("selections")
     if "edges" in parameters and privacy.delta != LEAST_DELTA:
         raise ValueError(f"privacy.delta: of a run by tiles it is {LEAST_DELTA:g}")

@@ -38,7 +38,10 @@ _ODD_VALUE = "not a privacy statement: a member has a value that it cannot have"
 
 def privacy_to_dict(privacy: PrivacySpent) -> dict[str, Any]:
     """A privacy statement as a JSON-ready object."""
-    return {**asdict(privacy), "charges": [asdict(charge) for charge in privacy.charges]}
+    written = {**asdict(privacy), "charges": [asdict(charge) for charge in privacy.charges]}
+    if privacy.rows == 1:
+        del written["rows"]
+    return written
 
 
 def privacy_from_dict(data: Any) -> PrivacySpent:
@@ -49,6 +52,8 @@ def privacy_from_dict(data: Any) -> PrivacySpent:
     ValueError
         If it is anything else.
     """
+    if isinstance(data, dict):
+        data = {"rows": 1, **data}
     data = _members(data, PrivacySpent)
     if not (
         amount(data["epsilon"])
@@ -57,6 +62,7 @@ def privacy_from_dict(data: Any) -> PrivacySpent:
         and data["neighbours"] in get_args(Relation)
         and data["account"] in get_args(AccountName)
         and type(data["private"]) is bool
+        and type(data["rows"]) is int
         and (data["run"] is None or (data["private"] and _RUN.fullmatch(text(data["run"], "run"))))
         and isinstance(data["charges"], list)
     ):

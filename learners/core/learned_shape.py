@@ -26,7 +26,13 @@ from geometry.mask import Mask, mask_of
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
-from learners.core.releases import Release, SpaceRelease, support_shape, support_words
+from learners.core.releases import (
+    Release,
+    SpaceRelease,
+    support_shape,
+    support_words,
+    unit_words,
+)
 from learners.privacy.accounting import PrivacySpent, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
 from learners.version import __version__
@@ -80,12 +86,13 @@ class LearnedShape:
         """The guarantee in one sentence, or that there is none; what an example is where that is
         one of a person's rows; how right the shape is, if that was checked; and where it had
         reports, as far as is released."""
-        unit, support = dict(self.release.parameters).get("unit"), support_words(self.release)
-        told = [privacy_statement(self.privacy)]
-        told += [] if unit is None else [f"An example is one row of each {unit}."]
+        unit, support = (
+            [f"{words[0].upper()}{words[1:]}."] if words else []
+            for words in (unit_words(self.release), support_words(self.release))
+        )
+        told = [privacy_statement(self.privacy), *unit]
         told += [] if self.check is None else [self.check.words]
-        told += [f"{support[0].upper()}{support[1:]}."] if support else []
-        return " ".join(told)
+        return " ".join([*told, *support])
 
     @property
     def check(self) -> Check | None:

@@ -457,7 +457,21 @@ def support_cost(release: Release) -> float:
     charge = None if release.privacy is None else release.privacy.charge("support counts")
     if charge is None or release.privacy is None:
         return 0.0
-    return charge.alone * (2 if release.privacy.neighbours == "replace-one" else 1)
+    moves = 2 if release.privacy.neighbours == "replace-one" else 1
+    return charge.alone * moves * release.privacy.rows
+
+
+def unit_words(release: Release) -> str:
+    """What an example is, where it is one of a person's rows; empty if rows are persons."""
+    unit, privacy = dict(release.parameters).get("unit"), release.privacy
+    if unit is None:
+        return ""
+    if privacy is None or privacy.rows == 1:
+        return f"an example is one row of each {unit}"
+    return (
+        f"each {unit} counts as {privacy.rows} examples, so many different rows of that one or, "
+        "of whoever has fewer, these in turn"
+    )
 
 
 def release_of(

@@ -80,6 +80,12 @@ LEAST_DELTA = 1e-40
 #: Part of delta, at least, that pays for what the arithmetic of the draws in zones neglects.
 ZONES_DELTA = 2.0**-20
 
+#: Examples that a person may have at most.
+MOST_ROWS = 1000
+
+#: Bound on the relative rounding of what group privacy makes of delta.
+_GROUP_ROUNDING = 1e-12
+
 #: From this epsilon / 2 on, delta / (1 + exp(epsilon / 2)) may be no normal double: 0 is less.
 _VANISHING = 600.0
 
@@ -148,6 +154,9 @@ class PrivacySpent:
         Public name of the run, so that nobody counts it twice or takes two for one: 32 random
         hexadecimal digits, drawn beside all else.  None of a run that is not private, so that the
         same seed gives the same release, and of one that is not begun.
+    rows : int
+        Examples of each person.  From two on, epsilon and delta are about a person with all of
+        them, and a charge still about one (docs/privacy.md, lemma T2).
     """
 
     epsilon: float
@@ -157,6 +166,7 @@ class PrivacySpent:
     charges: tuple[Charge, ...]
     private: bool
     run: str | None = field(default=None, compare=False)
+    rows: int = 1
 
     def of_run(self, run: str | None = None) -> PrivacySpent:
         """The statement of the run of that name, or of a new one; unchanged if not private."""
@@ -165,6 +175,16 @@ class PrivacySpent:
     def charge(self, name: ChargeName) -> Charge | None:
         """The charge of that name; None if there is none."""
         return next((charge for charge in self.charges if charge.name == name), None)
+
+    @property
+    def of_one(self) -> PrivacySpent:
+        """The statement about one of a person's examples."""
+        if self.rows == 1:
+            return self
+        epsilon, delta = one_of_several(self.epsilon, self.delta, self.rows)
+        if math.isclose(delta, LEAST_DELTA, rel_tol=1e-9):
+            delta = LEAST_DELTA
+        return replace(self, epsilon=epsilon, delta=delta, rows=1)
 
     @property
     def learned(self) -> PrivacySpent:
@@ -185,16 +205,85 @@ _NEIGHBOURS: dict[Relation, str] = {
 }
 
 
+#: The same where each person has several examples.
+_PERSONS: dict[Relation, str] = {
+    "add-remove": "adding or removing one person, who counts as {} labelled examples",
+    "replace-one": "replacing one person, who counts as {} labelled examples, by another",
+}
+
+
 def privacy_statement(privacy: PrivacySpent | None) -> str:
     """The guarantee in one sentence."""
     if privacy is None:
         return "Not private: the learner drew no noise."
     if not privacy.private:
         return "Not private: the run was seeded, so its noise can be reproduced."
+    texts = _NEIGHBOURS if privacy.rows == 1 else _PERSONS
     return (
         f"({privacy.epsilon:g}, {privacy.delta:g})-differentially private with respect to "
-        f"{_NEIGHBOURS[privacy.neighbours]}."
+        f"{texts[privacy.neighbours].format(privacy.rows)}."
     )
+
+
+def one_of_several(epsilon: float, delta: float, rows: int) -> tuple[float, float]:
+    """What each of a person's examples may cost, if all of them cost (epsilon, delta): lemma T2.
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, or too many, or epsilon is too large for several.
+    """
+    if not 1 <= rows <= MOST_ROWS:
+        raise ValueError(f"a person has 1 to {MOST_ROWS} rows, not {rows}")
+    if rows == 1:
+        return epsilon, delta
+    each = epsilon / rows
+    if Fraction(each) * rows > Fraction(epsilon):
+        each = math.nextafter(each, 0.0)
+    return each, delta / _group_factor(each, rows) * (1 - _GROUP_ROUNDING)
+
+
+def _group_factor(each: float, rows: int) -> float:
+    """1 + e^each + ... + e^((rows - 1) each): by it group privacy multiplies delta."""
+    if rows * each > _VANISHING:
+        raise ValueError("epsilon is too large for several rows of a person: choose a smaller one")
+    return math.expm1(rows * each) / math.expm1(each) if each else float(rows)
+
+
+def of_persons(
+    spent: PrivacySpent | None, epsilon: float, delta: float, rows: int
+) -> PrivacySpent | None:
+    """The statement of a run at what :func:`one_of_several` leaves of (epsilon, delta).
+
+    Parameters
+    ----------
+    spent : PrivacySpent or None
+        About one example; None stays None.
+    epsilon, delta : float
+        What was asked for; delta is what the run uses of it.
+    rows : int
+        Examples of each person.
+
+    Raises
+    ------
+    ValueError
+        If persons cannot have several examples in such a run.
+    """
+    if spent is None or rows == 1:
+        return spent
+    if spent.neighbours not in _PERSONS:
+        raise ValueError("labels alone cannot be protected for persons of several rows")
+    if spent.charge(APART) is not None:
+        raise ValueError(
+            "a check takes reports for independent, and several of one person are not: leave out "
+            "check, or take one row of each person"
+        )
+    each, left = one_of_several(epsilon, delta, rows)
+    if spent.epsilon != each:
+        raise ValueError(f"the run was not made with epsilon = {each!r} for each row")
+    if spent.delta != left:
+        delta = spent.delta * _group_factor(each, rows) * (1 + _GROUP_ROUNDING)
+    return replace(spent, epsilon=epsilon, delta=delta, rows=rows)
 
 
 def pure_spent(
@@ -318,7 +407,8 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
         raise ValueError(f"steps must not be negative, got {steps}")
     # all is spent in the first step, or before it
     last = privacy.steps + (privacy.charge("sharpening") is not None)
-    if steps == 0 or steps >= last or privacy.charge("selections") is None:
+    known = privacy.charge("selections") is not None and privacy.rows == 1
+    if steps == 0 or steps >= last or not known:
         return (privacy.epsilon if steps else 0.0), privacy.account
     spent, name, whole = steps_cost(privacy, steps)
     return min(spent, whole), name

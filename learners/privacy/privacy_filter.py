@@ -93,7 +93,7 @@ def renyi_cost(spent: PrivacySpent, relation: Relation, order: float) -> tuple[f
     """Renyi divergence that a run is charged at an order, and delta beside it (lemma R2).
 
     Either by the statement alone, as of any mechanism of pure epsilon but for delta; or, if that is
-    less, by the charges one by one.
+    less, by the charges one by one; of persons with several examples, by the statement.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def renyi_cost(spent: PrivacySpent, relation: Relation, order: float) -> tuple[f
     """
     epsilon, delta = restated(spent.epsilon, spent.delta, spent.neighbours, relation)
     cost = min(order * (epsilon * epsilon) / 2, epsilon)  # a square may be beyond all numbers
-    if spent.charges and spent.account in ("basic", "optimal"):
+    if spent.charges and spent.account in ("basic", "optimal") and spent.rows == 1:
         moves = 1 if relation == "add-remove" else 2
         costs: dict[bool, list[float]] = {True: [], False: []}
         for charge in spent.charges:

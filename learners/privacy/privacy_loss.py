@@ -309,6 +309,10 @@ def check_statement(privacy: PrivacySpent) -> None:
     ValueError
         If they do.
     """
+    if privacy.rows != 1:
+        if privacy.neighbours == "replace-label" or privacy.charge(APART) is not None:
+            raise ValueError("no such run has several rows of a person")
+        privacy = privacy.of_one
     most = privacy.epsilon * (1 + _ABOVE)
     said = f"(epsilon, delta) = ({privacy.epsilon:g}, {privacy.delta:g})"
     apart = [charge for charge in privacy.charges if charge.name == APART]
@@ -437,11 +441,17 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     """
     moves = 2 if privacy.neighbours == "replace-one" else 1
     rounding, apart = rounding_epsilon(privacy, moves), privacy.charge(APART)
+    besides = delta_besides(privacy, moves)
 
     def document(charge: Charge) -> dict[str, Any]:
         described = mechanism(charge, privacy.neighbours).to_dict()
         return {"name": charge.name, "times": charge.times, **described}
 
+    told = [document(one) for one in privacy.charges if one.name != APART]
+    if privacy.rows > 1:  # no more is known of several examples than what the whole costs
+        whole = Mechanism("pure", privacy.epsilon).to_dict()
+        told = [{"name": "the whole run, for all rows of a person", "times": 1, **whole}]
+        rounding, besides = 0.0, privacy.delta
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -452,11 +462,11 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
             "delta": privacy.delta,
             "account": privacy.account,
         },
-        "charges": [document(one) for one in privacy.charges if one.name != APART],
+        "charges": told,
         **({"apart": [document(apart)], "of_apart": _OF_APART} if apart else {}),
         "besides": {
             "epsilon": 2 * rounding,
-            "delta": delta_besides(privacy, moves),
+            "delta": besides,
             "factor": math.exp(rounding),
         },
         "composing": _COMPOSING,

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from every_learner import every_release
 
 from geodp import Frame
 from geodp_app.files.learned_file import learned_text, read_learned
+from learners import NoisyHistogramLearner
 from learners.core.codec import VERSION, release_from_dict, release_to_dict
 from learners.core.codec_parts import privacy_from_dict
+from learners.privacy.accounting import of_persons, one_of_several
 
 
 def written(name: str) -> dict[str, Any]:
@@ -150,6 +153,26 @@ def test_a_statement_of_a_cover_that_was_changed_is_refused(
     assert privacy_from_dict(data).epsilon == 1.0
     with pytest.raises(ValueError, match=message):
         privacy_from_dict(data | change)
+
+
+def test_a_release_for_persons_with_several_rows_says_so_and_reads_back() -> None:
+    asked = 1.0, 1e-6, 3
+    each, delta = one_of_several(*asked)
+    model = NoisyHistogramLearner(epsilon=each, delta=delta, grid=4, cells=2)
+    release = model.fit([[0, 1], [3, 1]] * 20, [0, 1] * 20).release_
+    public = (*release.parameters, ("unit", "who"))
+    release = replace(release, parameters=public, privacy=of_persons(release.privacy, *asked))
+    data = release_to_dict(release)
+    assert data["privacy"]["rows"] == 3
+    assert release_from_dict(data) == release
+    for wrong in (1, 2, 0, -3, 3.0, True, "3", None, 10**9):
+        with pytest.raises(ValueError, match=r"compose|rows|cannot have"):
+            release_from_dict(with_privacy(data, rows=wrong))
+    with pytest.raises(ValueError, match="unit: is missing"):
+        release_from_dict(data | {"parameters": {**data["parameters"]} | {"unit": None}})
+    del data["parameters"]["unit"]
+    with pytest.raises(ValueError, match="unit: is missing"):
+        release_from_dict(data)
 
 
 #: Of runs by name, what somebody makes of them, and what is said to it.

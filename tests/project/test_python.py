@@ -163,6 +163,7 @@ def test_every_function_says_what_is_wrong_with_what_is_none(tmp_path: Path) -> 
         "learn": lambda: geodp.learn(nonsense),
         "load": lambda: geodp.load(nonsense),
         "read_points": lambda: geodp.read_points(nonsense),
+        "rehearse": lambda: geodp.rehearse(nonsense, 10),
         "sample": lambda: geodp.sample(nonsense, 10),
         "save": lambda: geodp.save(nonsense, tmp_path / "h.geojson"),
     }.items():
@@ -311,6 +312,23 @@ def test_a_release_names_the_persons_whose_rows_were_read() -> None:
     learned = geodp.learn(found)
     assert "one row of each reporter" in learned.statement
     assert dict(learned.release.parameters)["unit"] == "reporter"
+
+
+def test_several_rows_of_each_person_are_charged_together() -> None:
+    rows = {"x": [1, 2, 3] * 50, "y": [1, 2, 3] * 50, "label": [1, 0, 1] * 50}
+    frame = pandas.DataFrame(rows | {"reporter": [f"p{i // 2}" for i in range(150)]})
+    found = geodp.read_points(frame, grid=16, id="reporter", rows=3)
+    assert len(found.labels) == 3 * 75
+    learned = geodp.learn(frame, "histogram", grid=16, id="reporter", rows=3)
+    assert "Each reporter counts as 3 examples" in learned.statement
+    assert (learned.privacy.epsilon, learned.privacy.rows) == (1.0, 3)
+    assert learned.accounting["charges"][0]["epsilon"] == 1.0
+    with pytest.raises(geodp.InputError, match="several of one person are not"):
+        geodp.learn(found, check=0.1)
+    with pytest.raises(geodp.InputError, match="takes one row of each person"):
+        geodp.compare(found, "quadtree")
+    with pytest.raises(geodp.InputError, match="give id, too"):
+        geodp.read_points(frame, grid=16, rows=3)
 
 
 # -- learning --------------------------------------------------------------------------------------

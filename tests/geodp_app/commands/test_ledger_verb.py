@@ -159,6 +159,17 @@ def test_persons_are_protected_by_a_ledger_for_persons(tmp_path, capsys) -> None
     said(capsys, path, "--new", "--id", "who")
     assert "give geodp learn --id who" in fails(capsys, *learn(rows, "--grid", D, "--ledger", path))
     assert spend(rows, "--grid", D, "--ledger", path, "--id", "who") == 0
+    assert spend(rows, "--grid", D, "--ledger", path, "--id", "who", "--rows", 3) == 0
+    both = Ledger(path).state()
+    assert [entry.privacy.rows for entry in both.entries] == [1, 3]
+    assert both.together == (2.0, 0.0)
+    read = geodp.read_points(rows, id="who", grid=D, rows=3)
+    geodp.learn(read, "histogram", ledger=path)
+    assert Ledger(path).state().entries[-1].privacy.rows == 3
+    other = tmp_path / "other.ledger"
+    said(capsys, other, "--new", "--id", "who")
+    said(capsys, other, "--join", tmp_path / "h.geojson")
+    assert Ledger(other).state().entries[0].privacy == both.entries[1].privacy
 
 
 def test_in_python_too(points, ledger) -> None:

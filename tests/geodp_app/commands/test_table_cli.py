@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from known_targets import square_geojson
-from terminal import geodp, interrupted, printed
+from terminal import fails, geodp, interrupted, printed
 
 from geodp_app.cli import main
 from geodp_app.files.learned_file import read_learned
@@ -74,6 +74,39 @@ def test_with_id_the_unit_is_in_what_is_published(folder, tmp_path, capsys):
     assert document["unit"] == "an example is one row of each who, chosen among that one's rows"
     assert document["statement"].startswith("(1, 1e-40)-differentially private")
     assert printed(capsys, "evaluate", out, folder / "p.csv")["error"] < 0.1
+
+
+@pytest.mark.parametrize("source", ["table", "file"])
+def test_several_rows_of_a_person_are_in_what_is_published(folder, tmp_path, capsys, source):
+    out, report = tmp_path / "l.geojson", tmp_path / "r.json"
+    where = ["--table", f"duckdb:{folder}/p.db::twice"]
+    if source == "file":
+        where = [tmp_path / "t.parquet"]
+        with duckdb.connect(str(folder / "p.db")) as connection:
+            connection.execute(f"COPY twice TO '{where[0]}'")
+    argv = [*where, "--id", "who", "--rows", "2", "--learner", "histogram", "--grid", 64]
+    assert geodp("learn", *argv, "-o", out, "--report", report) == 0
+    said = capsys.readouterr().err
+    assert "each who was counted 2 times, by own rows alone" in said
+    assert "one person, who counts as 2 labelled examples" in said
+    spent = read_learned(out).release.privacy
+    assert (spent.epsilon, spent.rows) == (1.0, 2)
+    assert sum(charge.alone for charge in spent.charges) == pytest.approx(0.5)
+    document = json.loads(report.read_text())
+    assert document["unit"].startswith("each who counts as 2 examples")
+    assert "each of 2 rows of a person has a share of epsilon" in document["account"]
+    assert document["release"]["privacy"]["rows"] == 2
+    assert printed(capsys, "evaluate", out, folder / "p.csv")["error"] < 0.1
+
+
+def test_several_rows_are_of_a_person_and_of_no_check(folder, tmp_path, capsys):
+    argv = ["learn", folder / "p.csv", "-o", tmp_path / "l.geojson", "--rows", 2]
+    assert "--rows is how many rows of a person: give --id" in fails(capsys, *argv)
+    table = ["learn", "--table", f"duckdb:{folder}/p.db::twice", "--id", "who", "--grid", 64,
+             "-o", tmp_path / "l.geojson", "--rows"]  # fmt: skip
+    assert "several of one person are not" in fails(capsys, *table, 2, "--check", 0.1)
+    assert "a person has 1 to 1000 rows, not 1001" in fails(capsys, *table, 1001)
+    assert not (tmp_path / "l.geojson").exists()
 
 
 def test_a_convex_polygon_is_learned_from_a_table(folder, tmp_path):

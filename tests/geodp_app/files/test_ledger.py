@@ -15,7 +15,7 @@ from geodp_app.files.ledger import Ledger, NewRun, Source, beside, ledger_of, pa
 from geodp_app.files.ledger_state import budget_words, share_spent
 from geodp_app.files.recording import Recording
 from learners.core.selection import Cancelled
-from learners.privacy.accounting import Charge, PrivacySpent
+from learners.privacy.accounting import Charge, PrivacySpent, of_persons, one_of_several
 from learners.privacy.privacy_filter import Budget
 
 ROOT = Path(__file__).parents[3]
@@ -149,6 +149,27 @@ def test_neighbours_and_unit_are_fixed(tmp_path: Path) -> None:
             persons.join([(run(), "released")], source)
     persons.begin([run()], Source("rows.csv", "reporter"))
     assert plain.state().entries == ()
+
+
+def test_several_rows_of_a_person_are_charged_together(tmp_path: Path) -> None:
+    """What each of them costs is no statement about the person, and is not entered as one."""
+    ledger = Ledger.create(tmp_path / "a", unit="reporter", budget=Budget(3.0, 0.0))
+    several = Source("rows.csv", "reporter", rows=3)
+    each = one_of_several(3.0, 0.0, 3)[0]
+    whole = of_persons(one(each), 3.0, 0.0, 3)
+    for spent, source in ((one(each), several), (whole, Source("rows.csv", "reporter"))):
+        with pytest.raises(InputError, match=r"a person has [13] rows, and the run is charged for"):
+            ledger.begin([run(spent)], source)
+        with pytest.raises(InputError, match="nothing was drawn"):
+            ledger.join([(run(spent), "released")], source)
+    rows = Ledger.create(tmp_path / "b")
+    with pytest.raises(InputError, match="is charged for 3"):
+        rows.begin([run(whole)], ROWS)
+    ledger.begin([run(whole)], several)
+    assert ledger.state().together == (3.0, 0.0)
+    assert ledger.state().entries[0].privacy == whole
+    with pytest.raises(InputError, match="0 is left"):
+        ledger.begin([run(one(0.1))], Source("rows.csv", "reporter"))
 
 
 def test_names_and_contents_are_salted_hashes(tmp_path: Path) -> None:

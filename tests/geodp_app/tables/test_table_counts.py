@@ -415,6 +415,38 @@ def test_a_person_more_is_one_example_more(tmp_path_factory, data):
     assert set(more) <= {r[:3] for r in own}
 
 
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_each_person_counts_as_often_as_is_asked_for(tmp_path, rows):
+    """Lemma T2: by own rows alone, different ones first, and these in turn."""
+    rng = np.random.default_rng(rows)
+    columns = {name: rng.integers(0, 3, 60).tolist() for name in ("x", "y")}
+    columns |= {"label": rng.integers(0, 2, 60).tolist(), "who": rng.integers(0, 20, 60).tolist()}
+    persons = set(columns["who"])
+
+    def of(some):
+        kept = [i for i, who in enumerate(columns["who"]) if who in some]
+        part = {name: [column[i] for i in kept] for name, column in columns.items()}
+        where = f"parquet:{parquet(tmp_path / 'r.parquet', part)}"
+        own = {row[:3] for row in zip(*part.values(), strict=True)}
+        return Counter(cells(count(where, grid=2, person="who", rows=rows))), own
+
+    whole = Counter()
+    for who in persons:
+        alone, own = of({who})
+        assert alone.total() == rows
+        assert set(alone) <= own
+        assert len(alone) == min(rows, len(own))
+        assert max(alone.values()) - min(alone.values()) <= 1
+        whole += alone
+    assert of(persons)[0] == whole
+
+
+def test_a_faulty_row_is_found_among_many_of_a_person(tmp_path):
+    columns = {"x": [*range(8), 9], "y": [0] * 9, "label": [1] * 9, "who": ["a"] * 9}
+    where = f"parquet:{parquet(tmp_path / 'r.parquet', columns)}"
+    assert "column x: is off the grid" in refusal(where, grid=8, person="who", rows=2)
+
+
 def test_each_of_a_persons_different_rows_is_as_likely(tmp_path):
     persons, rows = 6000, 5
     who = np.repeat(np.arange(persons), rows)
