@@ -274,7 +274,7 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
 
 #: How rows become examples; and what a report says of a run besides its learner's parameters.
 _HOW_READ = (
-    "columns", "layer", "out_of_bounds", "unusable", "inside", "outside", "id", "rows",
+    "columns", "layer", "out_of_bounds", "unusable", "outside", "inside", "id", "rows",
 )  # fmt: skip
 _OF_READING = ("learner", "grid", "bounds", "crs", *_HOW_READ, "within")
 

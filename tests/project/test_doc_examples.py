@@ -52,8 +52,14 @@ def python_blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
-WITH_COMMANDS = [page for page in RUN if commands(page)]
-WITH_PYTHON = [page for page in PAGES if python_blocks(page) and name_of(page) not in NOT_ALONE]
+#: Its commands and its Python take turns.
+PUBLISHED = ROOT / "docs" / "questions" / "publish-a-map.md"
+WITH_COMMANDS = [page for page in RUN if commands(page) and page != PUBLISHED]
+WITH_PYTHON = [
+    page
+    for page in PAGES
+    if python_blocks(page) and name_of(page) not in NOT_ALONE and page != PUBLISHED
+]
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +151,24 @@ def make_parquet(page: Path) -> None:
 def test_python_examples_run(page: Path, there: Path) -> None:
     for block in python_blocks(page):
         exec(compile(block, name_of(page), "exec"), {})
+
+
+def test_a_map_is_published_as_its_page_says(there: Path) -> None:
+    """From a GeoPackage of reports to one that answers for itself, read by geopandas."""
+    geopandas = pytest.importorskip("geopandas")
+    make, read = python_blocks(PUBLISHED)
+    exec(compile(make, PUBLISHED.name, "exec"), {})
+    assert geopandas.read_file("people.gpkg").columns.tolist() == ["state", "geometry"]
+    for line in commands(PUBLISHED):
+        assert run(line, whole=True) == 0
+    exec(compile(read, PUBLISHED.name, "exec"), {})
+    layer = geopandas.read_file("published.gpkg").set_index("layer").loc["learned"]
+    assert "(1, 1e-40)-differentially private" in layer["statement"]
+    assert "lie on the right side of the shape" in layer["accuracy"]
+    assert "reports" in layer["support"]
+    assert 0.9 < layer["right_low"] < layer["right_high"] <= 1
+    assert layer.geometry.is_valid
+    assert (there / "published.png").read_bytes().startswith(b"\x89PNG")
 
 
 # -- everywhere --------------------------------------------------------------------------------
