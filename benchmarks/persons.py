@@ -8,7 +8,7 @@ deviation of S sides in either direction; S = inf are places that know no home. 
 (E, 1e-6)-DP for whole persons.  For every S, N and shape one row: the test error with one row of
 each person, and that with R rows in parts of it, of which the last line is the mean.  With --plain
 whoever has fewer than R reports has only these, and none comes again.
-Decision: docs/decisions/0037-several-rows-of-a-person.md.
+Decision: docs/decisions/0038-several-rows-of-a-person.md.
 """
 
 from __future__ import annotations
