@@ -87,7 +87,9 @@ class Learn(GeodpAlgorithm):
         if fine and not parameters.get("PERSON") and not parameters.get("EACH"):
             source = self.parameterAsSource(parameters, "INPUT", context)
             for name in source.fields().names():
-                if name != parameters["LABEL"] and re.search(declared()["person"], name):
+                if name != parameters.get("LABEL", "label") and re.search(
+                    declared()["person"], name
+                ):
                     return False, (
                         f"Field {name}: may say whose a point is: choose it as Person, or say "
                         "'Each point is of another person'"
