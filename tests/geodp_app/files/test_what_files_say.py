@@ -1,0 +1,94 @@
+"""How right a shape is and where it had reports, in every format and by every road."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+from terminal import geodp as run
+
+import geodp
+from geodp_app.commands.plugin import declared
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.files.examples_csv import format_examples
+from geodp_app.files.exporting import export_release
+from geodp_app.files.learned_file import read_learned
+from learners.core.releases import support_words
+
+BOX = (10, 40, 20, 50)
+FRAME = Frame(64, geodp.Bounds(*BOX))
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """30,000 reports, all from the western half."""
+    folder = tmp_path_factory.mktemp("reports")
+    points = np.random.default_rng(2).integers(0, (33, 65), (30_000, 2))
+    labels = ((points > 12) & (points < 30)).all(axis=1).astype(np.int64)
+    (folder / "p.csv").write_text(format_examples(Examples(points, labels, FRAME)))
+    return folder / "p.csv"
+
+
+def by_command(reports: Path, path: Path) -> None:
+    assert run("learn", reports, "--check", "20%", "--seed", 3, "-o", path, "--quiet") == 0
+
+
+def by_table(reports: Path, path: Path) -> None:
+    rows = geodp.read_points(reports)
+    table = path.with_name("table.csv")
+    lonlat = rows.frame.place.to_lonlat(rows.points)  # type: ignore[union-attr]
+    lines = [
+        f"{x!r},{y!r},{label}\n" for (x, y), label in zip(lonlat.tolist(), rows.labels, strict=True)
+    ]
+    table.write_text("lon,lat,label\n" + "".join(lines))
+    where = ["--table", f"csv:{table}", "--bounds", "10,40,20,50", "--grid", 64]
+    assert run("learn", *where, "--check", 0.2, "--seed", 3, "-o", path, "--quiet") == 0
+
+
+def by_python(reports: Path, path: Path) -> None:
+    geodp.save(geodp.learn(reports, check=0.2, seed=3), path)
+
+
+def by_window(reports: Path, path: Path) -> None:
+    shape = geodp.learn(reports, check=0.2, seed=3)
+    export_release(path, shape.release, shape.frame)
+
+
+@pytest.mark.parametrize("road", [by_command, by_table, by_python, by_window])
+@pytest.mark.parametrize("ending", [".geojson", ".gpkg", ".fgb", ".shp", ".parquet"])
+def test_a_file_says_how_right_it_is_and_where_it_had_reports(
+    reports: Path, ending: str, road: Callable[[Path, Path], None], tmp_path: Path
+) -> None:
+    path = tmp_path / f"h{ending}"
+    road(reports, path)
+    expected = geodp.learn(reports, check=0.2, seed=3)
+    check = expected.check
+    assert check is not None
+    read = geopandas.read_parquet if ending == ".parquet" else geopandas.read_file
+    layers = read(path)
+    layers["layer"] = layers["layer"].fillna("learned")
+    layers = layers.set_index("layer")
+    said, reported = layers.loc["learned"], layers.loc["support"].geometry
+    assert (said["right_low"], said["right_high"]) == pytest.approx(check.share(), abs=1e-9)
+    if ending != ".shp":  # whose texts are short
+        assert said["accuracy"] == check.words
+        assert said["support"] == support_words(expected.release)
+    # nobody reported from the east, where one tile in twenty passes for one with reports
+    assert reported.contains(shapely.box(10.1, 40.1, 14.9, 49.9))
+    assert reported.intersection(shapely.box(16, 40, 20, 50)).area < 8
+    assert reported.area == pytest.approx(expected.support.area, rel=1e-6)
+    if ending in (".geojson", ".gpkg", ".parquet"):
+        shape = read_learned(path).shape
+        assert shape is not None
+        assert shape.release == expected.release
+        assert shape.check == check
+
+
+def test_qgis_asks_for_the_check_and_support_as_the_command_does() -> None:
+    (tiles,) = [each for each in declared()["learners"] if each["id"] == "tiles"]
+    assert {"check", "support"} <= set(tiles["parameters"])
+    assert {"check", "support"} <= set(declared()["verbs"]["learn"])
