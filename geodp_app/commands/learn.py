@@ -340,9 +340,8 @@ def run(options: argparse.Namespace) -> None:
     from learners.core.learned_shape import LearnedShape
     from learners.privacy.accounting import of_persons, one_of_several, privacy_statement
 
-    reading = {
-        name: getattr(options, name) for name in ("columns", "layer", "out_of_bounds", "id", "rows")
-    }
+    reading = {name: getattr(options, name) for name in _HOW_READ}
+    reading["rows"] = options.rows if options.rows > 1 else None
     asked = parameters["epsilon"], parameters["delta"], options.rows
     try:
         each = dict(zip(("epsilon", "delta"), one_of_several(*asked), strict=True))
