@@ -64,7 +64,8 @@ def test_a_report_says_what_was_asked_for_and_nothing_that_was_found(reports, as
     assert told["within"] == "land.geojson"
     assert told["run"] == {
         "learner": "histogram", "epsilon": 0.5, "delta": 1e-6, "neighbours": "replace-one",
-        "cells": 6, "grid": 64, "bounds": [10, 10, 20, 20], "out_of_bounds": "drop", "unusable": "refuse", "id": "who",
+        "cells": 6, "grid": 64, "bounds": [10, 10, 20, 20], "out_of_bounds": "drop",
+        "unusable": "refuse", "id": "who",
         "columns": {"lon": "east_of", "lat": "north_of", "label": "the_water"},
     }  # fmt: skip
     assert str(SEED) not in json.dumps(told)
