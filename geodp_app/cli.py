@@ -71,7 +71,7 @@ def _run(arguments: list[str]) -> int | None:
     """Run a verb; what its libraries say of wrong input becomes the app's own exception."""
     options = build_parser(arguments).parse_args(arguments)
     if getattr(options, "like", None) is not None:
-        arguments = import_module("geodp_app.commands.learn").as_reported(options, arguments)
+        arguments = import_module("geodp_app.commands.as_reported").as_reported(options, arguments)
         options = build_parser(arguments).parse_args(arguments)
     # not before: help and a verb that is none need nothing of these
     from assets import UnknownExampleError

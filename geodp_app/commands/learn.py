@@ -1,135 +1,32 @@
-"""`geodp learn`: examples in, a differentially private shape out.
-
-With --ask, after a run by votes, public points are labelled one by one.  The learner keeps some of
-its halts and half of its queries for them; run and questions together have one budget and one
-statement (docs/privacy.md, lemma S6).  What is asked and answered is published: it goes to standard
-output, what is said besides to standard error.
-"""
+"""`geodp learn`: examples in, a differentially private shape out."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from geodp_app.commands import arguments, points
+from geodp_app.commands.as_reported import HOW_READ
+from geodp_app.commands.asking import answer_questions
 from geodp_app.commands.parser import Parser, add_verb
-from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError, PictureError, printable
+from geodp_app.document.examples import Examples
+from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of
-from geodp_app.files.strict import read_json
 from geodp_app.progress import hears_curator, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
-from geodp_app.version import __version__
 from geometry.files import NewFile
-from geometry.grid import BoundsError, GridMap
 from learners.declaration import Learner
-from learners.registry import BY_ID, MOST_STEPS
+from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape
     from learners.core.releases import Release
     from learners.privacy.accounting import PrivacySpent
-    from learners.stability.stability_learner import StabilityLearner
-
-
-#: What stands for no answer.
-NO_ANSWER = "?"
-
-
-def answer_questions(
-    model: StabilityLearner, frame: Frame, lines: Iterable[str], *, quiet: bool
-) -> None:
-    """Label points, a line each, until there are no more lines, halts or queries.
-
-    Parameters
-    ----------
-    model : StabilityLearner
-        Fitted, with something kept for questions.
-    frame : Frame
-        With bounds, points are lon,lat in degrees; else x,y in grid units.
-    lines : iterable of str
-        Two numbers each, with a comma between them; a line that is none is told, and asks nothing.
-    quiet : bool
-        Say nothing but answers.
-    """
-    where = "x,y" if frame.bounds is None else "lon,lat"
-    queries = model.private_models_.queries
-
-    def tell(text: str) -> None:
-        if not quiet:
-            print(f"geodp: {text}", file=sys.stderr, flush=True)
-
-    tell(
-        f"points to be labelled, {where}, a line each: {queries.queries_left:,} at most, until "
-        f"{queries.halts_left:,} of them have no answer ({NO_ANSWER})"
-    )
-    for number, line in enumerate(_until_cancelled(lines), start=1):
-        if not line.strip():
-            continue
-        try:
-            (record,) = model.ask([_point(line, frame)])
-        except ValueError as error:
-            tell(f"line {number}: {error}; give {where}")
-            continue
-        value = record.release.value
-        answer = NO_ANSWER if value is None else str(value)
-        print(f"{','.join(part.strip() for part in line.split(','))},{answer}", flush=True)
-        if not record.release.halts_left or not record.release.queries_left:
-            what = "points may have no answer" if record.release.queries_left else "points"
-            tell(f"no more {what}: the budget is used up")
-            return
-
-
-def _until_cancelled(lines: Iterable[str]) -> Iterator[str]:
-    """The lines until there are no more; Ctrl+C ends them, too, for the shape is written.
-
-    Raises
-    ------
-    InputError
-        If they are no text.
-    """
-    try:
-        yield from lines
-    except KeyboardInterrupt:
-        return
-    except UnicodeDecodeError:
-        raise InputError("standard input: is not text; give points, a line each") from None
-
-
-def _point(line: str, frame: Frame) -> tuple[int, int]:
-    """The grid point of a line.
-
-    Raises
-    ------
-    ValueError
-        If the line is not two numbers, or they lie elsewhere.
-    """
-    read = int if frame.bounds is None else float
-    try:
-        x, y = (read(part) for part in line.split(","))
-    except ValueError:
-        what = "whole numbers" if frame.bounds is None else "numbers"
-        raise ValueError(f"{line.strip()!r} is not two {what} with a comma between them") from None
-    if frame.bounds is None:
-        if not (0 <= x <= frame.d and 0 <= y <= frame.d):
-            raise ValueError(f"{line.strip()} is off the grid 0..{frame.d}")
-        return int(x), int(y)
-    try:
-        spot = GridMap(frame.d, frame.bounds).to_grid(np.array([[x, y]]))
-    except BoundsError:
-        raise ValueError(f"{line.strip()} is outside the bounds") from None
-    return int(spot[0, 0]), int(spot[0, 1])
-
 
 _DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
 
@@ -242,54 +139,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(run=run)
 
 
-def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
-    """The given arguments, first the verb, with those of the report before them that `--as` names:
-    the last ones hold.  Tells that another version has written it.
-
-    Raises
-    ------
-    InputError
-        If it is no report, or says nothing of its run.
-    """
-    try:
-        report = read_json(options.like.read_bytes())
-        run, version = report["run"], report["geodp"]
-        learner = BY_ID[run.get("learner")]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{options.like}: is no report of a run; --report writes one") from None
-    if version != __version__ and not options.quiet:
-        said = f"written by geodp {version!s:.20}, and this is {__version__}"
-        print(f"geodp: {options.like}: {printable(said)}: it may learn otherwise", file=sys.stderr)
-    if any(each.split("=")[0] == "--learner" for each in given):
-        learner = BY_ID[options.learner]
-        known = [each.name for each in BY_ID[run["learner"]].parameters]
-        run = {n: v for n, v in run.items() if n not in known or learner.parameter(n) is not None}
-    names = {each.name: each.typed for each in learner.parameters if not each.of_python}
-    names |= {name: name.replace("_", "-") for name in _OF_READING}
-    said = run | ({"within": report["within"]} if "within" in report else {})
-    if odd := [name for name in said if name not in names]:
-        raise InputError(f"{options.like}: says {printable(odd[0]):.40}, which no run is told")
-    return [given[0], *(f"--{names[n]}={_typed(v)}" for n, v in said.items()), *given[1:]]
-
-
-#: How rows become examples; and what a report says of a run besides its learner's parameters.
-_HOW_READ = (
-    "columns", "layer", "out_of_bounds", "unusable", "outside", "inside", "id", "rows",
-)  # fmt: skip
-_OF_READING = ("learner", "grid", "bounds", "crs", *_HOW_READ, "within")
-
-
-def _typed(value: Any) -> str:
-    """A value as it is typed."""
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    if isinstance(value, dict):
-        text = io.StringIO()
-        csv.writer(text, lineterminator="").writerow(f"{n}={name}" for n, name in value.items())
-        return text.getvalue()
-    return str(value)
-
-
 def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
     _check_source(options)
@@ -340,7 +189,7 @@ def run(options: argparse.Namespace) -> None:
     from learners.core.learned_shape import LearnedShape
     from learners.privacy.accounting import of_persons, one_of_several, privacy_statement
 
-    reading = {name: getattr(options, name) for name in _HOW_READ}
+    reading = {name: getattr(options, name) for name in HOW_READ}
     reading["rows"] = options.rows if options.rows > 1 else None
     asked = parameters["epsilon"], parameters["delta"], options.rows
     try:
@@ -372,9 +221,13 @@ def run(options: argparse.Namespace) -> None:
         with rescued(shape, recording.released):
             files = shape_files(options.output, shape, **how)
             if options.report:
-                stated = {"run": run_stated(learner, parameters, sample.frame, reading)}
-                within = None if options.within is None else str(options.within)
-                summary = report(release, date=options.date, **stated, within=within)
+                summary = report(
+                    release,
+                    run=run_stated(learner, parameters, sample.frame, reading),
+                    within=None if options.within is None else str(options.within),
+                    within_layer=options.within_layer,
+                    date=options.date,
+                )
                 files.append(NewFile(options.report, json.dumps(summary, indent=1) + "\n"))
             if options.records:
                 files.append(NewFile(options.records, records_text(records), private=True))
@@ -388,7 +241,7 @@ def run(options: argparse.Namespace) -> None:
         tell_curator(f"geodp: {words}", quiet=options.quiet)
     parts = parts_text(release) + (f", clipped to {shape.clipped_to}" if masks else "")
     summary_lines = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
-    about = [wrong_labels_text(release), shape.check and shape.check.words, _support_line(shape)]
+    about = [wrong_labels_text(release), shape.accuracy, _support_line(shape)]
     summary_lines += [f"{options.output}: {words}" for words in about if words]
     if not options.raw_grid:
         summary_lines += place_note(options.output, sample.frame)
@@ -405,14 +258,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _support_line(shape: LearnedShape) -> str:
-    """Where it had reports, and what to do about the rest; empty if it had them everywhere."""
+    """Where it had reports, and what to do about parts that are not known to have had any."""
     from learners.core.releases import support_cost, support_words
 
-    words = support_words(shape.release)
-    if support_cost(shape.release) or words.startswith("there were reports in all"):
+    release = shape.release
+    words, blocks = support_words(release), getattr(release, "blocks", lambda: None)()
+    if not words or support_cost(release) or (blocks is not None and all(blocks.reported)):
         return words
     clip = "" if shape.masks else "clip it with --within a public map, or "
-    return words and f"{words}: {clip}release more about it with --support"
+    return f"{words}: {clip}release more about it with --support"
 
 
 def _warn_of_budget(

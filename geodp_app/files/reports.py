@@ -73,7 +73,8 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
     if text := support_words(release):
         document["support"] = text
     if (check := Check.of(release)) is not None:
-        document["accuracy"] = {"words": check.words, **check.shares()}
+        words = check.words(clipped=stated.get("within") is not None)
+        document["accuracy"] = {"words": words, **check.shares()}
     if privacy is not None:
         document["account"] = _account(privacy, dict(release.parameters))
         document["accounting"] = accounting_document(privacy)

@@ -33,7 +33,7 @@ from qgis.core import (
 from qgis.PyQt.QtGui import QIcon
 
 from .command import Cancelled, GeodpError, box_edges, find_program, option_arguments, run
-from .declared import declared
+from .declared import declared, titles_of
 
 #: Where the person may name the program.
 PROGRAM_SETTING = "GEODP_PROGRAM"
@@ -134,7 +134,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         key, label = name.upper(), label or option["label"]
         default = option["default"]
         if option["choices"]:
-            titles = _titles(option)
+            titles = titles_of(option)
             parameter = QgsProcessingParameterEnum(
                 key, label, options=list(titles.values()), defaultValue=titles.get(default),
                 optional=default is None, usesStaticStrings=True,
@@ -240,7 +240,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
                 found[name] = None
             elif option["choices"]:
                 title = self.parameterAsEnumString(parameters, key, context)
-                by_title = {title: value for value, title in _titles(option).items()}
+                by_title = {title: value for value, title in titles_of(option).items()}
                 found[name] = by_title.get(title)
             elif option["kind"] == "whole number":
                 found[name] = self.parameterAsInt(parameters, key, context)
@@ -449,11 +449,6 @@ def write_polygons(path: Path, source: Any, feedback: Any) -> None:
     if name := system(source.sourceCrs()):
         document["crs"] = {"type": "name", "properties": {"name": name}}
     path.write_text(json.dumps(document), "utf-8")
-
-
-def _titles(option: dict[str, Any]) -> dict[Any, str]:
-    """What the values of a choice are called; QGIS takes a comma for the end of one."""
-    return {value: title.replace(",", "") for value, title in option["choices"]}
 
 
 def file_name(name: str, ending: str) -> str:

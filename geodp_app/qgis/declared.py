@@ -16,6 +16,11 @@ def declared() -> dict[str, Any]:
     return found
 
 
+def titles_of(option: dict[str, Any]) -> dict[Any, str]:
+    """What the values of a choice are called; QGIS takes a comma for the end of one."""
+    return {value: title.replace(",", "") for value, title in option["choices"]}
+
+
 def learners_of(verb: str) -> list[dict[str, Any]]:
     """The learners that a verb offers, in order."""
     return [each for each in declared()["learners"] if verb in each["offered"]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from geodp_app.formatting import amount, count, counted, percentage
+from geodp_app.formatting import SPACE, amount, count, counted, percentage
 from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why
@@ -66,11 +66,11 @@ def _likelier(log: RunLog, *, sharpening: bool = False) -> str:
     return f" One example better is {times} times as likely."
 
 
-def summary(log: RunLog) -> Why:
+def summary(log: RunLog, *, clipped: bool = False) -> Why:
     """What a finished run came to, and what it publishes."""
     release, end = log.release, log.figures(len(log.records))
     assert release is not None
-    said = (_gained(log), _errors(log, end), published_words(release))
+    said = (_gained(log), _errors(log, end), published_words(release, clipped=clipped))
     return Why(" ".join(said), "", True)
 
 
@@ -104,7 +104,7 @@ def _errors(log: RunLog, end: FiguresView) -> str:
     return text
 
 
-def published_words(release: Release) -> str:
+def published_words(release: Release, *, clipped: bool = False) -> str:
     """What a release holds, by what was charged for it, what it costs, how right it is if that was
     checked, and where it had reports."""
     privacy = release.privacy
@@ -121,9 +121,9 @@ def published_words(release: Release) -> str:
     seeded = "" if privacy.private else " in name only: a seeded run is not private"
     told = [f"May be published: {_listed(held)}. ε = {amount(privacy.epsilon)} is spent{seeded}."]
     check, support = Check.of(release), support_words(release)
-    told += [] if check is None else [check.words]
+    told += [] if check is None else [check.words(clipped=clipped)]
     told += [f"{support[0].upper()}{support[1:]}."] if support else []
-    return " ".join(told)
+    return " ".join(told).replace(" %", f"{SPACE}%")
 
 
 def _listed(parts: Sequence[str]) -> str:

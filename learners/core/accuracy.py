@@ -127,15 +127,16 @@ class Check:
         """The limits of each share by name, JSON-ready."""
         return {where: list(self.share(where)) for where in get_args(Where)}
 
-    @property
-    def words(self) -> str:
-        """What it says of the shape, in two sentences."""
+    def words(self, *, clipped: bool = False) -> str:
+        """What it says of the shape, which was counted whole, in two sentences."""
+        whole = " before it was clipped" if clipped else ""
         kept = f"Checked by {100 * self.part:g} % of the reports, which the learner did not see"
         if self.share() == (0.0, 1.0):
             return f"{kept}: too few to say anything."
         return (
-            f"{kept}: of reports like these, {self.range()} lie on the right side of the shape; "
-            f"of those inside it {self.range('inside')}, of those outside {self.range('outside')}. "
+            f"{kept}: of reports like these, {self.range()} lie on the right side of the "
+            f"shape{whole}; of those inside it {self.range('inside')}, of those outside "
+            f"{self.range('outside')}. "
             f"Each range holds with {100 * CONFIDENCE:g} % confidence, the noise counted in."
         )
 
@@ -292,12 +293,11 @@ class _Noise:
 def _noise(scale: Fraction, several: int) -> _Noise:
     """The law of so many noises, their values rounded up to a grid; tails go to its last value."""
     step = max(1, int(scale) // _FINE)
-    groups = 2 * math.ceil(_REACH * float(scale) / step) + 1
-    first = -step * (groups // 2)
-    rate = -1 / float(scale)
-    z = np.arange(first - step + 1, first - step + 1 + step * groups)
-    law = np.exp(rate * np.abs(z)) * math.tanh(-rate / 2)
-    masses = one = law.reshape(groups, step).sum(axis=1)
+    last = math.ceil(_REACH * float(scale) / step)
+    values = step * np.arange(-last - 1, last + 1)
+    below = np.exp(-np.abs(values + (values >= 0)) / float(scale)) / (1 + math.exp(-1 / scale))
+    masses = one = np.diff(np.where(values < 0, below, 1 - below))  # P(noise <= value) differ
+    first = int(values[1])
     for _ in range(several - 1):
         masses = np.convolve(masses, one)
     masses[-1] += max(0.0, 1 - float(masses.sum()))

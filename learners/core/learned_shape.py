@@ -91,7 +91,7 @@ class LearnedShape:
             for words in (unit_words(self.release), support_words(self.release))
         )
         told = [privacy_statement(self.privacy), *unit]
-        told += [] if self.check is None else [self.check.words]
+        told += [self.accuracy] if self.accuracy else []
         return " ".join([*told, *support])
 
     @property
@@ -173,6 +173,11 @@ class LearnedShape:
             shape = mask.clip(shape, self.frame)
         return {"learned": shape} | ({} if supported is None else {"support": supported})
 
+    @property
+    def accuracy(self) -> str:
+        """The same in two sentences; empty if it was not checked."""
+        return "" if self.check is None else self.check.words(clipped=bool(self.masks))
+
     def fields(self) -> dict[str, str | float]:
         """What every feature of a file says of it, by name: the guarantee in a sentence and in
         numbers, how right it is, and where it had reports, as far as these are released."""
@@ -182,7 +187,7 @@ class LearnedShape:
             fields |= {"neighbours": privacy.neighbours}
         if self.check is not None:
             low, high = self.check.share()
-            fields |= {"accuracy": self.check.words, "right_low": low, "right_high": high}
+            fields |= {"accuracy": self.accuracy, "right_low": low, "right_high": high}
         if support := support_words(self.release):
             fields["support"] = support
         return fields

@@ -49,8 +49,7 @@ FALSE_CELLS = Fraction(1, 20)
 #: Probability, at most, with which an empty block of tiles is called reported.
 DOUBT = 0.05
 
-#: A block has so many times that, on average; with 2, one of nine evenly reported blocks is called
-#: unreported in one run of five.
+#: A block has so many times that, on average (docs/decisions/0037-a-check.md).
 _TIMES = 2.5
 
 #: An average cell holds so many thresholds at least: one a quarter as full is on the verge.

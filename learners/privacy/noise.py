@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,12 +153,14 @@ def discrete_laplace(source: RandomSource, scale: Fraction) -> int:
             return -magnitude if negative else magnitude
 
 
+@lru_cache(maxsize=1024)
 def most_noise(scale: Fraction, several: int, error: float) -> int:
     """A number that a sum of independent noises exceeds with at most this probability.
 
     The sum is X - Y, two negative binomial numbers: Laplace noise is the difference of two
-    geometric ones.  The least such number, up to a scale of 500; above, at most `several` steps
-    more, of a five-hundredth of the scale each.  What is told of released noise may be in floats.
+    geometric ones.  The least such number, up to a scale of 500; above, at most 2 * several + 1
+    steps more, of about a five-hundredth of the scale.  What is told of released noise may be in
+    floats.
 
     Parameters
     ----------

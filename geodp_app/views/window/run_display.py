@@ -240,7 +240,11 @@ class RunDisplay(QObject):
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
         if release is not None and figures.at_end:
             w.why.set_sharpens(_could_sharpen(settings))
-            w.why.show_why(_END, Why(published_words(release), "", True), at_end=True)
+            w.why.show_why(
+                _END,
+                Why(published_words(release, clipped=self._within is not None), "", True),
+                at_end=True,
+            )
         else:
             w.why.show_why(figures.title, None)
         w.chart.set_points((), 0, 0)
@@ -325,7 +329,7 @@ class RunDisplay(QObject):
             card.show_why(f"Why this {piece}", None, aim)
         elif log.at_end:
             card.set_sharpens(_could_sharpen(log.settings))
-            card.show_why(_END, summary(log), at_end=True)
+            card.show_why(_END, summary(log, clipped=self._within is not None), at_end=True)
         else:
             record = log.record(log.cursor)
             known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)

@@ -13,7 +13,8 @@ from terminal import fails
 
 import geodp
 from geodp_app.cli import main
-from geodp_app.commands import arguments, learn as verb
+from geodp_app.commands import arguments
+from geodp_app.commands.as_reported import as_reported
 from geodp_app.commands.parser import build_parser
 from geodp_app.document.examples import Frame
 from geodp_app.files.reports import report, run_stated
@@ -129,7 +130,7 @@ def test_every_parameter_of_a_run_can_be_asked_for_again(learner, tmp_path) -> N
     path = tmp_path / "r.json"
     path.write_text(json.dumps({"geodp": __version__, "run": run}))
     like = ["learn", "p.csv", "-o", "h.geojson", "--as", str(path)]
-    options = parser.parse_args(verb.as_reported(parser.parse_args(like), like))
+    options = parser.parse_args(as_reported(parser.parse_args(like), like))
     assert arguments.resolved_learner(options, "learn") == (declared, first)
     assert (options.grid, options.columns) == (64, {"label": 'a,"b"'})
 

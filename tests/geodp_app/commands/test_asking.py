@@ -11,7 +11,7 @@ import pytest
 
 from geodp import InputError
 from geodp_app.cli import main
-from geodp_app.commands.learn import _until_cancelled
+from geodp_app.commands.asking import until_cancelled
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def test_questions_end_with_ctrl_c_and_are_text() -> None:
         yield "1,2"
         raise KeyboardInterrupt
 
-    assert list(_until_cancelled(stopped())) == ["1,2"]
+    assert list(until_cancelled(stopped())) == ["1,2"]
     with pytest.raises(InputError, match="is not text"):
-        list(_until_cancelled(io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8")))
+        list(until_cancelled(io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8")))
 
 
 def test_degrees_are_asked_about_where_there_are_bounds(

@@ -75,7 +75,7 @@ def test_a_file_says_how_right_it_is_and_where_it_had_reports(
     said, reported = layers.loc["learned"], layers.loc["support"].geometry
     assert (said["right_low"], said["right_high"]) == pytest.approx(check.share(), abs=1e-9)
     if ending != ".shp":  # whose texts are short
-        assert said["accuracy"] == check.words
+        assert said["accuracy"] == check.words()
         assert said["support"] == support_words(expected.release)
     # nobody reported from the east, where one tile in twenty passes for one with reports
     assert reported.contains(shapely.box(10.1, 40.1, 14.9, 49.9))

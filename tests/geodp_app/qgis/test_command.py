@@ -23,6 +23,7 @@ from geodp_app.qgis.command import (
     option_arguments,
     run,
 )
+from geodp_app.qgis.declared import titles_of
 from learners.registry import offered
 
 DECLARED = json.loads(json.dumps(declared()))
@@ -209,3 +210,13 @@ def test_the_program_does_not_inherit_what_is_of_qgis_alone() -> None:
     own = {"PATH": "/bin", "PYTHONHOME": "/qgis", "PROJ_LIB": "/qgis/proj", "LANG": "C"}
     assert environment(own) == {"PATH": "/bin", "LANG": "C", "PYTHONIOENCODING": "utf-8"}
     assert "PYTHONHOME" not in environment(os.environ)
+
+
+def test_no_choice_has_a_comma_which_qgis_takes_for_its_end() -> None:
+    options = [one for verb in declared()["verbs"].values() for one in verb.values()]
+    assert any("," in title for one in options for _, title in one["choices"] or ())
+    for option in options:
+        titles = titles_of(option) if option["choices"] else {}
+        assert not any("," in title for title in titles.values())
+        assert len(set(titles.values())) == len(titles)  # they are told apart still
+    assert not any("," in learner["title"] for learner in declared()["learners"])
