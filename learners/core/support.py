@@ -46,11 +46,9 @@ MOST_PER_SIDE = 64
 #: Expected number of cells called supported, if all were empty, at most.
 FALSE_CELLS = Fraction(1, 20)
 
-#: Probability, at most, with which an empty block of tiles is called reported.
+#: Probability, at most, with which an empty block of tiles is called reported, and with which one
+#: of all blocks is called unreported if examples lie evenly.
 DOUBT = 0.05
-
-#: A block has so many times that, on average (docs/decisions/0037-a-check.md).
-_TIMES = 2.5
 
 #: An average cell holds so many thresholds at least: one a quarter as full is on the verge.
 _THRESHOLDS = 4
@@ -100,8 +98,8 @@ class Blocks:
     """What noisy counts of tiles, released in any case, tell of where there were reports.
 
     A block of tiles is *reported* if its noisy count is above what noise alone would exceed with
-    probability :data:`DOUBT`: one that is empty is called reported so rarely; one with as many
-    examples as its size has on average is far more rarely not.
+    probability :data:`DOUBT`: so rarely is one that is empty called reported; and so rarely, of
+    blocks that have as many examples as their sizes have on average, is any of them not.
 
     Attributes
     ----------
@@ -132,8 +130,8 @@ def _blocks(tiles: int, per_side: int) -> list[int]:
 def reported_blocks(counts: Sequence[int], scale: Fraction, about: int) -> Blocks | None:
     """Which blocks of tiles had reports, by noisy counts; it costs nothing.
 
-    Blocks are the smallest that have on average :data:`_TIMES` the examples that noise may feign,
-    by a number whose noise is not theirs: the confidence is that of blocks of any size.
+    Blocks are the smallest of which that holds, by a number whose noise is not theirs: so it does
+    whichever size is chosen.
 
     Parameters
     ----------
@@ -157,7 +155,8 @@ def reported_blocks(counts: Sequence[int], scale: Fraction, about: int) -> Block
             sizes[block] += 1
             sums[block] += count
         feigned = {size: most_noise(scale, size, DOUBT) for size in set(sizes)}
-        if all(about * size >= _TIMES * tiles**2 * most for size, most in feigned.items()):
+        least = {size: most_noise(scale, size, DOUBT / per_side**2) for size in feigned}
+        if all(about * n >= (feigned[n] + least[n] + 1) * tiles**2 for n in feigned):
             above = (sum_ > feigned[size] for sum_, size in zip(sums, sizes, strict=True))
             return Blocks(tiles, per_side, tuple(above))
     return None

@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import shapely
 from noise_laws import laplace, pooled
 from numpy.typing import NDArray
 from scipy import stats
@@ -20,6 +21,7 @@ from tape import Tape
 from tiny_samples import SAMPLES, TYPES, Example
 
 import learners.core.accuracy
+from geometry.grid import Frame
 from geometry.grid_counts import GridCounts
 from learners import (
     GreedyUnionLearner,
@@ -30,6 +32,7 @@ from learners import (
 )
 from learners.core.accuracy import COUNTS, Check, divided, share_limits
 from learners.core.codec import release_from_dict, release_to_dict
+from learners.core.learned_shape import LearnedShape
 from learners.privacy.accounting import Charge, PrivacySpent
 from learners.privacy.noise import most_noise
 from learners.privacy.privacy_filter import renyi_cost
@@ -380,3 +383,18 @@ def test_coins_that_look_at_labels_are_found_out() -> None:
 def test_private_runs_have_coins_of_the_system() -> None:
     with mock.patch.object(SystemRandom, "bytes", side_effect=EOFError), pytest.raises(EOFError):
         ThresholdLearner(grid=8, check=0.5).fit(*rows())
+
+
+def test_very_wide_noise_takes_no_more_time_and_says_nothing() -> None:
+    check = Check(0.1, 3, 5, 8, 2, Fraction(10**9))
+    assert check.share() == (0.0, 1.0)
+    wide = share_limits(4 * 10**9, 16 * 10**9, 1, Fraction(10**7), 0.05)
+    assert 0.19 < wide[0] < 0.2 < wide[1] < 0.21
+
+
+def test_the_check_of_a_clipped_shape_says_that_it_is_of_the_whole(release: Any) -> None:
+    whole = LearnedShape(release, Frame(8))
+    cut = whole.clip(shapely.box(0, 0, 4, 8))
+    assert "right side of the shape; of those" in whole.statement
+    assert "right side of the shape before it was clipped; of those" in cut.statement
+    assert cut.fields()["accuracy"] == cut.accuracy != whole.accuracy

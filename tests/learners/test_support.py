@@ -347,6 +347,27 @@ def test_hardly_any_examples_have_no_support(n: int) -> None:
 # -- what the counts of tiles tell ---------------------------------------------------------
 
 
+def enough(scale: Fraction, sizes: NDArray[np.int64], per_side: int) -> int:
+    """Examples of the largest block that are enough to tell empty blocks from evenly full ones."""
+    each = int(max(sizes))
+    both = most_noise(scale, each, DOUBT) + most_noise(scale, each, DOUBT / per_side**2)
+    return both + 1 + each * per_side**2  # all of it in whole numbers
+
+
+@pytest.mark.parametrize("tiles", [3, 8, 12, 24])
+def test_evenly_reported_blocks_are_all_called_reported(tiles: int) -> None:
+    """With as many examples as are just enough for single tiles."""
+    scale, runs, noise, hatched = Fraction(20), 400, SeededRandom(6), 0
+    held = np.full(tiles**2, enough(scale, np.array([1]), tiles))
+    for _ in range(runs):
+        counts = held + discrete_laplace_array(noise, scale, len(held))
+        told = reported_blocks(counts.tolist(), scale, int(held.sum()))
+        assert told is not None
+        assert told.per_side == tiles
+        hatched += not all(told.reported)
+    assert stats.binom.sf(hatched - 1, runs, DOUBT) > 1e-4
+
+
 @pytest.mark.parametrize(("tiles", "per_side"), [(3, 3), (5, 5), (6, 3), (8, 4), (10, 2)])
 def test_blocks_of_tiles_are_taken_for_reported_as_rarely_as_said(
     tiles: int, per_side: int
@@ -357,9 +378,8 @@ def test_blocks_of_tiles_are_taken_for_reported_as_rarely_as_said(
     block = (per_side * along[:, None] + along[None, :]).ravel()
     sizes = np.bincount(block)
     full = np.arange(per_side**2) % 2 == 0
-    feigned = max(most_noise(scale, int(size), DOUBT) for size in sizes)
     # so many that blocks of this size are the smallest that are enough
-    amounts = np.where(full, 2.5 * feigned * per_side**2 / full.sum() + 30, 0)
+    amounts = np.where(full, enough(scale, sizes, per_side) * per_side**2 / full.sum(), 0)
     held = (amounts / sizes)[block].round().astype(int)
     noise, found = SeededRandom(5), []
     for _ in range(runs):
