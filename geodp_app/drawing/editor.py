@@ -11,14 +11,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
-from geodp_app.drawing.draft import Draft, Handle, ToolName
-from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
-from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
-from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
-from geodp_app.drawing.select_tool import SelectTool
+from geodp_app.drawing.hits import Handle
+from geodp_app.drawing.part_tools import AskTool, PaintTool, ReportTool, SelectTool, VerticesTool
+from geodp_app.drawing.ring_tools import FreehandTool, HoleTool, PolygonTool, RectangleTool
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
-from geodp_app.drawing.tool import NO_KEYS, Desk, Host, Modifiers, Pointer, Tool, selected_parts
-from geodp_app.drawing.vertices_tool import VerticesTool
+from geodp_app.drawing.tool import (
+    NO_KEYS,
+    Desk,
+    Draft,
+    Host,
+    Modifiers,
+    Pointer,
+    Tool,
+    ToolName,
+    selected_parts,
+)
 
 __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
 

@@ -1,15 +1,57 @@
-"""What tools share: the events they take, the desk they work at, and a tool that does nothing."""
+"""What tools share: the events they take, the draft under the hand, the desk they work at, and a
+tool that does nothing.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
-from geodp_app.drawing.draft import Draft, Handle, ToolName
-from geodp_app.drawing.hits import Outlines, nearest_edge, nearest_vertex
+from geodp_app.drawing.faults import Fault
+from geodp_app.drawing.hits import Handle, Outlines, nearest_edge, nearest_vertex
 from geodp_app.drawing.shapes import Drawing, Point, Shape
+
+ToolName = Literal[
+    "polygon",
+    "hole",
+    "rectangle",
+    "freehand",
+    "select",
+    "vertices",
+    "paint",
+    "ask",
+    "report",
+    "pan",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A ring that is being drawn.
+
+    Attributes
+    ----------
+    kind : {"polygon", "hole", "rectangle", "freehand"}
+    vertices : tuple of Point
+        Placed so far.
+    preview : tuple of Point
+        The ring as it would be with the pointer's point; fewer than three points at first.
+    fault : Fault or None
+        What keeps the draft from being closed, or what the next edge would do.
+    closing : bool
+        The next click closes the ring.
+    hint : str
+        What the next click does.
+    """
+
+    kind: ToolName
+    vertices: tuple[Point, ...]
+    preview: tuple[Point, ...] = ()
+    fault: Fault | None = None
+    closing: bool = False
+    hint: str = ""
 
 
 class Host(Protocol):

@@ -15,14 +15,14 @@ from geodp_app.dual.line_picture import LinePicture
 from geodp_app.dual.scene import LEAST_STEPS, Mark, nearest_mark, region_in
 from geodp_app.dual.sheets import Window, extent, sheet_words
 from geodp_app.palette import Palette
-from geodp_app.views.dual.dual_items import (
+from geodp_app.views.dual.dual_plot import (
     Boxes,
     CellOutline,
     Chosen,
     ExampleLine,
     Pointer,
+    SheetPlot,
 )
-from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import Overlay, PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet

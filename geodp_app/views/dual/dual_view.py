@@ -19,27 +19,29 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from geodp_app.dual.captions import (
+from geodp_app.dual.lines import cell_around, example_segment, held
+from geodp_app.dual.scene import (
     EMPTY,
+    Mark,
     TileShown,
+    boxes_on,
+    chosen_marks,
     curator_words,
     hover_words,
+    neighbourhood,
+    newest_mark,
     released_words,
     whole_words,
 )
-from geodp_app.dual.lines import cell_around, example_segment, held
-from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.runs.what_if import Candidate, WhatIf
-from geodp_app.views.dual.dual_controls import DualControls
+from geodp_app.views.dual.dual_controls import DualControls, DualPointer
 from geodp_app.views.dual.dual_pictures import DualPictures
-from geodp_app.views.dual.dual_pointer import DualPointer
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.sheet_stack import SheetStack
-from geodp_app.views.widgets.bars import ColourBar
-from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.panes import ColourBar, dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
 from learners.core.selection import HeavyBox, SheetDensities

@@ -27,7 +27,7 @@ from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import Why, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
-from geodp_app.views.run.again import Again
+from geodp_app.views.run.live import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
 from geometry.mask import Mask, clipped

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import hover, pixel
 
-from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
+from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
 from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet, WhyNone
