@@ -24,7 +24,6 @@ from geodp_app.drawing.tool import (
     Pointer,
     Tool,
     ToolName,
-    selected_parts,
 )
 
 __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
@@ -105,9 +104,12 @@ class Editor:
         return self._current().shown
 
     def selected_parts(self) -> tuple[Shape, ...]:
-        """What is selected, as shown."""
-        tool = self._current()
-        return selected_parts(tool.shown, tool.selected)
+        """What is selected, as shown: whole shapes, or of a hole or a vertex its ring alone."""
+        tool, parts = self._current(), list[Shape]()
+        for handle in tool.selected:
+            shape = tool.shown.shapes[handle.shape]
+            parts.append(shape if handle.kind == "shape" else Shape(shape.rings[handle.ring]))
+        return tuple(parts)
 
     def selected_rings(self) -> tuple[Ring, ...]:
         """Its rings."""
@@ -218,7 +220,7 @@ class Editor:
         keys = {
             "Enter": tool.enter,
             "Escape": tool.escape,
-            "Backspace": tool.backspace,
+            "Backspace": tool.delete if tool.picks else tool.undo_vertex,
             "Delete": tool.delete,
         }
         return name in keys and keys[name]()

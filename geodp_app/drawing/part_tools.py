@@ -52,17 +52,7 @@ class SelectTool(Tool):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._selected: tuple[Handle, ...] = ()
-        self._hover: Handle | None = None
         self._drag: _PartDrag | None = None
-
-    @property
-    def hover(self) -> Handle | None:
-        return self._hover
-
-    @property
-    def selected(self) -> tuple[Handle, ...]:
-        return self._selected
 
     @property
     def shown(self) -> Drawing:
@@ -71,7 +61,7 @@ class SelectTool(Tool):
 
     @property
     def hint(self) -> str:
-        if self._selected:
+        if self.selected:
             return "Drag or press the arrows to move, Delete to delete, Esc to let go."
         return "Click a shape or a hole to select it."
 
@@ -80,26 +70,26 @@ class SelectTool(Tool):
         hit = self._hit(pointer)
         if hit is None:
             if not pointer.modifiers.shift:
-                self._selected = ()
+                self.selected = ()
             return
         if pointer.modifiers.shift:
-            among = hit in self._selected
-            rest = tuple(each for each in self._selected if each != hit)
-            self._selected = rest if among else (*rest, hit)
+            among = hit in self.selected
+            rest = tuple(each for each in self.selected if each != hit)
+            self.selected = rest if among else (*rest, hit)
             return
         # what was not selected resists longer, so that nothing moves by accident
-        reach = (DRAG if hit in self._selected else 2 * DRAG) * pointer.radius
-        if hit not in self._selected:
-            self._selected = (hit,)
+        reach = (DRAG if hit in self.selected else 2 * DRAG) * pointer.radius
+        if hit not in self.selected:
+            self.selected = (hit,)
         self._drag = _PartDrag(hit, pointer.at, reach)
 
     def move(self, pointer: Pointer) -> None:
         drag = self._drag
         if drag is None:
-            self._hover = self._hit(pointer)
+            self.hover = self._hit(pointer)
         elif drag.preview is not None or not pointer.near(drag.start, drag.reach):
             step = (round(pointer.at[0] - drag.start[0]), round(pointer.at[1] - drag.start[1]))
-            preview, _ = translated(self.desk.drawing, self._parts(), step)
+            preview, _ = translated(self.desk.drawing, _parts(self.selected), step)
             self._drag = replace(drag, preview=preview)
 
     def release(self, pointer: Pointer) -> None:
@@ -110,34 +100,31 @@ class SelectTool(Tool):
         if drag.preview is not None:
             self._move_to(drag.preview)
         else:  # a click on one of several selects it alone
-            self._selected = (drag.hit,)
+            self.selected = (drag.hit,)
 
     def escape(self) -> bool:
         if self._drag is not None and self._drag.preview is not None:
             self.desk.say("Move cancelled.")
             self._drag = None
             return True
-        used, self._selected, self._drag = bool(self._selected), (), None
+        used, self.selected, self._drag = bool(self.selected), (), None
         return used
 
-    def backspace(self) -> bool:
-        return self.delete()
-
     def delete(self) -> bool:
-        if not self._selected:
+        if not self.selected:
             return False
-        gone, self._selected, self._drag, self._hover = self._selected, (), None, None
+        gone, self.selected, self._drag, self.hover = self.selected, (), None, None
         name = _name(gone)
         self.desk.edit(f"delete {name}", without(self.desk.drawing, _parts(gone)))
         self.desk.say(f"Deleted {name}. Undo brings it back.")
         return True
 
     def nudge(self, step: tuple[int, int]) -> bool:
-        if not self._selected:
+        if not self.selected:
             return False
         if self._drag is None:
-            moved, by = translated(self.desk.drawing, self._parts(), step)
-            self._move_to(moved, merge=("nudge", *self._parts()))
+            moved, by = translated(self.desk.drawing, _parts(self.selected), step)
+            self._move_to(moved, merge=("nudge", *_parts(self.selected)))
             if self.desk.cursor is not None:
                 x, y = self.desk.cursor
                 self.desk.cursor = self.desk.on_grid((x + by[0], y + by[1]))
@@ -148,11 +135,11 @@ class SelectTool(Tool):
 
     def leave(self) -> bool:
         self.undo_vertex()
-        self._selected, self._hover, self._drag = (), None, None
+        self.selected, self.hover, self._drag = (), None, None
         return True
 
     def forget(self, before: Drawing) -> None:
-        self._selected, self._hover, self._drag = (), None, None
+        self.selected, self.hover, self._drag = (), None, None
 
     def _hit(self, pointer: Pointer) -> Handle | None:
         hit = shape_at(self.desk.outlines, pointer.at)
@@ -162,14 +149,11 @@ class SelectTool(Tool):
         edge = nearest_edge(self.desk.outlines, pointer.at, DRAG * pointer.radius)
         return None if edge is None else Handle("shape", edge.shape)
 
-    def _parts(self) -> list[tuple[int, int]]:
-        return _parts(self._selected)
-
     def _move_to(self, moved: Drawing, *, merge: Hashable = None) -> None:
         if moved == self.desk.drawing:
             return
         known = set(faults(self.desk.drawing))
-        self.desk.edit(f"move {_name(self._selected)}", moved, merge=merge)
+        self.desk.edit(f"move {_name(self.selected)}", moved, merge=merge)
         for fault in faults(moved):
             if fault.kind.startswith("hole") and fault not in known:
                 self.desk.say(f"{fault.text}.")
@@ -224,11 +208,11 @@ class VerticesTool(Tool):
         self._drag: _VertexDrag | None = None
 
     @property
-    def hover(self) -> Handle | None:
+    def hover(self) -> Handle | None:  # type: ignore[override]
         return self._hover or next(iter(self.selected), None)
 
     @property
-    def selected(self) -> tuple[Handle, ...]:
+    def selected(self) -> tuple[Handle, ...]:  # type: ignore[override]
         if self._selected is None:
             return ()
         shape, ring, index = self._selected
@@ -295,9 +279,6 @@ class VerticesTool(Tool):
 
     def escape(self) -> bool:
         return self._cancel_drag() or self._let_go()
-
-    def backspace(self) -> bool:
-        return self.delete()
 
     def delete(self) -> bool:
         if self._drag is not None:
@@ -396,14 +377,11 @@ class PaintTool(Tool):
     """Dabs along the way of the pointer, half a radius apart."""
 
     name: ClassVar[ToolName] = "paint"
+    hint = "Drag to paint where examples come from."
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._last: tuple[float, float] | None = None
-
-    @property
-    def hint(self) -> str:
-        return "Drag to paint where examples come from."
 
     @property
     def dab_radius(self) -> int:
@@ -438,40 +416,32 @@ class PaintTool(Tool):
         self._last = None
 
     def _dab(self, at: tuple[float, float]) -> None:
-        x, y = self.desk.on_grid(at)
-        if math.dist((x, y), at) < 1:  # off the grid there is nothing to paint
-            self.desk.host.add_dab((x, y, self.dab_radius))
+        if point := self.desk.point_at(at):  # off the grid there is nothing to paint
+            self.desk.host.add_dab((*point, self.dab_radius))
 
 
 class AskTool(Tool):
     """A click, or Insert at the grid cursor, asks about one point; the drawing stays as it is."""
 
     name: ClassVar[ToolName] = "ask"
-
-    @property
-    def hint(self) -> str:
-        return "Click a point to ask for its label. Which points you ask about is published."
+    hint = "Click a point to ask for its label. Which points you ask about is published."
 
     def press(self, pointer: Pointer) -> None:
-        x, y = self.desk.on_grid(pointer.at)
-        # off the grid there is nothing to ask; a second press at once is a slip of the hand
-        if math.dist((x, y), pointer.at) < 1 and not pointer.double:
-            self.desk.ask((x, y))
+        point = self.desk.point_at(pointer.at)
+        if point and not pointer.double:  # a second press at once is a slip of the hand
+            self.desk.ask(point)
 
 
 class ReportTool(Tool):
     """A click, or Insert at the grid cursor, takes one example; the drawing stays as it is."""
 
     name: ClassVar[ToolName] = "report"
-
-    @property
-    def hint(self) -> str:
-        return (
-            "Click an example to see what it changes in the step; elsewhere one is put there, with "
-            "Shift one labelled 0."
-        )
+    hint = (
+        "Click an example to see what it changes in the step; elsewhere one is put there, with "
+        "Shift one labelled 0."
+    )
 
     def press(self, pointer: Pointer) -> None:
-        x, y = self.desk.on_grid(pointer.at)
-        if math.dist((x, y), pointer.at) < 1 and not pointer.double:
-            self.desk.report((x, y), pointer.radius, not pointer.modifiers.shift)
+        point = self.desk.point_at(pointer.at)
+        if point and not pointer.double:
+            self.desk.report(point, pointer.radius, not pointer.modifiers.shift)

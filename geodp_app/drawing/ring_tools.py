@@ -14,7 +14,6 @@ from shapely.geometry import LineString, Polygon
 
 from geodp_app.drawing.edits import added, cut
 from geodp_app.drawing.faults import Fault, draft_faults
-from geodp_app.drawing.hits import Handle
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
 from geodp_app.drawing.tool import Desk, Draft, Pointer, Tool, ToolName
 from geometry.polygons import orient_valid
@@ -31,7 +30,6 @@ class PolygonTool(Tool):
         self._vertices: tuple[Point, ...] = ()
         self._dropped: tuple[Point, ...] = ()
         self._next: Point | None = None
-        self._catch: Handle | None = None
         self._closing = False
 
     # what to show
@@ -46,10 +44,6 @@ class PolygonTool(Tool):
         return Draft(
             self.name, self._vertices, preview, self._fault(preview), self._closing, self.hint
         )
-
-    @property
-    def hover(self) -> Handle | None:
-        return self._catch
 
     @property
     def hint(self) -> str:
@@ -101,7 +95,7 @@ class PolygonTool(Tool):
         return True
 
     def leave(self) -> bool:
-        vertices, self._catch = self._vertices, None
+        vertices, self.hover = self._vertices, None
         if not vertices:
             return True
         if len(vertices) >= 3 and not draft_faults(vertices, closed=True):
@@ -120,7 +114,7 @@ class PolygonTool(Tool):
         return bool(self._vertices)
 
     def forget(self, before: Drawing) -> None:
-        self._catch = self._next = None
+        self.hover = self._next = None
         self._closing = False
         grid = self.desk.grid
         if any(max(point) > grid for point in (*self._vertices, *self._dropped)):
@@ -131,7 +125,7 @@ class PolygonTool(Tool):
 
     def _aim(self, pointer: Pointer) -> Point:
         """Where the next click goes; whether it closes."""
-        self._catch = self.desk.snap_target(pointer)
+        self.hover = self.desk.snap_target(pointer)
         point = self.desk.snapped(pointer)
         self._closing = False
         if len(self._vertices) >= 3 and point != self._vertices[-1]:
@@ -179,7 +173,7 @@ class PolygonTool(Tool):
 
     def _start_over(self) -> None:
         self._vertices, self._closing = (), False
-        self._next = self._catch = None
+        self._next = self.hover = None
 
     def _fault(self, preview: tuple[Point, ...]) -> Fault | None:
         """What is wrong with the edges so far and the next one; when closing, with the ring."""
@@ -222,7 +216,6 @@ class RectangleTool(Tool):
         super().__init__(desk)
         self._anchor: Point | None = None
         self._corner: Point = (0, 0)
-        self._catch: Handle | None = None
         self._pressed_at: tuple[float, float] | None = None
         self._first_press = False
 
@@ -233,10 +226,6 @@ class RectangleTool(Tool):
         (x1, y1), (x2, y2) = self._anchor, self._corner
         preview = ((x1, y1), (x2, y1), (x2, y2), (x1, y2)) if x1 != x2 and y1 != y2 else ()
         return Draft(self.name, (self._anchor,), preview, closing=bool(preview), hint=self.hint)
-
-    @property
-    def hover(self) -> Handle | None:
-        return self._catch
 
     @property
     def hint(self) -> str:
@@ -278,20 +267,19 @@ class RectangleTool(Tool):
             self.desk.say("Rectangle cancelled.")
         return pending is not None
 
-    def undo_vertex(self) -> bool:
-        return self.escape()
+    undo_vertex = escape
 
     def leave(self) -> bool:
-        self._catch = None
+        self.hover = None
         return super().leave()
 
     def forget(self, before: Drawing) -> None:
-        self._catch = None
+        self.hover = None
         if self._anchor is not None and max(*self._anchor, *self._corner) > self.desk.grid:
             self.escape()
 
     def _aim(self, pointer: Pointer) -> None:
-        self._catch = self.desk.snap_target(pointer)
+        self.hover = self.desk.snap_target(pointer)
         self._corner = self.desk.snapped(pointer)
         if self._anchor is not None and pointer.modifiers.shift:
             self._corner = _square_corner(self._anchor, self._corner, self.desk.grid)
@@ -358,8 +346,7 @@ class FreehandTool(Tool):
             self.desk.say("Outline cancelled.")
         return pending
 
-    def undo_vertex(self) -> bool:
-        return self.escape()
+    undo_vertex = escape
 
     def leave(self) -> bool:
         if len(self._trace) > 2:
