@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from geodp_app.dual.scene import Mark
+from geodp_app.dual.scene import Mark, nearest_mark
 from geodp_app.dual.sheets import Window, digits_for, number
 from geodp_app.palette import Palette, edge_colours, greyed
 from geodp_app.views.widgets.plotting import Overlay
@@ -244,6 +244,8 @@ def _plain(event: QKeyEvent) -> bool:
 Floats = NDArray[np.float64]
 _NO_POINTS: Floats = np.empty((0, 2))
 
+#: Pixels within which a chosen point is hit.
+PICK = 10.0
 #: Radius in pixels of the newest dual points and of earlier ones.
 _NEWEST, _EARLIER = 6.5, 4.0
 #: A box smaller than this on the screen is drawn this large.
@@ -324,6 +326,10 @@ class Chosen(Overlay):
         """Where the marks are, one row each."""
         points = [(mark.u, mark.v) for mark in self.marks]
         return self.to_pixels(np.array(points, dtype=np.float64).reshape(-1, 2))
+
+    def mark_at(self, at: QPointF) -> Mark | None:
+        """The mark that is hit, in pixels of the view box."""
+        return nearest_mark(self.marks, self.pixels(), (at.x(), at.y()), PICK)
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
         """Points, oldest first, then the numbers that find room, newest first."""

@@ -163,8 +163,7 @@ class LearnedLayer:
             if shape.is_empty:  # it lies outside of the square: its number is above it
                 place, colour = shapely.Point((i + 1) / 16 * self._d, 1.04 * self._d), grey
             badges.append(Badge(place.x, place.y, str(i + 1), colour, main=True))
-        self.numbers.badges = badges
-        self.numbers.update()
+        self.numbers.show_with(badges=badges)
 
     def _pen_tiling(self) -> None:
         """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""

@@ -146,7 +146,7 @@ class RunDisplay(QObject):
         w.figures.set_past(self._past)
         w.why.set_past(self._past)
         for sheet in w.dual.sheets.values():
-            sheet.set_past(self._past)
+            sheet.chosen.show_with(past=self._past)
 
     def note_plane(self) -> None:
         """Beside the plane's title: what is out of date, else what is hatched, what other runs are

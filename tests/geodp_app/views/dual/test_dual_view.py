@@ -399,7 +399,7 @@ def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale
     view.set_change(Change((), 0.0, 0.0, 0.0, why), 0.5)
     settle(qtbot, view)
     plain = view.sheets[view.sheet].plot.grab().toImage()
-    view.sheets[view.sheet].set_density(
+    view.sheets[view.sheet].density.set_image(
         rgba_image(rng.integers(0, 256, (64, 64, 4), dtype=np.uint8)), extent(LATTICE)
     )
     assert view.sheets[view.sheet].plot.grab().toImage() == plain
