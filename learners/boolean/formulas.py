@@ -6,7 +6,7 @@ or sparse, and formulas in place of polygons: literals released, diagnostics apa
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -22,16 +22,10 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.core.examples import check_column_names, check_labels, column_names
+from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
-from learners.core.sklearn_support import (
-    WithParameters,
-    classifier_tags,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels, classifier_tags, keyword_parameters
 from learners.privacy.accounting import PrivacySpent
 
 
@@ -121,7 +115,7 @@ class FormulaRelease:
 
 
 @keyword_parameters()
-class BooleanLearner(WithParameters, ABC):
+class BooleanLearner(TwoLabels):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -133,10 +127,6 @@ class BooleanLearner(WithParameters, ABC):
     """
 
     role: ClassVar[Role]
-
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
@@ -178,8 +168,7 @@ class BooleanLearner(WithParameters, ABC):
     def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
         """Check the examples of a run."""
         columns = read_columns(X)
-        labels = check_labels(y, columns.n, self.positive)
-        self._named(y, labels)
+        labels = self._check_labels(y, columns.n)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_: NDArray[np.object_] = names

@@ -41,13 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.core.examples import check_labels
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels, keyword_parameters
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index
@@ -242,11 +236,7 @@ class BlockDiagnostics:
 
 
 @keyword_parameters()
-class _Parity(WithParameters):
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
-
+class _Parity(TwoLabels):
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
         release: ParityRelease = self.release_
@@ -256,9 +246,7 @@ class _Parity(WithParameters):
         self, X: ArrayLike | PackedBits, y: ArrayLike
     ) -> tuple[PackedBits, NDArray[np.bool_]]:
         rows = check_bits(X)
-        labels = check_labels(y, len(rows), self.positive)
-        self._named(y, labels)
-        return rows, labels
+        return rows, self._check_labels(y, len(rows))
 
 
 @keyword_parameters()
