@@ -6,7 +6,7 @@ and a literal is selected by the exponential mechanism with
 
     q(h) = min{ (gain examples alive that h decides) - b/k, -(loss examples alive that h decides) };
 
-what it decides (:mod:`learners.boolean.literals`) is removed.  The draw is exact
+what it decides (:mod:`learners.boolean.formulas`) is removed.  The draw is exact
 (:mod:`learners.privacy.exponential_mechanism`): its candidates are the 2d literals and the
 constant, its scores the integers k q, its rate eta/k.
 
@@ -61,11 +61,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.formulas import (
     BooleanLearner,
+    Columns,
+    Literal,
     LiteralRelease,
     LiteralStep,
+    candidate_literal,
+    decided_by,
     run_by_steps,
 )
-from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters

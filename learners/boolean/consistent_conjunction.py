@@ -61,8 +61,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.conjunction import LiteralCover
-from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
-from learners.boolean.literals import Columns, Literal, candidate_literal
+from learners.boolean.formulas import (
+    BooleanLearner,
+    Columns,
+    Literal,
+    LiteralRelease,
+    LiteralStep,
+    candidate_literal,
+    run_by_steps,
+)
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.finite.sample_sizes import least_count

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from learners import PrivateConsistentConjunctionLearner, PrivateConsistentDisjunctionLearner
 from learners.boolean import conjunction, consistent_conjunction
 from learners.boolean.conjunction import LiteralCover, private_literal_steps
-from learners.boolean.literals import read_columns
+from learners.boolean.formulas import read_columns
 from learners.core.selection import Role
 from learners.cover.set_cover import Budget
 from learners.privacy.accounting import selection_account
