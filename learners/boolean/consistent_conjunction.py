@@ -68,7 +68,6 @@ from learners.boolean.formulas import (
     LiteralRelease,
     LiteralStep,
     candidate_literal,
-    run_by_steps,
 )
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
@@ -109,9 +108,7 @@ class GreedyConjunctionLearner(BooleanLearner):
 
     n_steps: int | None = None
 
-    steps = run_by_steps
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         limit = None
         if learner.n_steps is not None:
@@ -179,7 +176,7 @@ class ConsistentConjunctionLearner(BooleanLearner):
 
     monotone: bool = False
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         columns, labels = self._examples(X, y)
         d = columns.d
@@ -303,7 +300,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     seed: int | None = None
     monotone: bool = False
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         rate = consistency_rate(learner.epsilon, learner.neighbours)
         columns, labels = self._examples(X, y)

@@ -132,8 +132,11 @@ def read_columns(X: ArrayLike | Any) -> Columns:
     ValueError
         If the shape is wrong, or a value is neither 0 nor 1; the message names the first row.
     """
-    if is_sparse(X):
-        return SparseColumns(_clean(X))
+    return SparseColumns(_clean(X)) if is_sparse(X) else DenseColumns(zeros_and_ones(X))
+
+
+def zeros_and_ones(X: ArrayLike) -> NDArray[np.uint8]:
+    """Dense examples as bytes 0 and 1, shape (n, d); errors as :func:`read_columns`."""
     values = unmasked(X)
     _check_shape(values.shape)
     if values.dtype.kind == "O":
@@ -141,12 +144,12 @@ def read_columns(X: ArrayLike | Any) -> Columns:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"X must hold numbers 0 and 1, got dtype {values.dtype}")
     if values.dtype.kind == "b":
-        return DenseColumns(values.view(np.uint8))
+        return values.view(np.uint8)
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         row, column = (int(at[0]) for at in np.nonzero(wrong))
         _refuse(row, column, values[row, column])
-    return DenseColumns(values.astype(np.uint8, copy=False))
+    return values.astype(np.uint8, copy=False)
 
 
 def _clean(X: Any) -> Any:
@@ -329,8 +332,12 @@ class BooleanLearner(TwoLabels):
     role: ClassVar[Role]
 
     @abstractmethod
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Check parameters and examples now, then learn; see :func:`run_by_steps`."""
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Run the learner, one record a step; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first record
+        is asked for; a learner without steps is done then.
+        """
 
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Learn a formula.
@@ -347,7 +354,7 @@ class BooleanLearner(TwoLabels):
         ValueError
             If an example or a parameter is out of range.
         """
-        for _ in self._run(X, y):
+        for _ in self.steps(X, y):
             pass
         return self
 
@@ -417,12 +424,3 @@ class BooleanLearner(TwoLabels):
         tags = classifier_tags(random=getattr(self, "seed", 0) is None)
         tags.input_tags.sparse = True
         return tags
-
-
-def run_by_steps(self: BooleanLearner, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-    """Run the learner, one record a step; `release_` is set when the last one is taken.
-
-    Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first record is
-    asked for.
-    """
-    return self._run(X, y)
