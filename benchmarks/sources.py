@@ -132,11 +132,12 @@ def page() -> str:
         "",
         "The systems of the table, with every statement of their sources at the number of examples",
         "that it plans itself, checked by `python benchmarks/sources.py` (those of one system:",
-        "`--system N`). Of runs are given how many failed, the interval of that probability at",
-        "99.9 %, and what is promised. *Confirmed*: all of the interval keeps the promise, or the",
-        "statement was enumerated. *Not refuted*: part of it does, or nothing was found against a",
-        "statement about all runs. *Refuted*: none of it does; each such row says what is done",
-        f"instead. {len(ROWS)} rows: {counted}.",
+        "`--system N`). Of runs are given n, how many failed, the interval of that probability at",
+        "99.9 %, and what is promised; all else of their settings is in",
+        "[sources.csv](../benchmarks/sources.csv). *Confirmed*: all of the interval keeps the",
+        "promise, or the statement was enumerated. *Not refuted*: part of it does, or nothing was",
+        "found against a statement about all runs. *Refuted*: none of it does; each such row says",
+        f"what is done instead. {len(ROWS)} rows: {counted}.",
     ]
     for system, name in SYSTEMS.items():
         lines += ["", f"### {system}. {name}", ""]
@@ -163,12 +164,14 @@ def _entry(row: Row, verdict: Verdict, both: bool, told: bool) -> list[str]:
     promise = row.promise.rstrip(".")
     if both:
         promise = promise.replace("conjunction", "conjunction (and disjunction)")
-    figures = _SIMULATED.sub(r"\1 failed: \2 to \3, promised \4", verdict.figures)
-    lines = [
-        f"* **{row.source}.** {_plain(promise[0].upper() + promise[1:])}.",
-        f"  {_plain(row.setting[0].upper() + row.setting[1:])}.",
-        f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.",
-    ]
+    figures, runs = _SIMULATED.subn(r"\1 failed: \2 to \3, promised \4", verdict.figures)
+    planned = re.search(r"\bn = [\d,]*\d", row.setting)
+    lines = [f"* **{row.source}.** {_plain(promise[0].upper() + promise[1:])}."]
+    if runs and planned:
+        figures = f"{planned[0]}, {figures}"
+    else:
+        lines.append(f"  {_plain(row.setting[0].upper() + row.setting[1:])}.")
+    lines.append(f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.")
     if row.departure:
         departure = "as above" if told else _plain(row.departure.rstrip("."))
         lines.append(f"  Departs: {departure}.")
