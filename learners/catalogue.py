@@ -341,32 +341,26 @@ CATALOGUE: tuple[Entry, ...] = (*(_entry(learner) for learner in LEARNERS), *TOO
 
 
 def _shortly(where: tuple[Where, ...]) -> str:
-    """The places in a line: verbs of geodp together, and parts of the window."""
+    """Where beside Python, in a line: verbs of geodp, and parts of the window."""
     verbs = [f"`{each.removeprefix('geodp ')}`" for each in where if each.startswith("geodp ")]
     window = [each.removeprefix("window: ") for each in where if each.startswith("window")]
-    text = ["python"]
-    if verbs:
-        text.append(f"geodp {', '.join(verbs)}")
-    if window:
-        text.append(", ".join(["window", *(each for each in window if each != "window")]))
-    return "; ".join(text)
+    return ", ".join([*verbs, *window])
 
 
 def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
-    """The catalogue as a Markdown page: systems, and the learners and tools for each."""
-    entries = tuple(entries)
+    """The catalogue as a Markdown table."""
     lines = [
         "# Learners and tools",
         "",
-        "Made by `geodp learners --markdown`; do not edit. Numbers of examples for each promise:",
-        "`geodp plan --theorems`. Proofs of privacy: [privacy](privacy.md).",
+        "Every learner and tool of geodp: what it promises, its import in Python, the verbs and",
+        "windows that offer it, too. Made by `geodp learners --markdown`; do not edit. Numbers of",
+        "examples for each promise: `geodp plan --theorems`. Proofs: [privacy](privacy.md).",
         "",
-        "| name | `--learner` | import | promise | where | systems |",
+        "| name | `--learner` | import | promise | offered by | systems |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for entry in entries:
-        module, _, name = entry.path.rpartition(".")
-        source = f"[`{name}`](../{module.replace('.', '/')}.py) of `{module}`"
+        source = f"[`{entry.path}`](../{entry.path.rpartition('.')[0].replace('.', '/')}.py)"
         items = ", ".join(str(item) for item in entry.items)
         where = _shortly(entry.where)
         typed = f"`{entry.id}`" if any(each.startswith("geodp") for each in entry.where) else ""
@@ -374,8 +368,4 @@ def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
         lines.append(
             f"| {entry.name} | {typed} | {source} | {entry.guarantee} | {where} | {items} |"
         )
-    lines += ["", "## Systems of the sources", ""]
-    for item, system in SYSTEMS.items():
-        names = ", ".join(entry.name for entry in entries if item in entry.items)
-        lines.append(f"{item}. {system}: {names}")
     return "\n".join(lines) + "\n"
