@@ -145,7 +145,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Dual lines and points",
-        "geometry.duality.dual_line",
+        "geometry.halfplane.dual_line",
         (6,),
         "halfplanes are points of the dual plane, examples are lines; exact",
         ("python", "window: dual plane"),

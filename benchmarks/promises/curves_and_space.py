@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicKind, ConicLattice, lift
-from geometry.polynomials import BallLattice, PolynomialLattice
+from geometry.polynomials import BallLattice, HalfspaceLattice3, PolynomialLattice
 from learners.core.selection import mistakes_score
 from learners.curved.listed_selection import SimplexSelection3, simplex_count
 from learners.curved.space import BallUnionLearner, ConvexPolytopeLearner, SimplexUnionLearner

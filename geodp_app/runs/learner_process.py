@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.document.tiles import zone_follows
 from geodp_app.document.work import RunSettings
-from geodp_app.runs import messages
+from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import (
     Answer,
     Answered,
@@ -177,7 +177,7 @@ class LearnerServer:
             self._run = run
 
     def _ask(self, request: Ask) -> None:
-        from geodp_app.runs.report import change
+        from geodp_app.runs.one_report import change
         from geodp_app.runs.shading import as_good, shade
 
         question = request.question
@@ -243,7 +243,7 @@ class LearnerServer:
 
     def _receive(self) -> Request:
         try:
-            request: Request = messages.receive(self._pipe)
+            request: Request = receive(self._pipe)
         except (EOFError, OSError) as error:
             raise PeerGone from error
         return request
@@ -251,7 +251,7 @@ class LearnerServer:
     def _send(self, reply: Reply) -> None:
         try:
             with self._sending:
-                messages.send(self._pipe, reply)
+                send(self._pipe, reply)
         except OSError as error:
             raise PeerGone from error
 

@@ -21,9 +21,9 @@ from geodp_app.document.examples import Examples
 from geodp_app.document.sampling import another_sample
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
-from geodp_app.runs import messages
 from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
+from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import Job
 from learners.privacy.accounting import PrivacySpent
 
@@ -67,17 +67,17 @@ def serve(
     pipe: Connection[Any, Any], work: Callable[[Connection[Any, Any], Any], None], failed: str
 ) -> None:
     """Read a job and answer it; see :func:`run_task`."""
-    job = messages.receive(pipe)
+    job = receive(pipe)
     try:
         work(pipe, job)
     except OSError:
         raise
     except Exception as error:
-        messages.send(pipe, TaskFailed(_in_words(error, failed)))
+        send(pipe, TaskFailed(_in_words(error, failed)))
     else:
-        messages.send(pipe, TaskDone())
+        send(pipe, TaskDone())
     # the owner closes the pipe when it has read everything
-    messages.receive(pipe)
+    receive(pipe)
 
 
 def _in_words(error: Exception, failed: str) -> str:
@@ -125,9 +125,9 @@ def run_again(pipe: Connection[Any, Any], asked: AgainJob) -> None:
     """Make the runs, one after the other."""
     for number in range(1, asked.times + 1):
         learner = make_again(asked.job, number)
-        messages.send(pipe, AgainBegun(number, learner.plan()))
+        send(pipe, AgainBegun(number, learner.plan()))
         learner.fit(asked.job.points, asked.job.labels)
-        messages.send(pipe, AgainShape(number, learner.release_.shape()))
+        send(pipe, AgainShape(number, learner.release_.shape()))
 
 
 def make_again(job: Job, number: int) -> Estimator:
@@ -186,7 +186,7 @@ def _compare(pipe: Connection[Any, Any], job: CompareJob) -> None:
         others.append(compare(another_sample(job.work, number), test, contenders))
     teller.preparing = False
     for row, *again in zip(rows, *others, strict=True):
-        messages.send(pipe, replace(row, others=tuple(other.error for other in again)))
+        send(pipe, replace(row, others=tuple(other.error for other in again)))
 
 
 class _Teller:
@@ -204,4 +204,4 @@ class _Teller:
         news = self._last is None or self._last.name != progress.name
         if progress != self._last and (news or now - self._when >= REPORT_EVERY):
             self._last, self._when = progress, now
-            messages.send(self._pipe, ComparisonProgress(progress, self.preparing))
+            send(self._pipe, ComparisonProgress(progress, self.preparing))

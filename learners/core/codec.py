@@ -19,9 +19,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
-from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import ConicLattice
-from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
+from geometry.polynomials import BallLattice, HalfspaceLattice3, LiftedRegion, PolynomialLattice
 from learners.core.accuracy import COUNTS
 from learners.core.codec_parts import (
     amount,

@@ -13,10 +13,9 @@ from typing import Any, get_args
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
 from geometry.polygons import Outline
-from geometry.polynomials import LiftedRegion
+from geometry.polynomials import Halfspace3, HalfspaceLattice3, LiftedRegion
 from geometry.tiling import Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep
 from learners.core.selection import Role

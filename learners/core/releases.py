@@ -20,10 +20,16 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
-from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
+from geometry.polynomials import (
+    BallLattice,
+    Halfspace3,
+    HalfspaceLattice3,
+    LiftedRegion,
+    PolynomialLattice,
+    cells_shape,
+)
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role

@@ -2,7 +2,7 @@
 
 KMMS: their constructions extend to constant dimension D, in time exponential in D; an
 arrangement of n hyperplanes has n^D cells, and a simplex is one of n^(D(D+1)) tuples.  Here the
-class is public and small (:mod:`geometry.halfspace3`), and every member is scored: halfspaces from
+class is public and small (:mod:`geometry.polynomials`), and every member is scored: halfspaces from
 prefix sums over the levels of each normal, simplices from four-dimensional prefix sums over the
 levels of each four normals.  Balls and regions bounded by a polynomial are halfspaces of lifted
 points (:mod:`geometry.polynomials`) and scored like these.  One member is drawn by
@@ -41,8 +41,13 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Region
-from geometry.halfspace3 import HalfspaceLattice3, Normal, spanning_fours
-from geometry.polynomials import BallLattice, PolynomialLattice
+from geometry.polynomials import (
+    BallLattice,
+    HalfspaceLattice3,
+    Normal,
+    PolynomialLattice,
+    spanning_fours,
+)
 from learners.core.selection import Score, Selected, SelectionProgress, Watch
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import RandomSource

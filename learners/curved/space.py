@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from geometry.halfspace3 import HalfspaceLattice3
-from geometry.polynomials import BallLattice
+from geometry.polynomials import BallLattice, HalfspaceLattice3
 from learners.core.estimator import Estimator, Run
 from learners.core.selection import Role, Sampler
 from learners.core.sklearn_support import keyword_parameters
@@ -43,7 +42,7 @@ class ConvexPolytopeLearner(Estimator):
     reach : int
         Largest entry of a normal, at most 12.  A larger one fits more bodies, and takes longer.
     levels : int
-        Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
+        Levels of each normal of a halfspace (:class:`geometry.polynomials.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
         As in :class:`learners.curved.unions.DiscUnionLearner`.
 

@@ -15,7 +15,7 @@ import pytest
 import shapely
 
 from geodp_app.cli import main
-from geometry.geojson_points import SEQUENCES
+from geometry.places import SEQUENCES
 
 pyogrio = pytest.importorskip("pyogrio")
 geopandas = pytest.importorskip("geopandas")

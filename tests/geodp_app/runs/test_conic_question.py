@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from geodp_app.runs.what_if import ConicQuestion, centres_inside
+from geodp_app.runs.questions import ConicQuestion, centres_inside
 from geometry.lift import Conic, ConicLattice
 from learners.core.selection import POWER, Score, set_cover_score
 

@@ -11,9 +11,9 @@ import pytest
 from finished_runs import GRID, finished
 from signatures import signature
 
+from geodp_app.runs.one_report import change
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion
 from geodp_app.runs.questions import report_question, shade_question
-from geodp_app.runs.report import change
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import TileStep, halfplanes_of, inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score

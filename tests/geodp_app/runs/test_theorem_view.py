@@ -7,7 +7,7 @@ import math
 import pytest
 
 from geodp_app.document.work import RunSettings
-from geodp_app.runs.theorem_view import CARDS, THEOREMS, answer
+from geodp_app.runs.verdict import CARDS, THEOREMS, answer
 from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.cover.set_cover import Finish

@@ -15,8 +15,8 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.summary import published_words
 from geodp_app.runs.verdict import verdict
+from geodp_app.runs.why import published_words
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
 from learners.theory.theorems import alpha_for, find_theorem

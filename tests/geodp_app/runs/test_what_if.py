@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from geodp_app.runs.protocol import ShadeQuestion
-from geodp_app.runs.what_if import Candidate, WhatIf, odds_words
+from geodp_app.runs.questions import Candidate, WhatIf, odds_words
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
 from learners.core.selection import Score, mistakes_score, set_cover_score

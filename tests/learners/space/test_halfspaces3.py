@@ -13,7 +13,7 @@ from counted import counted
 from quick_draws import QuickBits
 from scipy import optimize
 
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
+from geometry.polynomials import Halfspace3, HalfspaceLattice3, spanning_fours
 from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score

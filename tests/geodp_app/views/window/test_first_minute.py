@@ -34,9 +34,8 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import load_palette
 from geodp_app.runs.course import Course
-from geodp_app.runs.questions import shade_question
+from geodp_app.runs.questions import Candidate, WhatIf, shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.panels.settings_panel import Switch
 from geodp_app.views.run.live import LiveRun

@@ -37,7 +37,7 @@ from geodp_app.palette import edge_colours, load_palette
 from geodp_app.runs.course import Course
 from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.summary import published_words
+from geodp_app.runs.why import published_words
 from geodp_app.views.window.main_window import MainWindow
 from geometry.polygons import piece_sides
 from learners.core.records import halfplanes_of
