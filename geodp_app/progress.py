@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TextIO
@@ -112,17 +112,33 @@ COMPILING = "geodp: compiling the learner's loops, once on this machine: about h
 
 @contextmanager
 def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
-    """Say so when the first loop is not in the cache, and on a terminal how many are done.
+    """Say so when the first loop is not in the cache, and on a terminal how many are done."""
 
-    A second process then compiles some of them (:mod:`learners.envelope.compiled_beside`).
+    def tell(begun: int, done: int) -> None:
+        if (begun, done) == (1, 0):
+            bar.line(COMPILING)
+        if not bar.for_programs:
+            bar.update(0.0, f"compiling, {done} loops done")
+
+    with hearing_of_compiling(tell):
+        yield
+
+
+@contextmanager
+def hearing_of_compiling(heard: Callable[[int, int], None], *helper: str) -> Iterator[None]:
+    """Call `heard`, from any thread, with how many loops began to be compiled and how many are
+    done, each time that one of these grows; first with (1, 0), when a loop is not in the cache.
+
+    A second process then compiles some of them, the module `helper` if that is named
+    (:mod:`learners.envelope.compiled_beside`).
     """
-    # it brings the compiler along, which every verb that comes here needs
+    # it brings the compiler along, which all that comes here needs
     from numba.core import event
 
     from learners.envelope.compiled_beside import compile_beside
 
-    class Teller(event.Listener):
-        """Hears of every compilation, from any thread, also of one amid another."""
+    class Hearer(event.Listener):
+        """Hears of every compilation, also of one amid another."""
 
         def __init__(self) -> None:
             self._lock = threading.Lock()
@@ -132,20 +148,15 @@ def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
             """A loop is not in the cache."""
             with self._lock:
                 self._begun += 1
+                heard(self._begun, self._done)
                 if self._begun == 1:
-                    bar.line(COMPILING)
-                    compile_beside()
-                self._show()
+                    compile_beside(*helper)
 
         def on_end(self, event: Any) -> None:
             """It has been compiled."""
             with self._lock:
                 self._done += 1
-                self._show()
+                heard(self._begun, self._done)
 
-        def _show(self) -> None:
-            if not bar.for_programs:
-                bar.update(0.0, f"compiling, {self._done} loops done")
-
-    with event.install_listener("numba:compile", Teller()):
+    with event.install_listener("numba:compile", Hearer()):
         yield

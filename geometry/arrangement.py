@@ -96,12 +96,6 @@ class Cell:
         """Its lattice points, counted and in order."""
         return LatticePolygon.of(self.constraints)
 
-    @property
-    def outline(self) -> NDArray[np.float64]:
-        """Corners as floats for drawing, shape (m, 2), lattice units."""
-        corners = [(u / w, v / w) for u, v, w in self.vertices]
-        return np.array(corners, dtype=np.float64).reshape(-1, 2)
-
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
@@ -347,8 +341,8 @@ class LatticePolygon:
     runs : tuple of (start, stop, reach)
         Consecutive columns start..stop (inclusive) with one side in force, for the
         upper sides and for the negated lower sides together.
-    uppers, lowers : tuple of reach
-        Sides that bound v from above, and -v from above.
+    lowers : tuple of reach
+        Sides that bound -v from above.
     count : int
         Number of integer points.
     """
@@ -356,7 +350,6 @@ class LatticePolygon:
     first: int
     last: int
     runs: tuple[tuple[int, int, Reach], ...]
-    uppers: tuple[Reach, ...]
     lowers: tuple[Reach, ...]
     count: int
 
@@ -367,10 +360,10 @@ class LatticePolygon:
         lowers = tuple((a, -c, b) for a, b, c in constraints if b > 0)
         columns = _columns(uppers, lowers, [(a, c) for a, b, c in constraints if b == 0])
         if columns is None:
-            return cls(0, -1, (), (), (), 0)
+            return cls(0, -1, (), (), 0)
         first, last = columns
         runs = (*_lower_envelope(uppers, first, last), *_lower_envelope(lowers, first, last))
-        return cls(first, last, runs, uppers, lowers, _points(runs, first, last))
+        return cls(first, last, runs, lowers, _points(runs, first, last))
 
     def point(self, rank: int) -> tuple[int, int]:
         """The integer point (u, v) of that rank, ordered by u and then by v.

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.errors import one_line
+
 #: The name of longitude and latitude on WGS 84, of which RFC 7946 is made.
 LONLAT = "OGC:CRS84"
 
@@ -42,7 +44,7 @@ def canonical_crs(text: str) -> str:
         return LONLAT
     crs = _load(text)
     if not (crs.is_projected or crs.is_geographic):
-        raise CrsError(f"{_short(text)}: has no two axes on the earth's surface")
+        raise CrsError(f"{one_line(text)}: has no two axes on the earth's surface")
     authority = crs.to_authority(min_confidence=100)
     name = ":".join(authority) if authority else crs.to_wkt()
     return LONLAT if name in _PLAIN else name
@@ -181,7 +183,7 @@ def _transformer(source: str, target: str) -> Any:
     try:
         return Transformer.from_crs(_load(source), _load(target), always_xy=True)
     except ProjError:
-        raise CrsError(f"{_short(source)}: no way leads from it to {_short(target)}") from None
+        raise CrsError(f"{one_line(source)}: no way leads from it to {one_line(target)}") from None
 
 
 @functools.lru_cache(maxsize=256)
@@ -206,20 +208,15 @@ def _load(name: str) -> Any:
         from pyproj.exceptions import CRSError
     except ImportError as error:
         raise CrsError(
-            f"{_short(name)}: other systems than longitude and latitude need pyproj, which is not "
-            f"installed ({error.name or error}): pip install 'geodp[geo]'"
+            f"{one_line(name)}: other systems than longitude and latitude need pyproj, which is "
+            f"not installed ({error.name or error}): pip install 'geodp[geo]'"
         ) from None
     try:
         return CRS.from_user_input(name)
     except (CRSError, ValueError):  # ValueError: half of a character
         raise CrsError(
-            f"{_short(name)}: no such coordinate reference system; try EPSG:32633"
+            f"{one_line(name)}: no such coordinate reference system; try EPSG:32633"
         ) from None
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 40 else line[:37] + "..."
 
 
 #: Edges get no more vertices where there would be more than so many.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from geometry.crs import CrsError, canonical_crs
 from geometry.geojson import MAX_BYTES, features
-from geometry.geojson_rings import GeoJSONError, named_system, not_utf8, own_member, short
+from geometry.geojson_rings import GeoJSONError, decoded, named_system, own_member, short
 from geometry.grid import Bounds
 
 
@@ -311,11 +311,7 @@ def objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
     GeoJSONError
         If it is not JSON, or holds anything else.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        words = not_utf8(data, error) or f"not UTF-8 text (byte {error.start})"
-        raise GeoJSONError(words) from None
+    text = decoded(data)
     try:
         if sequence and not text.strip():
             return []

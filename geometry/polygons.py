@@ -152,14 +152,6 @@ def union_shape(pieces: Iterable[Sequence[Halfplane]], d: int) -> BaseGeometry:
     return orient_valid(shapely.union_all([p for p in polygons if not p.is_empty]))
 
 
-def intersection_shape(halfplanes: Sequence[Halfplane], d: int) -> BaseGeometry:
-    """Conjunction of halfplanes in the square: convex, so a single polygon or an empty one.
-
-    The same as :func:`piece_polygon`, named for the learner of convex polygons.
-    """
-    return piece_polygon(halfplanes, d)
-
-
 def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
     """Make a geometry valid and areal, outer rings counter-clockwise, holes clockwise.
 

@@ -103,9 +103,7 @@ class HalfspaceLattice3:
     @property
     def normals(self) -> tuple[Normal, ...]:
         """Primitive normals, in lexicographic order."""
-        entries = range(-self.reach, self.reach + 1)
-        triples = itertools.product(entries, entries, entries)
-        return tuple((a, b, c) for a, b, c in triples if math.gcd(a, b, c) == 1)
+        return _primitive(self.reach, 3)
 
     def levels_of(self, normal: Normal) -> NDArray[np.int64]:
         """Levels of a normal, rising; the first holds the whole cube."""
@@ -219,9 +217,7 @@ class PolynomialLattice:
     @property
     def normals(self) -> tuple[Normal, ...]:
         """Primitive normals, in lexicographic order."""
-        entries = range(-self.reach, self.reach + 1)
-        every = itertools.product(entries, repeat=len(self.exponents))
-        return tuple(one for one in every if math.gcd(*one) == 1)
+        return _primitive(self.reach, len(self.exponents))
 
     def levels_of(self, normal: Normal) -> NDArray[np.int64]:
         """Levels of a normal, rising; the first holds everything."""
@@ -358,6 +354,11 @@ def cells_shape(inside: NDArray[np.bool_]) -> BaseGeometry:
     low = np.maximum(np.stack([columns, begins]) - 0.5, 0.0)
     high = np.minimum(np.stack([columns + 0.5, ends - 0.5]), d)
     return orient_valid(shapely.union_all(shapely.box(*low, *high)))
+
+
+def _primitive(reach: int, entries: int) -> tuple[Normal, ...]:
+    every = itertools.product(range(-reach, reach + 1), repeat=entries)
+    return tuple(one for one in every if math.gcd(*one) == 1)
 
 
 def _check(d: int, most: int, **ranges: tuple[int, int, int]) -> None:

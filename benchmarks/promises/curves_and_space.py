@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.lift import ConicKind, ConicLattice, lift
+from geometry.lift import Conic, ConicKind, ConicLattice
 from geometry.polynomials import BallLattice, HalfspaceLattice3, PolynomialLattice
 from learners.core.selection import mistakes_score
 from learners.curved.listed_selection import SimplexSelection3, simplex_count
@@ -195,6 +195,43 @@ _D2 = 16
 _PLANE = _cube(_D2, 2)
 
 
+def _halfspace(conic: Conic) -> tuple[int, ...]:
+    """Integers (c1, ..., cm, c): the member is {c1*z1 + ... + cm*zm <= c} at z = lift(x, y).
+
+    m is 3 for a disc and 5 for an ellipse; they may be too large for 64 bits.
+    """
+    unit = 1 << conic.lattice.bits
+    if conic.lattice.kind == "disc":
+        p, q, r = conic.parameters
+        return -2 * p * unit, -2 * q * unit, unit * unit, r * r - p * p - q * q
+    p, q, w, h, t = conic.parameters
+    # e*(X-p)^2 + f*(X-p)*(Y-q) + g*(Y-q)^2 <= h^2 * w^2
+    e, f, g = t * t + h * h, -2 * w * t, w * w
+    a, b = -2 * e * p - f * q, -2 * g * q - f * p
+    c = h * h * w * w - e * p * p - f * p * q - g * q * q
+    square = unit * unit
+    return a * unit, b * unit, e * square, f * square, g * square, c
+
+
+def _lift(points: NDArray[np.int64], kind: ConicKind) -> NDArray[np.int64]:
+    """The lifted points: (x, y, x^2 + y^2) for discs, (x, y, x^2, x*y, y^2) for ellipses.
+
+    Parameters
+    ----------
+    points : ndarray of int, shape (n, 2)
+        Grid coordinates.
+    kind : {"disc", "ellipse"}
+
+    Returns
+    -------
+    ndarray of int64, shape (n, 3) or (n, 5)
+    """
+    x, y = np.asarray(points, dtype=np.int64).T
+    if kind == "disc":
+        return np.column_stack([x, y, x * x + y * y])
+    return np.column_stack([x, y, x * x, x * y, y * y])
+
+
 def _lifts(runs: int) -> Verdict:
     """Discs and ellipses are halfspaces of the lifted points, and so are polynomials."""
     good = True
@@ -208,8 +245,8 @@ def _lifts(runs: int) -> Verdict:
                     for a, b in zip(lattice.low, lattice.high, strict=True)
                 )
             )
-            *normal, level = conic.halfspace
-            heights = lift(_PLANE, kind).astype(object) @ np.array(normal, dtype=object)
+            *normal, level = _halfspace(conic)
+            heights = _lift(_PLANE, kind).astype(object) @ np.array(normal, dtype=object)
             good &= bool((conic.contains(_PLANE) == (heights <= level)).all())
         ball = _BALLS.member(_BALLS.normals[i % _BALLS.directions], 0)
         centre = np.array(ball.normal[:3]) / 2 / (_BALLS.centres - 1)

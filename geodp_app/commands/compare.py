@@ -220,6 +220,12 @@ def _tested(options: argparse.Namespace, rows: Sequence[Row]) -> str:
     return f"{tested} held out to test on"
 
 
+#: Of a row, as JSON has them.
+_FIGURES = (
+    "errors", "false_positives", "false_negatives", "error", "seconds", "bytes", "vertices",
+)  # fmt: skip
+
+
 def _document(
     options: argparse.Namespace, examples: Examples, rows: Sequence[Row]
 ) -> dict[str, Any]:
@@ -240,13 +246,7 @@ def _document(
                 "epsilon": row.privacy.epsilon if row.privacy else None,
                 "delta": row.privacy.delta if row.privacy else None,
                 "accounting": accounting_document(row.privacy) if row.privacy else None,
-                "errors": row.errors,
-                "false_positives": row.false_positives,
-                "false_negatives": row.false_negatives,
-                "error": row.error,
-                "seconds": row.seconds,
-                "bytes": row.bytes,
-                "vertices": row.vertices,
+                **{name: getattr(row, name) for name in _FIGURES},
                 "file": str(options.output / file_name(row)) if options.output else None,
             }
             for row in rows

@@ -14,6 +14,7 @@ from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
+from geodp_app.formatting import aligned
 from learners.privacy.accounting import LEAST_DELTA, Relation
 from learners.privacy.privacy_filter import Budget, Composition
 from learners.privacy.privacy_loss import accounting_document
@@ -242,11 +243,7 @@ _HEADINGS = ("entered", "verb", "learner", "source", "epsilon", "delta", "end")
 def _table(state: State) -> list[str]:
     sources = _numbered(state.entries)
     lines = [_HEADINGS, *(_cells(entry, sources) for entry in state.entries)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-        for cells in lines
-    ]
+    return aligned(lines, texts=range(len(_HEADINGS)))
 
 
 def _numbered(entries: Sequence[Entry]) -> dict[str | None, int]:

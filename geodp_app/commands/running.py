@@ -160,13 +160,7 @@ def until_cancelled(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _point(line: str, frame: Frame) -> tuple[int, int]:
-    """The grid point of a line.
-
-    Raises
-    ------
-    ValueError
-        If the line is not two numbers, or they lie elsewhere.
-    """
+    """The grid point of a line; ValueError if it is not two numbers, or they lie elsewhere."""
     read = int if frame.bounds is None else float
     try:
         x, y = (read(part) for part in line.split(","))

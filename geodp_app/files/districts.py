@@ -94,7 +94,7 @@ def _polygons_of(frame: Any) -> TargetFile:
     parts, rows = zip(*found, strict=True)
     crs = LONLAT if frame.crs is None else canonical_crs(frame.crs.to_wkt())
     kind: Literal["grid", "lonlat"] = "grid" if frame.crs is None else "lonlat"
-    return TargetFile(parts, kind, None, None, name, {}, {}, 0, crs, rows, len(shapes))
+    return TargetFile(parts, kind, None, None, name, {}, 0, crs, rows, len(shapes))
 
 
 def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np.float64]]:

@@ -17,6 +17,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,7 +208,7 @@ def compare(
     examples: Examples,
     test: Examples,
     contenders: Sequence[Contender],
-    watch: CompareWatch | None = None,
+    watch: CompareWatch = lambda progress: None,
     before: Callable[[Sequence[PrivacySpent | None]], None] = lambda plans: None,
 ) -> Iterator[Row]:
     """Run learners one after the other on the same examples.
@@ -243,8 +244,7 @@ def compare(
     if len(set(names)) < len(names):
         raise InputError(f"two learners have the same name: {', '.join(names)}")
     for number, contender in enumerate(contenders, start=1):
-        if watch is not None:
-            watch(Progress(contender.name, number, len(contenders)))
+        watch(Progress(contender.name, number, len(contenders)))
         _try_out(contender)
     # a frame that cannot be placed is found before anything is drawn
     whole_square(examples.frame).to_geojson()
@@ -262,10 +262,8 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
     """
     plans = []
     for contender in contenders:
-        try:
+        with _refusals_of(contender):
             plans.append(contender.build(grid).plan(contender.run))
-        except ValueError as error:
-            raise InputError(f"{contender.name}: {error}") from None
     return tuple(plans)
 
 
@@ -273,21 +271,24 @@ def _rows(
     examples: Examples,
     test: Examples,
     contenders: Sequence[Contender],
-    watch: CompareWatch | None,
+    watch: CompareWatch,
 ) -> Iterator[Row]:
+    now = Progress("", 0, len(contenders))
+
+    def tell(_: SelectionProgress | None = None) -> None:
+        watch(now)
+
     for number, contender in enumerate(contenders, start=1):
         model = contender.build(examples.frame.d)
-        place = contender.name, number, len(contenders)
-        teller = _Teller(place, model.plan(contender.run), watch)
-        teller.tell()
+        plan = model.plan(contender.run)
+        now = Progress(contender.name, number, len(contenders), plan=plan)
+        tell()
         started = time.perf_counter()
-        try:
-            stream = model.steps(examples.points, examples.labels, watch=teller.tell)
-        except ValueError as error:
-            raise InputError(f"{contender.name}: {error}") from None
+        with _refusals_of(contender):
+            stream = model.steps(examples.points, examples.labels, watch=tell)
         for record in stream:
-            teller.step, teller.steps = record.step, record.steps
-            teller.tell()
+            now = replace(now, step=record.step, steps=record.steps)
+            tell()
         seconds = time.perf_counter() - started
         wrong = count_mistakes(model.predict(test.points), test.labels)
         yield Row(
@@ -302,21 +303,6 @@ def _rows(
         )
 
 
-class _Teller:
-    """Tells the watch where the comparison is."""
-
-    def __init__(
-        self, place: tuple[str, int, int], plan: PrivacySpent | None, watch: CompareWatch | None
-    ) -> None:
-        self._place, self._plan, self._watch = place, plan, watch
-        self.step = self.steps = 0
-
-    def tell(self, progress: SelectionProgress | None = None) -> None:
-        """Also the watch of a selection."""
-        if self._watch is not None:
-            self._watch(Progress(*self._place, self.step, self.steps, self._plan))
-
-
 def _try_out(contender: Contender) -> None:
     """Learn from a tiny made-up sample: finds what a learner refuses, and compiles its loops.
 
@@ -327,8 +313,15 @@ def _try_out(contender: Contender) -> None:
     labels = (points.sum(axis=1) <= _TRIAL_GRID).astype(np.int64)
     tiny = {"k": 1, "n_steps": 1, "chunks": 1}
     changes = {name: 1 for name in tiny if contender.kind.parameter(name) is not None}
-    try:
+    with _refusals_of(contender):
         contender.build(_TRIAL_GRID, **changes).fit(points, labels)
+
+
+@contextmanager
+def _refusals_of(contender: Contender) -> Iterator[None]:
+    """What a learner refuses meanwhile names the contender."""
+    try:
+        yield
     except ValueError as error:
         raise InputError(f"{contender.name}: {error}") from None
 

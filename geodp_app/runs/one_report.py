@@ -31,17 +31,7 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Examples
 from geodp_app.formatting import amount
 from geodp_app.runs.protocol import Change, ChangedSheet, ReportQuestion, WhyNone
-from geodp_app.runs.shading import (
-    Held,
-    arrange_all,
-    draw_cells,
-    draws,
-    multiplicities,
-    no_watch,
-    probabilities,
-    rasters,
-    signatures,
-)
+from geodp_app.runs.shading import Held, draw_cells, draws, no_watch, rasters, weigh_cells
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.privacy.accounting import PrivacySpent
@@ -166,28 +156,18 @@ def _of_cells(
     distinct: NDArray[np.int64],
     watch: Callable[[], None],
 ) -> Change:
-    step = question.step
-    arrangements = arrange_all(step.lattice, distinct, watch)
-    weights = multiplicities(held, distinct, step.lattice)
+    weighed = weigh_cells(question.step, held, distinct, watch)
     at = int(np.flatnonzero((distinct == question.point).all(axis=1))[0])
-    values, moves = [], []
-    for arrangement in arrangements:
-        inside = signatures(arrangement)
-        counts = inside @ weights
-        values.append(step.score.values(counts[:, 1], counts[:, 0]))
-        moves.append(_moves(question, counts.T, inside[:, at]))
-    shares = probabilities(arrangements, values, step.rate)
-    log_r = _log_norm_ratio(question, np.concatenate(moves), np.concatenate(shares))
-    sheets, ratios = [], [move - log_r for move in moves]
-    for arrangement, value, share, ratio in zip(arrangements, values, shares, ratios, strict=True):
-        shaded, made_of = draw_cells(step, arrangement, value, share)
+    moves = [_moves(question, each.counts.T, each.inside[:, at]) for each in weighed]
+    shares = np.concatenate([each.shares for each in weighed])
+    log_r = _log_norm_ratio(question, np.concatenate(moves), shares)
+    sheets, largest = [], 0.0
+    for each, move in zip(weighed, moves, strict=True):
+        shaded, made_of = draw_cells(question.step, each)
+        ratio = move - log_r
         sheets.append(ChangedSheet(shaded, ratio[made_of]))
-    held_by = [np.array([cell.lattice_points.count > 0 for cell in a.cells]) for a in arrangements]
-    largest = max(
-        float(np.abs(ratio[some]).max())
-        for ratio, some in zip(ratios, held_by, strict=True)
-        if some.any()
-    )
+        some = [cell.lattice_points.count > 0 for cell in each.arrangement.cells]
+        largest = max(largest, float(np.abs(ratio[some]).max(initial=0.0)))
     return Change(tuple(sheets), _at_chosen(question, held) - log_r, largest, 0.0)
 
 
@@ -199,9 +179,8 @@ def _of_rasters(question: ReportQuestion, held: Held, watch: Callable[[], None])
 
     step = question.step
     examples = GridCounts.of_examples(held.points, held.labels, step.lattice.d)
-    drawn, log_norm = draws(step, examples, watch)
     # the chosen halfplane is a draw from that law, too
-    drawn = drawn or [question.chosen]
+    drawn = draws(step, examples, watch) or [question.chosen]
     counter = PieceCounter(examples, step.lattice, step.others)
     moves = []
     for sheet in step.lattice.sheets:
@@ -217,9 +196,7 @@ def _of_rasters(question: ReportQuestion, held: Held, watch: Callable[[], None])
         inside = _holds(step.lattice, raster.sheet, raster.us, raster.vs, question.point)
         ratios = _moves(question, raster.counts, inside) - log_r
         largest = max(largest, float(np.abs(ratios).max(initial=0.0)))
-        values = step.score.values(raster.counts[1], raster.counts[0])
-        shaded = raster.shaded(values / step.score.k, log_norm)
-        sheets.append(ChangedSheet(shaded, raster.spread(ratios)))
+        sheets.append(ChangedSheet(raster.shaded(step.score), raster.spread(ratios)))
     return Change(tuple(sheets), chosen, largest, error)
 
 
@@ -229,16 +206,8 @@ def _of_rasters(question: ReportQuestion, held: Held, watch: Callable[[], None])
 def _moves(
     question: ReportQuestion, counts: NDArray[np.int64], inside: NDArray[np.int64]
 ) -> Floats:
-    """eta * u of pieces.
-
-    Parameters
-    ----------
-    question : ReportQuestion
-    counts : ndarray of int64, shape (2, m)
-        Examples of each label in them, of the sample as it is.
-    inside : ndarray of 0 and 1, shape (m,)
-        Which hold the example's place.
-    """
+    """eta * u of pieces, by the examples of each label in them as the sample is, shape (2, m), and
+    which of them hold the example's place, 0 or 1, shape (m,)."""
     other = counts.copy()
     other[int(question.label)] += -inside if question.present else inside
     now = question.step.score.values(counts[1], counts[0])

@@ -316,10 +316,15 @@ def _rate(log: RunLog, score: Score, step: int) -> float:
     return 0.0 if eta is None else eta / score.k
 
 
-def _cover_score(log: RunLog, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
-    """The score of a step of a cover; without a noisy count, gain less loss or mistakes."""
-    positives = int(np.count_nonzero(labels))
-    negatives = len(labels) - positives
+def _cover_score(
+    log: RunLog, threshold: int | None, labels: NDArray[np.bool_], more: tuple[int, int] = (0, 0)
+) -> Score:
+    """The score of a step of a cover; without a noisy count, gain less loss or mistakes.
+
+    `more` are negatives and positives beyond those of the labels.
+    """
+    positives = int(np.count_nonzero(labels)) + more[1]
+    negatives = int(np.count_nonzero(~labels)) + more[0]
     assert log.role is not None  # a cover has one
     if threshold is not None:
         return set_cover_score(
@@ -362,8 +367,6 @@ def report_question(
     released = [record.release for record in log.records[:step]]
     release = released[-1]
     more = -1 if present else 1
-    positives = int(np.count_nonzero(shaded.labels))
-    negatives = len(shaded.labels) - positives
     place = np.array([point])
     why_none: WhyNone | None = None
     if (tile := release.tile) is not None:
@@ -371,19 +374,13 @@ def report_question(
             why_none = "elsewhere"
         x, y = tile.to_own_frame(place)[0].tolist()
         point, label = (x, y), label == release.inside
-        other = mistakes_score(positives + more * label)
+        other = mistakes_score(int(np.count_nonzero(shaded.labels)) + more * label)
     else:
-        assert log.role is not None  # a cover has one
         for earlier in released[:-1]:
             if inside_piece(earlier.piece, place)[0] == (log.role == "disjunction"):
                 why_none = "decided"
-        positives, negatives = positives + more * label, negatives + more * (not label)
-        if release.threshold is None:
-            other = mistakes_score(positives)
-        else:
-            other = set_cover_score(
-                log.role, shaded.score.k, release.threshold, positives, negatives
-            )
+        one = (more * (not label), more * label)
+        other = _cover_score(log, release.threshold, shaded.labels, one)
     piece = release.halfplanes
     return ReportQuestion(shaded, piece[edge], point, label, present, other, why_none)
 

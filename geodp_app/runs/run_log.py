@@ -23,7 +23,7 @@ from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
-from geometry.polygons import intersection_shape, union_shape
+from geometry.polygons import piece_polygon, union_shape
 from geometry.tiling import Tile, tiles_shape
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
 from learners.core.releases import Release
@@ -352,7 +352,7 @@ class RunLog:
                 if self.role == "disjunction":
                     shape = union_shape(pieces, self.grid)
                 else:
-                    shape = intersection_shape([h for piece in pieces for h in piece], self.grid)
+                    shape = piece_polygon([h for piece in pieces for h in piece], self.grid)
             self._regions[self._cursor] = shape
         return self._regions[self._cursor]
 

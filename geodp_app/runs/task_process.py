@@ -60,24 +60,17 @@ def run_task(
     """
     prepare_process()
     with contextlib.suppress(EOFError, OSError):  # nobody is left to answer to
-        serve(pipe, work, failed)
-
-
-def serve(
-    pipe: Connection[Any, Any], work: Callable[[Connection[Any, Any], Any], None], failed: str
-) -> None:
-    """Read a job and answer it; see :func:`run_task`."""
-    job = receive(pipe)
-    try:
-        work(pipe, job)
-    except OSError:
-        raise
-    except Exception as error:
-        send(pipe, TaskFailed(_in_words(error, failed)))
-    else:
-        send(pipe, TaskDone())
-    # the owner closes the pipe when it has read everything
-    receive(pipe)
+        job = receive(pipe)
+        try:
+            work(pipe, job)
+        except OSError:
+            raise
+        except Exception as error:
+            send(pipe, TaskFailed(_in_words(error, failed)))
+        else:
+            send(pipe, TaskDone())
+        # the owner closes the pipe when it has read everything
+        receive(pipe)
 
 
 def _in_words(error: Exception, failed: str) -> str:
@@ -177,31 +170,24 @@ def _compare(pipe: Connection[Any, Any], job: CompareJob) -> None:
         examples, test = hold_out(examples, HELD_OUT, job.seed)
         if not (len(examples.labels) and len(test.labels)):
             raise InputError(f"{len(job.examples.labels)} examples are too few to hold some out")
-    teller = _Teller(pipe)
-    rows = compare(examples, test, job.contenders, teller.tell)
+    told: Progress | None = None
+    when, preparing = 0.0, True
+
+    def tell(progress: Progress) -> None:
+        """Not too often."""
+        nonlocal told, when
+        now = time.monotonic()
+        news = told is None or told.name != progress.name
+        if progress != told and (news or now - when >= REPORT_EVERY):
+            told, when = progress, now
+            send(pipe, ComparisonProgress(progress, preparing))
+
+    rows = compare(examples, test, job.contenders, tell)
     others = []
     for number in range(1, job.samples):
         assert job.work is not None  # what simulates others
         contenders = [contender.of_run(number) for contender in job.contenders]
         others.append(compare(another_sample(job.work, number), test, contenders))
-    teller.preparing = False
+    preparing = False
     for row, *again in zip(rows, *others, strict=True):
         send(pipe, replace(row, others=tuple(other.error for other in again)))
-
-
-class _Teller:
-    """Tells the owner where the comparison is, not too often."""
-
-    def __init__(self, pipe: Connection[Any, Any]) -> None:
-        self._pipe = pipe
-        self._last: Progress | None = None
-        self._when = 0.0
-        self.preparing = True
-
-    def tell(self, progress: Progress) -> None:
-        """The watch of a comparison."""
-        now = time.monotonic()
-        news = self._last is None or self._last.name != progress.name
-        if progress != self._last and (news or now - self._when >= REPORT_EVERY):
-            self._last, self._when = progress, now
-            send(self._pipe, ComparisonProgress(progress, self.preparing))

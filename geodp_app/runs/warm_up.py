@@ -11,14 +11,12 @@ Imports numba: for the learner's process and its helper only.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba.core import event
 from numpy.typing import NDArray
 
+from geodp_app.progress import hearing_of_compiling
 from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -29,7 +27,7 @@ from learners.cover.polygon_union import PolygonUnionLearner
 from learners.curved.unions import EllipseUnionLearner
 from learners.envelope.annealing import Annealing
 from learners.envelope.boxes import first_boxes
-from learners.envelope.compiled_beside import compile_beside, compile_here
+from learners.envelope.compiled_beside import compile_here
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Examples, start_strand
@@ -50,7 +48,12 @@ def warm_up(compiling: Callable[[], None]) -> None:
         Called once, from any thread, when the first loop turns out not to be cached.
     """
     points, labels = tiny_sample()
-    with event.install_listener("numba:compile", _First(compiling)):
+
+    def heard(begun: int, done: int) -> None:
+        if (begun, done) == (1, 0):
+            compiling()
+
+    with hearing_of_compiling(heard, __name__):
         for private in (PolygonUnionLearner, ConvexPolygonLearner):
             private(k=1, n_steps=1, grid=_GRID, seed=1).fit(points, labels)
         PolygonUnionLearner(tiles=1, grid=_GRID, seed=1).fit(points, labels)
@@ -90,23 +93,6 @@ def factorise(examples: GridCounts, lattice: HalfplaneLattice) -> None:
     strand.workspace = make_workspace()
     weigh_all([strand])
     strand.advance(0.0)
-
-
-class _First(event.Listener):
-    """Hears of the first compilation."""
-
-    def __init__(self, heard: Callable[[], None]) -> None:
-        self._heard = heard
-        self._once = threading.Lock()
-
-    def on_start(self, event: Any) -> None:
-        """A loop is not in the cache."""
-        if self._once.acquire(blocking=False):
-            self._heard()
-            compile_beside(__name__)
-
-    def on_end(self, event: Any) -> None:
-        """It has been compiled."""
 
 
 if __name__ == "__main__":

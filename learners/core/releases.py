@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, ConicLattice, conic_union
-from geometry.polygons import intersection_shape, union_shape
+from geometry.polygons import piece_polygon, union_shape
 from geometry.polynomials import (
     BallLattice,
     Halfspace3,
@@ -145,7 +145,7 @@ class CoverRelease(PiecesRelease):
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
         if self.role == "disjunction":
             return union_shape(self.pieces, self.d)
-        return intersection_shape(tuple(h for piece in self.pieces for h in piece), self.d)
+        return piece_polygon(tuple(h for piece in self.pieces for h in piece), self.d)
 
 
 @dataclass(frozen=True, slots=True)

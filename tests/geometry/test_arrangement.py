@@ -216,8 +216,8 @@ def test_outlines_are_the_corners_as_floats() -> None:
     """Shape (m, 2), lattice units; without examples the two parallelograms of the region."""
     lattice = HalfplaneLattice(2, "chord", 0)
     upper, lower = arrange(lattice, Sheet.FLAT_BELOW, []).cells
-    assert {tuple(p) for p in upper.outline.tolist()} == {(0, 0), (2, 2), (2, 4), (-2, 0)}
-    assert {tuple(p) for p in lower.outline.tolist()} == {(0, 0), (2, 2), (4, 2), (0, -2)}
+    assert {(u / w, v / w) for u, v, w in upper.vertices} == {(0, 0), (2, 2), (2, 4), (-2, 0)}
+    assert {(u / w, v / w) for u, v, w in lower.vertices} == {(0, 0), (2, 2), (4, 2), (0, -2)}
     assert upper.area == lower.area == 6
 
 

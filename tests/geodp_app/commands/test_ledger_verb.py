@@ -122,15 +122,17 @@ def test_a_run_that_fails_or_is_cancelled_counts(points, ledger, capsys, monkeyp
     assert ledger.state().together == (2.0, 0.0)
 
 
-def test_ctrl_c_in_a_real_process_counts_the_run(points, ledger) -> None:
+def test_ctrl_c_on_a_terminal_writes_nothing_and_counts_the_run(points, ledger) -> None:
+    """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
     argv = ["learn", points, "--learner", "cover", "--k", 40, "--steps", 4000]
     argv += ["-o", points.parent / "h.geojson"]
     status, shown = interrupted(argv, shows=b" of 16000, ")
     assert status == 130
+    assert b"cancelled; nothing was written" in shown
     assert b"Traceback" not in shown
     (entry,) = ledger.state().entries
     assert (entry.end, entry.privacy.epsilon) == ("cancelled", 1.0)
-    assert not (points.parent / "h.geojson").exists()
+    assert sorted(os.listdir(points.parent)) == ["geodp.ledger", "p.csv"]
 
 
 def test_tables_join_the_same_ledger(points, ledger, tmp_path, capsys) -> None:

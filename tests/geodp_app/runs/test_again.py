@@ -44,13 +44,13 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> type[Pipe]:
         return pipe._asked.pop()
 
     monkeypatch.setattr(task_process, "receive", receive)
+    monkeypatch.setattr(task_process, "prepare_process", lambda: None)
     monkeypatch.setattr(task_process, "send", lambda pipe, it: pipe.replies.append(it))
     return Pipe
 
 
 def serve(pipe: Pipe) -> list[object]:
-    with pytest.raises(EOFError):
-        task_process.serve(pipe, run_again, "The runs have stopped")  # type: ignore[arg-type]
+    task_process.run_task(pipe, run_again, "The runs have stopped")  # type: ignore[arg-type]
     return pipe.replies
 
 
