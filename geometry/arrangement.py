@@ -44,7 +44,6 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,11 +84,6 @@ class Cell:
     inside: int
     vertices: tuple[Vertex, ...]
     constraints: tuple[Inequality, ...]
-
-    @property
-    def area(self) -> Fraction:
-        """Exact area in square lattice units."""
-        return area(self.vertices)
 
     @property
     def lattice_points(self) -> LatticePolygon:
@@ -147,14 +141,6 @@ def arrange(
         for cell in _cells(sheet, lines, number, part)
     ]
     return Arrangement(lattice, sheet, examples, lines, tuple(cells))
-
-
-def area(vertices: Sequence[Vertex]) -> Fraction:
-    """Exact area of a polygon given counterclockwise (shoelace formula)."""
-    twice = Fraction(0)
-    for (u, v, w), (p, q, r) in zip(vertices, (*vertices[1:], *vertices[:1]), strict=True):
-        twice += Fraction(u * q - p * v, w * r)
-    return twice / 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,10 +73,9 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
     shapes = np.asarray(X.geometry.array, dtype=object)
     for row, what in odd_shapes(shapes).items():
         raise ValueError(f"row {row}: {what.removeprefix('is ')}")
-    points = single_points(shapes)
-    xy = np.column_stack([shapely.get_x(points), shapely.get_y(points)]).astype(np.float64)
     try:
-        return bounds.of_system(xy, bounds.crs if X.crs is None else canonical_crs(X.crs.to_wkt()))
+        crs = bounds.crs if X.crs is None else canonical_crs(X.crs.to_wkt())
+        return bounds.of_system(_xy(shapes), crs)
     except CrsError as error:
         raise ValueError(str(error)) from None
 
@@ -161,8 +160,7 @@ def read_places(values: Sequence[Any] | NDArray[Any]) -> Places:
     shapes[list(odd)] = None
     for i in np.flatnonzero(shapely.is_missing(shapes)).tolist():
         faults.setdefault(i, odd.get(i, "is empty"))
-    points = single_points(shapes)
-    xy = np.column_stack([shapely.get_x(points), shapely.get_y(points)]).astype(np.float64)
+    xy = _xy(shapes)
     for i in np.flatnonzero(~np.isfinite(xy).all(axis=1)).tolist():
         faults.setdefault(i, "is a point whose coordinates are not finite")
     return Places(xy, faults, systems)
@@ -218,10 +216,11 @@ def _cut(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def single_points(shapes: NDArray[Any]) -> NDArray[Any]:
-    """Points as they are, and those that are alone in a MultiPoint."""
+def _xy(shapes: NDArray[Any]) -> NDArray[np.float64]:
+    """Of points, and of those that are alone in a MultiPoint; NaN where there is none."""
     alone = shapely.get_type_id(shapes) == 4
-    return np.asarray(np.where(alone, shapely.get_geometry(shapes, 0), shapes))
+    points = np.where(alone, shapely.get_geometry(shapes, 0), shapes)
+    return np.column_stack([shapely.get_x(points), shapely.get_y(points)]).astype(np.float64)
 
 
 #: Endings of text sequences, which may hold no object at all.

@@ -345,7 +345,7 @@ class Outline:
         if not all(self.polygons):
             raise ValueError("a polygon needs a ring")
         most = self.d * units(self.d)
-        for ring in self._rings():
+        for ring in itertools.chain.from_iterable(self.polygons):
             if len(ring) < 3:
                 raise ValueError(f"a ring of {len(ring)} corners is no polygon")
             if not all(0 <= x <= most and 0 <= y <= most for x, y in ring):
@@ -374,9 +374,6 @@ class Outline:
         """Which grid points (n, 2) lie inside or on the boundary, shape (n,)."""
         polygons = [[np.array(ring, dtype=float) for ring in rings] for rings in self.polygons]
         return held_points(polygons, points * units(self.d))
-
-    def _rings(self) -> list[Ring]:
-        return [ring for polygon in self.polygons for ring in polygon]
 
 
 def _ring(ring: BaseGeometry, d: int) -> Ring:

@@ -190,7 +190,11 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
 
 def statement(state: State) -> list[str]:
     """What the curator reads."""
-    report = [*_table(state), ""] if state.entries else []
+    report = []
+    if state.entries:
+        sources = _numbered(state.entries)
+        lines = [_HEADINGS, *(_cells(entry, sources) for entry in state.entries)]
+        report = [*aligned(lines, texts=range(len(_HEADINGS))), ""]
     report.append(f"{state.name} protects {_protected(state)}.")
     runs = len([e for e in state.entries if e.spends])
     epsilon, delta = state.together
@@ -238,12 +242,6 @@ def _protected(state: State) -> str:
 
 
 _HEADINGS = ("entered", "verb", "learner", "source", "epsilon", "delta", "end")
-
-
-def _table(state: State) -> list[str]:
-    sources = _numbered(state.entries)
-    lines = [_HEADINGS, *(_cells(entry, sources) for entry in state.entries)]
-    return aligned(lines, texts=range(len(_HEADINGS)))
 
 
 def _numbered(entries: Sequence[Entry]) -> dict[str | None, int]:

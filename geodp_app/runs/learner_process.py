@@ -53,7 +53,7 @@ from geodp_app.runs.protocol import (
     Stopped,
 )
 from learners.core.records import StepRecord
-from learners.core.selection import Cancelled, HeavyBox, SelectionProgress, SheetDensities
+from learners.core.selection import Cancelled, HeavyBox, SelectionProgress
 from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
 if TYPE_CHECKING:
@@ -307,13 +307,14 @@ class _Run:
         report = None
         if now - self._reported >= REPORT_EVERY:
             self._reported = now
+            pictured = self._pictured
             report = Progressed(
                 self._step,
                 replace(progress, heaviest=None, density=None),
                 seconds=now - self._began,
                 run=self.number,
-                views=self._views(progress) if self._pictured else (),
-                density=self._density(progress),
+                views=self._views(progress) if pictured else (),
+                density=progress.density(DENSITY_SIZE) if pictured and progress.density else (),
             )
         self._look(report)
 
@@ -321,11 +322,6 @@ class _Run:
         if progress is None or progress.heaviest is None or not self._boxes:
             return ()
         return progress.heaviest(MOST_BOXES)
-
-    def _density(self, progress: SelectionProgress | None) -> SheetDensities:
-        if progress is None or progress.density is None or not self._pictured:
-            return ()
-        return progress.density(DENSITY_SIZE)
 
 
 def make_learner(settings: RunSettings, grid: int) -> Estimator:

@@ -134,16 +134,14 @@ def change(question: ReportQuestion, watch: Callable[[], None] = no_watch) -> Ch
     if question.why_none is not None:
         return Change((), 0.0, 0.0, 0.0, question.why_none)
     held = Held.of(question.step)
-    everywhere = held if question.present else _with(held, question)
+    everywhere = held
+    if not question.present:
+        points = np.concatenate([held.points, [question.point]])
+        everywhere = Held(points, np.append(held.labels, question.label))
     distinct = everywhere.distinct()
     if len(distinct) <= question.step.most_lines:
         return _of_cells(question, held, everywhere, distinct, watch)
     return _of_rasters(question, held, watch)
-
-
-def _with(held: Held, question: ReportQuestion) -> Held:
-    points = np.concatenate([held.points, [question.point]])
-    return Held(points, np.append(held.labels, question.label))
 
 
 # -- few lines: exact cells ------------------------------------------------------------------

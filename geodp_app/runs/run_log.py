@@ -231,16 +231,11 @@ class RunLog:
         piece, first = self.settings.declared.piece or "step", self.first_act
         if not first:
             return "No steps yet"
-        most = "at most " if self._open_ended else ""
+        finds = self.settings.has("k") and self.settings["k"] == "auto"
+        most = "at most " if finds and not self.sharpening and self.triangles < first else ""
         if step:
             return f"{piece.capitalize()} {step} of {most}{first}"
         return f"Before {piece} 1 of {most}{first}"
-
-    @property
-    def _open_ended(self) -> bool:
-        """Whether the run itself finds how many pieces it takes, and has not yet."""
-        finds = self.settings.has("k") and self.settings["k"] == "auto"
-        return finds and not self.sharpening and self.triangles < self.first_act
 
     @property
     def pieces(self) -> tuple[tuple[Region, ...], ...]:

@@ -22,6 +22,7 @@ rare, from annealing (:mod:`learners.envelope.annealing`), in a second or a few.
 from __future__ import annotations
 
 import math
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -87,19 +88,13 @@ def shade(question: ShadeQuestion, watch: Callable[[], None] = no_watch) -> tupl
     held = Held.of(question)
     distinct = held.distinct()
     if len(distinct) <= question.most_lines:
-        return _cells(question, held, distinct, watch)
-    return _raster(question, held, watch)
+        weighed = weigh_cells(question, held, distinct, watch)
+        return tuple(draw_cells(question, each)[0] for each in weighed)
+    examples = GridCounts.of_examples(held.points, held.labels, question.lattice.d)
+    return tuple(raster.shaded(question.score) for raster in rasters(question, examples, watch))
 
 
 # -- few lines: exact cells ------------------------------------------------------------------
-
-
-def _cells(
-    question: ShadeQuestion, held: Held, distinct: NDArray[np.int64], watch: Callable[[], None]
-) -> tuple[ShadedSheet, ...]:
-    return tuple(
-        draw_cells(question, each)[0] for each in weigh_cells(question, held, distinct, watch)
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,26 +222,12 @@ def _merged(parts: list[_Part]) -> list[_Part]:
 
 def _has_area(vertices: Sequence[Vertex]) -> bool:
     """Whether the corners of a convex polygon do not all lie on a line; exact."""
-    return any(_turn(vertices[0], vertices[1], vertex) for vertex in vertices[2:])
-
-
-def _turn(a: Vertex, b: Vertex, c: Vertex) -> int:
-    """Zero when three points with positive weights lie on a line."""
-    return (
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-        - a[1] * (b[0] * c[2] - b[2] * c[0])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
+    (a, b, c), (p, q, r) = vertices[0], vertices[-1]
+    across = (b * r - c * q, c * p - a * r, a * q - b * p)
+    return any(sum(map(operator.mul, across, vertex)) for vertex in vertices[1:-1])
 
 
 # -- many lines: a raster ----------------------------------------------------------------------
-
-
-def _raster(
-    question: ShadeQuestion, held: Held, watch: Callable[[], None]
-) -> tuple[ShadedSheet, ...]:
-    examples = GridCounts.of_examples(held.points, held.labels, question.lattice.d)
-    return tuple(raster.shaded(question.score) for raster in rasters(question, examples, watch))
 
 
 @dataclass(frozen=True, slots=True)
