@@ -133,7 +133,7 @@ def page() -> str:
         "The systems of the table, with every statement of their sources at the number of examples",
         "that it plans itself, checked by `python benchmarks/sources.py` (those of one system:",
         "`--system N`). Of runs are given n, how many failed, the interval of that probability at",
-        "99.9 %, and the promised one; all else of their settings is in",
+        "99.9 %, and the promised one; their settings, and those of what was enumerated, are in",
         "[sources.csv](../benchmarks/sources.csv). *Confirmed*: all of the interval keeps the",
         "promise, or the statement was enumerated. *Not refuted*: part of it does, or nothing was",
         "found against a statement about all runs. *Refuted*: none of it does; each such row says",
@@ -167,12 +167,11 @@ def _entry(row: Row, verdict: Verdict, both: bool, told: int) -> list[str]:
     figures, runs = _SIMULATED.subn(r"\1 failed: \2 to \3, promised \4", verdict.figures)
     planned = re.search(r"\bn = [\d,]*\d", row.setting)
     promise = re.sub(r",? with probability [\d.]+$", "", promise) if runs else promise
-    lines = [f"* **{row.source}.** {_plain(promise[0].upper() + promise[1:])}."]
-    if runs and planned:
-        figures = f"{planned[0]}, {figures}"
-    else:
-        lines.append(f"  {_plain(row.setting[0].upper() + row.setting[1:])}.")
-    lines.append(f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.")
+    figures = f"{planned[0]}, {figures}" if runs and planned else figures
+    lines = [
+        f"* **{row.source}.** {_plain(promise[0].upper() + promise[1:])}.",
+        f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.",
+    ]
     if row.departure:
         departure = f"as in {told}" if told else _plain(row.departure.rstrip("."))
         lines.append(f"  Departs: {departure}.")
