@@ -137,8 +137,8 @@ def page() -> str:
         "[sources.csv](../benchmarks/sources.csv). *Confirmed*: all of the interval keeps the",
         "promise, or the statement was enumerated. *Not refuted*: part of it does, or nothing was",
         "found against a statement about all runs. *Refuted*: none of it does; each such row says",
-        f"what is done instead. {len(ROWS)} rows: {counted}. Nissim: *Private Learning 1*; Nikolov:",
-        "*CSC2412*; notes: *Private and PAC*.",
+        f"what is done instead. {len(ROWS)} rows: {counted}.",
+        "Nissim: *Private Learning 1*; Nikolov: *CSC2412*; notes: *Private and PAC*.",
     ]
     told: dict[str, int] = {}
     for system, name in SYSTEMS.items():
