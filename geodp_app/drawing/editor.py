@@ -11,14 +11,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
-from geodp_app.drawing.draft import Draft, Handle, ToolName
-from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
-from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
-from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
-from geodp_app.drawing.select_tool import SelectTool
+from geodp_app.drawing.hits import Handle
+from geodp_app.drawing.part_tools import AskTool, PaintTool, ReportTool, SelectTool, VerticesTool
+from geodp_app.drawing.ring_tools import FreehandTool, HoleTool, PolygonTool, RectangleTool
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
-from geodp_app.drawing.tool import NO_KEYS, Desk, Host, Modifiers, Pointer, Tool, selected_parts
-from geodp_app.drawing.vertices_tool import VerticesTool
+from geodp_app.drawing.tool import (
+    NO_KEYS,
+    Desk,
+    Draft,
+    Host,
+    Modifiers,
+    Pointer,
+    Tool,
+    ToolName,
+)
 
 __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
 
@@ -98,9 +104,12 @@ class Editor:
         return self._current().shown
 
     def selected_parts(self) -> tuple[Shape, ...]:
-        """What is selected, as shown."""
-        tool = self._current()
-        return selected_parts(tool.shown, tool.selected)
+        """What is selected, as shown: whole shapes, or of a hole or a vertex its ring alone."""
+        tool, parts = self._current(), list[Shape]()
+        for handle in tool.selected:
+            shape = tool.shown.shapes[handle.shape]
+            parts.append(shape if handle.kind == "shape" else Shape(shape.rings[handle.ring]))
+        return tuple(parts)
 
     def selected_rings(self) -> tuple[Ring, ...]:
         """Its rings."""
@@ -211,7 +220,7 @@ class Editor:
         keys = {
             "Enter": tool.enter,
             "Escape": tool.escape,
-            "Backspace": tool.backspace,
+            "Backspace": tool.delete if tool.picks else tool.undo_vertex,
             "Delete": tool.delete,
         }
         return name in keys and keys[name]()

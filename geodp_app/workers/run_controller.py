@@ -41,7 +41,7 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geodp_app.workers.post import handed_over
+from geodp_app.workers.processes import handed_over
 
 State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finished", "failed"]
 

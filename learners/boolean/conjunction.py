@@ -6,7 +6,7 @@ and a literal is selected by the exponential mechanism with
 
     q(h) = min{ (gain examples alive that h decides) - b/k, -(loss examples alive that h decides) };
 
-what it decides (:mod:`learners.boolean.literals`) is removed.  The draw is exact
+what it decides (:mod:`learners.boolean.formulas`) is removed.  The draw is exact
 (:mod:`learners.privacy.exponential_mechanism`): its candidates are the 2d literals and the
 constant, its scores the integers k q, its rate eta/k.
 
@@ -52,6 +52,7 @@ from __future__ import annotations
 
 import math
 import time
+from abc import abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -61,11 +62,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.formulas import (
     BooleanLearner,
+    Columns,
+    Literal,
     LiteralRelease,
     LiteralStep,
-    run_by_steps,
+    candidate_literal,
+    decided_by,
 )
-from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
@@ -175,16 +178,9 @@ def cover_budget(
 
 
 def private_literal_steps(
-    columns: Columns,
-    labels: NDArray[np.bool_],
-    *,
-    role: Role,
-    k: int,
-    budget: Budget,
-    source: RandomSource,
+    cover: LiteralCover, k: int, budget: Budget, source: RandomSource
 ) -> Iterator[LiteralStep]:
-    """The set cover for examples and labels (n,), one record a step; k literals are enough."""
-    cover = LiteralCover(columns, labels, role)
+    """The set cover, one record a step; k literals are enough."""
     rate = Fraction(budget.eta) / k
     assert budget.scale is not None  # formulas always have counts
     for step in range(1, budget.steps + 1):
@@ -197,7 +193,45 @@ def private_literal_steps(
 
 
 @keyword_parameters()
-class ConjunctionLearner(BooleanLearner):
+class _LiteralsOneByOne(BooleanLearner):
+    """A private run that picks a literal, or the constant, in every step."""
+
+    role: ClassVar[Role] = "conjunction"
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    @abstractmethod
+    def _budget(self, d: int, steps: int, private: bool) -> Budget:
+        """What a run over d variables may spend."""
+
+    @abstractmethod
+    def _records(
+        self, cover: LiteralCover, k: int, budget: Budget, source: RandomSource
+    ) -> Iterator[LiteralStep]:
+        """The steps of a run that has begun."""
+
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Run the learner, one record a step; as of all learners of formulas."""
+        learner = self._fresh()
+        k = check_count("k", learner.k)
+        steps = step_count(learner.n_steps, k, getattr(learner, "alpha", None))
+        check_open_unit(beta=learner.beta)
+        source = open_source(learner.seed)
+        columns, labels = self._examples(X, y)
+        budget = learner._budget(columns.d, steps, source.private)
+        stream = learner._records(LiteralCover(columns, labels, learner.role), k, budget, source)
+        parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
+        return self._publish(stream, columns.d, parameters, budget.spent)
+
+
+@keyword_parameters(after={"n_steps": ["alpha"], "neighbours": ["account"]})
+class ConjunctionLearner(_LiteralsOneByOne):
     """(epsilon, delta)-private conjunction of literals.
 
     Parameters
@@ -235,41 +269,17 @@ class ConjunctionLearner(BooleanLearner):
     (1.0, 'x4 ∧ ¬x11')
     """
 
-    steps = run_by_steps
-
-    role: ClassVar[Role] = "conjunction"
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 4
-    n_steps: int | None = None
     alpha: float | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
     account: AccountChoice = "optimal"
-    seed: int | None = None
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        learner = self._fresh()
-        k = check_count("k", learner.k)
-        n_steps = step_count(learner.n_steps, k, learner.alpha)
-        check_open_unit(beta=learner.beta)
-        source = open_source(learner.seed)
-        budget = cover_budget(
-            learner.epsilon,
-            learner.delta,
-            n_steps,
-            learner.beta,
-            learner.neighbours,
-            source.private,
-            learner.account,
-        )
-        columns, labels = self._examples(X, y)
-        stream = private_literal_steps(
-            columns, labels, role=learner.role, k=k, budget=budget, source=source
-        )
-        parameters = (("k", k), ("steps", n_steps), ("beta", learner.beta))
-        return self._publish(stream, columns.d, parameters, budget.spent)
+    def _budget(self, d: int, steps: int, private: bool) -> Budget:
+        spent = self.epsilon, self.delta, steps, self.beta, self.neighbours, private
+        return cover_budget(*spent, self.account)
+
+    def _records(
+        self, cover: LiteralCover, k: int, budget: Budget, source: RandomSource
+    ) -> Iterator[LiteralStep]:
+        return private_literal_steps(cover, k, budget, source)
 
 
 @keyword_parameters()
@@ -317,7 +327,7 @@ def strawman_budget(
 
 
 @keyword_parameters()
-class StrawmanConjunctionLearner(BooleanLearner):
+class StrawmanConjunctionLearner(_LiteralsOneByOne):
     """(epsilon, delta)-private conjunction by a list of good literals; see the module.
 
     Parameters
@@ -336,45 +346,24 @@ class StrawmanConjunctionLearner(BooleanLearner):
     x4 ∧ ¬x11
     """
 
-    steps = run_by_steps
+    def _budget(self, d: int, steps: int, private: bool) -> Budget:
+        given = self.epsilon, self.delta, d, steps, self.beta, self.neighbours, private
+        return strawman_budget(*given)
 
-    role: ClassVar[Role] = "conjunction"
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 4
-    n_steps: int | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    seed: int | None = None
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        learner = self._fresh()
-        k = check_count("k", learner.k)
-        steps = step_count(learner.n_steps, k)
-        check_open_unit(beta=learner.beta)
-        source = open_source(learner.seed)
-        columns, labels = self._examples(X, y)
-        terms = columns.d, steps, learner.beta, learner.neighbours, source.private
-        budget = strawman_budget(learner.epsilon, learner.delta, *terms)
+    def _records(
+        self, cover: LiteralCover, k: int, budget: Budget, source: RandomSource
+    ) -> Iterator[LiteralStep]:
         assert budget.scale is not None  # there is always a list
-        scale = budget.scale
-
-        def records() -> Iterator[LiteralStep]:
-            cover = LiteralCover(columns, labels, learner.role)
-            lost = cover.lost()[:-1]
-            noisy = lost + discrete_laplace_array(source, scale, len(lost))
-            # the constant, the last candidate, loses nothing
-            listed = np.append(np.flatnonzero(noisy <= budget.margin), 2 * columns.d)
-            for step in range(1, steps + 1):
-                started = time.perf_counter()
-                gained = cover.gained()[listed]
-                drawn = exponential_index(source, gained, Fraction(budget.eta))
-                literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
-                yield LiteralStep(step, steps, LiteralRelease(literal, None), diagnostics)
-
-        parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
-        return self._publish(records(), columns.d, parameters, budget.spent)
+        lost = cover.lost()
+        noisy = lost[:-1] + discrete_laplace_array(source, budget.scale, len(lost) - 1)
+        # the constant, the last candidate, loses nothing
+        listed = np.append(np.flatnonzero(noisy <= budget.margin), len(noisy))
+        for step in range(1, budget.steps + 1):
+            started = time.perf_counter()
+            gained = cover.gained()[listed]
+            drawn = exponential_index(source, gained, Fraction(budget.eta))
+            literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
+            yield LiteralStep(step, budget.steps, LiteralRelease(literal, None), diagnostics)
 
 
 @keyword_parameters()

@@ -61,8 +61,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.conjunction import LiteralCover
-from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
-from learners.boolean.literals import Columns, Literal, candidate_literal
+from learners.boolean.formulas import (
+    BooleanLearner,
+    Columns,
+    Literal,
+    LiteralRelease,
+    LiteralStep,
+    candidate_literal,
+)
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.finite.sample_sizes import least_count
@@ -102,9 +108,7 @@ class GreedyConjunctionLearner(BooleanLearner):
 
     n_steps: int | None = None
 
-    steps = run_by_steps
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         limit = None
         if learner.n_steps is not None:
@@ -172,7 +176,7 @@ class ConsistentConjunctionLearner(BooleanLearner):
 
     monotone: bool = False
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         columns, labels = self._examples(X, y)
         d = columns.d
@@ -296,7 +300,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     seed: int | None = None
     monotone: bool = False
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         rate = consistency_rate(learner.epsilon, learner.neighbours)
         columns, labels = self._examples(X, y)

@@ -375,7 +375,7 @@ def _write_formula(release: Any) -> dict[str, Any]:
 
 
 def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> Any:
-    made = _loaded("learners.boolean.literals.Literal")
+    made = _loaded("learners.boolean.formulas.Literal")
     d = whole(data["variables"], "variables")
 
     def literal(entry: Any) -> Any:

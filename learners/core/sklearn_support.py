@@ -24,9 +24,10 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar, dataclass_transform
+from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,7 +109,7 @@ def keyword_parameters(
             place = order.index(before) + 1
             order[place:place] = new
         # of all classifiers, so told last
-        order.sort(key=("check", "positive").__contains__)
+        order.sort(key=lambda name: {"check": 1, "positive": 2}.get(name, 0))
         # a dataclass has the inherited fields first; by keyword all orders are the same
         init: Any = made.__init__
         stated = inspect.signature(init)
@@ -263,66 +264,50 @@ def classifier_tags(random: bool) -> Any:
     )
 
 
-def accuracy(
-    predicted: NDArray[np.int64],
-    y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    positive: Any = None,
-) -> float:
-    """Share of the examples that are predicted right as 0 or 1, each counted by its weight.
+@keyword_parameters()
+class TwoLabels(WithParameters, ABC):
+    """A learner of two labels: examples and predictions spell them as their people do."""
 
-    Raises
-    ------
-    ValueError
-        As :func:`learners.core.examples.check_labels`.
-    """
-    right = predicted == check_labels(y, len(predicted), positive)
-    return float(
-        np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
-    )
+    positive: Any = None
 
+    @abstractmethod
+    def _zeros_and_ones(self, X: Any) -> NDArray[np.int64]:
+        """Labels 0 and 1, shape (n,), by the release."""
 
-class _OfTwoLabels(Protocol):
-    """A learner of two labels."""
+    def _check_labels(self, y: ArrayLike, n: int) -> NDArray[np.bool_]:
+        """Labels of n examples, bool (n,); how they are spelled is kept for predictions."""
+        labels = check_labels(y, n, self.positive)
+        self._named(y, labels)
+        return labels
 
-    positive: Any
+    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
 
-    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]: ...
+        After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
 
-    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]: ...
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
+            run ended without a hypothesis.
+        NotFittedError
+            If no run is complete.
+        """
+        return self._as_came(self._zeros_and_ones(X))
 
+    def score(
+        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Share of labelled points that are predicted right, 0..1: private, if these are.
 
-def predict_as_came(self: _OfTwoLabels, X: ArrayLike | Any) -> NDArray[Any]:
-    """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
-
-    After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
-        run ended without a hypothesis.
-    NotFittedError
-        If no run is complete.
-    """
-    return self._as_came(self._zeros_and_ones(X))
-
-
-def share_right(
-    self: _OfTwoLabels, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-) -> float:
-    """Share of labelled points that are predicted right, 0..1: private, if these are.
-
-    Parameters
-    ----------
-    X, y : array or data frame
-        Points and labels, shape (n,), as :meth:`fit` takes them.
-    sample_weight : array of float, shape (n,), optional
-        What each point counts; by default all the same.
-    """
-    return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
-
-
-# scikit-learn asks a method for its name
-for method, name in ((predict_as_came, "predict"), (share_right, "score")):
-    method.__name__ = method.__qualname__ = name
+        Parameters
+        ----------
+        X, y : array or data frame
+            Points and labels, shape (n,), as :meth:`fit` takes them.
+        sample_weight : array of float, shape (n,), optional
+            What each point counts; by default all the same.
+        """
+        predicted = self._zeros_and_ones(X)
+        right = predicted == check_labels(y, len(predicted), self.positive)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(right, weights=weights))

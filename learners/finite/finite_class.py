@@ -46,13 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.examples import check_labels
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels, keyword_parameters
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
 from learners.parameters import check_count
@@ -85,7 +79,7 @@ class MemorizedLabels:
 
 
 @keyword_parameters()
-class MemorizingLearner(WithParameters):
+class MemorizingLearner(TwoLabels):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -108,9 +102,6 @@ class MemorizingLearner(WithParameters):
 
     points: int = 1000
     seed: int | None = None
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -128,9 +119,7 @@ class MemorizingLearner(WithParameters):
         if len(where) and not (where.min() >= 0 and where.max() < points):
             raise ValueError(f"a point of X is outside 0..{points - 1}")
         labels = below_array(open_source(configured.seed), 2, points) == 1
-        given = check_labels(y, len(where), self.positive)
-        self._named(y, given)
-        labels[where.astype(np.int64)] = given
+        labels[where.astype(np.int64)] = self._check_labels(y, len(where))
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
 
@@ -361,11 +350,8 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(WithParameters):
+class _FiniteClass(TwoLabels):
     concepts: ConceptClass
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
@@ -375,8 +361,7 @@ class _FiniteClass(WithParameters):
     def _mistakes(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int]:
         """Of every concept; and the number of examples."""
         points = check_domain_points(X, self.concepts.domain)
-        labels = check_labels(y, len(points), self.positive)
-        self._named(y, labels)
+        labels = self._check_labels(y, len(points))
         positives, negatives = count_labels(points, labels, self.concepts.domain)
         count = int(positives.sum() + negatives.sum())
         return self.concepts.mistakes(positives, negatives), count

@@ -297,7 +297,7 @@ class DualPictures(QObject):
         self._background.clear()
         for view in self._views.values():
             view.set_lines(None)
-            view.set_density(None, None)
+            view.density.set_image(None, None)
         self._stale = set(self._views)
         self._colour_densities()
 
@@ -390,11 +390,11 @@ class DualPictures(QObject):
                 continue
             self._coloured[sheet] = wanted
             if density is None or self.density_scale is None:
-                view.set_density(None, None)
+                view.density.set_image(None, None)
             else:
                 counts = density.counts.astype(np.float64)
                 tints = colours(self.density_scale, counts, self._ramps[False])
-                view.set_density(rgba_image(tints), density.window)
+                view.density.set_image(rgba_image(tints), density.window)
         self.changed.emit()
 
 

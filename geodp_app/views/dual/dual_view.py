@@ -19,27 +19,29 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from geodp_app.dual.captions import (
+from geodp_app.dual.lines import cell_around, example_segment, held
+from geodp_app.dual.scene import (
     EMPTY,
+    Mark,
     TileShown,
+    boxes_on,
+    chosen_marks,
     curator_words,
     hover_words,
+    neighbourhood,
+    newest_mark,
     released_words,
     whole_words,
 )
-from geodp_app.dual.lines import cell_around, example_segment, held
-from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.runs.what_if import Candidate, WhatIf
-from geodp_app.views.dual.dual_controls import DualControls
+from geodp_app.views.dual.dual_controls import DualControls, DualPointer
 from geodp_app.views.dual.dual_pictures import DualPictures
-from geodp_app.views.dual.dual_pointer import DualPointer
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.sheet_stack import SheetStack
-from geodp_app.views.widgets.bars import ColourBar
-from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.panes import ColourBar, dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
 from learners.core.selection import HeavyBox, SheetDensities
@@ -198,7 +200,8 @@ class DualView(QWidget):
         self._chosen = pieces[-1] if self.marks and not whole else ()
         self.controls.set_edges(len(self._chosen))
         self.controls.zoom.setEnabled(bool(self._chosen))
-        self.strip.set_marks(self.marks)
+        for thumb in self.strip.thumbs.values():
+            thumb.set_marks(self.marks)
         self._follow_edge()
         self._mark()
         self._sight()
@@ -246,7 +249,7 @@ class DualView(QWidget):
         """Take the sampler's heaviest boxes (private)."""
         for sheet, view in self.sheets.items():
             unit = 1 if self.lattice is None else 1 << self.lattice.bits
-            view.set_boxes(boxes_on(tuple(views), sheet, unit))
+            view.boxes.show_with(boxes=boxes_on(tuple(views), sheet, unit))
 
     @_private
     def show_example(self, x: int | None, y: int | None = None) -> None:
@@ -263,7 +266,7 @@ class DualView(QWidget):
             ends = np.empty((0, 2))
             if lattice is not None and x is not None and y is not None:
                 ends = example_segment(lattice, sheet, x, y, extent(lattice))
-            view.set_example(ends)
+            view.example.show_with(ends=ends)
 
     def light_edge(self, edge: int) -> None:
         """Ring the chosen point of an edge of the newest piece, from 0; -1 for none."""
@@ -273,7 +276,9 @@ class DualView(QWidget):
         """Mark the dual point of a halfplane of the same grid and measure, or none."""
         for sheet, view in self.sheets.items():
             here = halfplane is not None and halfplane.sheet == sheet and self._fits(halfplane)
-            view.set_halfplane(dual_position(halfplane) if here and halfplane else None)
+            view.pointer.show_with(
+                halfplane=dual_position(halfplane) if here and halfplane else None
+            )
 
     def set_release_view(self, on: bool) -> None:
         """Show only what may be published: the region and the chosen points.
@@ -480,7 +485,7 @@ class DualView(QWidget):
         pointed, lines, cell = self.pointer.pointed, self.pictures.lines, np.empty((0, 2))
         if pointed is not None and lines is not None and self.lattice:
             cell = cell_around(self.lattice, lines, pointed, self.window_shown)
-        self.stack.view.set_cell(cell)
+        self.stack.view.cell.show_with(corners=cell)
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
         if (halfplane, candidate) != self._emitted:
             self._emitted = halfplane, candidate

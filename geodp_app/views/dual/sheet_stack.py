@@ -168,16 +168,6 @@ class SheetStrip(QWidget):
         if self.current not in lattice.sheets:
             self.show_sheet(lattice.sheets[0])
 
-    def set_marks(self, marks: Sequence[Mark]) -> None:
-        """The newest piece's points."""
-        for thumb in self.thumbs.values():
-            thumb.set_marks(marks)
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        for thumb in self.thumbs.values():
-            thumb.set_palette(palette)
-
 
 class SheetStack(QWidget):
     """One sheet large and the strip beside it, or all sheets side by side; frames over the corners
@@ -210,14 +200,9 @@ class SheetStack(QWidget):
         self._plotted = False
 
     @property
-    def sheet(self) -> Sheet:
-        """The sheet that is shown large."""
-        return self.strip.current
-
-    @property
     def view(self) -> SheetView:
-        """The same, as it is drawn."""
-        return self.sheets[self.sheet]
+        """The sheet that is shown large."""
+        return self.sheets[self.strip.current]
 
     @property
     def _framed(self) -> SheetView:
@@ -231,26 +216,27 @@ class SheetStack(QWidget):
             for sheet in lattice.sheets:
                 self.sheets[sheet].set_lattice(lattice)
             self.strip.set_lattice(lattice)
-        self._show()
+        self.show_current()
 
     def set_whole(self, whole: bool) -> None:
         """Show all sheets, or the one of the strip; emits nothing."""
         if whole != self._whole:
             self._whole = whole
-            self._show()
+            self.show_current()
 
     @property
     def shown(self) -> frozenset[Sheet]:
         """The sheets in sight."""
         lattice = self.view.lattice
-        return frozenset(lattice.sheets if self._whole and lattice else {self.sheet})
+        return frozenset(lattice.sheets if self._whole and lattice else {self.strip.current})
 
     def fit(self) -> None:
         """Show all of every sheet."""
         for view in self.sheets.values():
             view.fit()
 
-    def _show(self) -> None:
+    def show_current(self) -> None:
+        """Show the sheet of the strip large, or all of them."""
         self.strip.setVisible(self._plotted and not self._whole)
         for sheet, view in self.sheets.items():
             view.setVisible(sheet in self.shown)
@@ -258,17 +244,14 @@ class SheetStack(QWidget):
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
-        self.strip.set_palette(palette)
+        for thumb in self.strip.thumbs.values():
+            thumb.set_palette(palette)
         for view in self.sheets.values():
             view.set_palette(palette)
         self.empty.setStyleSheet(
             f"color: {palette.ink}; background: {palette.panel}; padding: 10px 18px;"
             f"border: 1px solid {palette.border}; border-radius: 6px"
         )
-
-    def show_current(self) -> None:
-        """Show the sheet of the strip large."""
-        self._show()
 
     def place_frames(self) -> None:
         """Lines in the upper left corner of the plot, colours in the lower right one."""
@@ -281,14 +264,10 @@ class SheetStack(QWidget):
             inside.right() - self.scale.width() - 6, inside.bottom() - self.scale.height() - 6
         )
         frames = [frame for frame in (self.legend, self.scale) if not frame.isHidden()]
-        self._framed.set_covered(
-            [
-                plot.box.mapFromScene(
-                    plot.mapToScene(frame.geometry().translated(-plot.mapTo(self._stack, QPoint())))
-                ).boundingRect()
-                for frame in frames
-            ]
-        )
+        corner = plot.mapTo(self._stack, QPoint())
+        places = [plot.mapToScene(frame.geometry().translated(-corner)) for frame in frames]
+        covered = [plot.box.mapFromScene(place).boundingRect() for place in places]
+        self._framed.chosen.show_with(covered=covered)
 
     def say_empty(self, words: str) -> None:
         """Words in the middle; empty for none."""

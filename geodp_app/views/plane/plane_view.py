@@ -19,9 +19,13 @@ from geodp_app.drawing.faults import Fault
 from geodp_app.palette import Palette
 from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
-from geodp_app.views.plane.learned_layer import LearnedLayer
-from geodp_app.views.plane.support_layer import MaskLayer, SupportLayer
-from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
+from geodp_app.views.plane.learned_layer import (
+    LearnedLayer,
+    MaskLayer,
+    QuestionsLayer,
+    SupportLayer,
+    VotesLayer,
+)
 from geodp_app.views.widgets.plotting import GridPlot
 from geometry.halfplane import Halfplane, Region
 

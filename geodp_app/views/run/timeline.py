@@ -29,8 +29,8 @@ from geodp_app.actions import action, tool_tip
 from geodp_app.palette import Palette, load_palette, mix
 from geodp_app.runs.course import Course
 from geodp_app.runs.figures import Selecting, step_ticks
-from geodp_app.views.widgets.icons import icon
 from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.theme import icon
 
 #: Milliseconds between frames of the moving line, and its travel in each, 0..1.
 _FRAME, _TRAVEL = 50, 0.04

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyqtgraph as pg
@@ -275,6 +275,12 @@ class Overlay(QGraphicsItem):
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
         self._palette = palette
+        self.update()
+
+    def show_with(self, **values: Any) -> None:
+        """Other values of some of its attributes."""
+        for name, value in values.items():
+            setattr(self, name, value)
         self.update()
 
     def moved(self) -> None:

@@ -26,11 +26,10 @@ from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.panels.settings_panel import SettingsPanel
 from geodp_app.views.panels.theorem_page import TheoremPage
 from geodp_app.views.plane.plane_view import PlaneView
+from geodp_app.views.run.cards import QueryCard, WhyCard
 from geodp_app.views.run.error_chart import ErrorChart
 from geodp_app.views.run.figures_panel import FiguresPanel, SpentCard
-from geodp_app.views.run.query_card import QueryCard
 from geodp_app.views.run.timeline import Timeline
-from geodp_app.views.run.why_card import WhyCard
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled
 from geodp_app.views.widgets.theme import dressed_at_the_end
 

@@ -27,7 +27,7 @@ from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import Why, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
-from geodp_app.views.run.again import Again
+from geodp_app.views.run.live import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
 from geometry.mask import Mask, clipped
@@ -146,7 +146,7 @@ class RunDisplay(QObject):
         w.figures.set_past(self._past)
         w.why.set_past(self._past)
         for sheet in w.dual.sheets.values():
-            sheet.set_past(self._past)
+            sheet.chosen.show_with(past=self._past)
 
     def note_plane(self) -> None:
         """Beside the plane's title: what is out of date, else what is hatched, what other runs are

@@ -14,7 +14,7 @@ from run_charges import run_charge
 import assets
 from geodp import Bounds, Examples, Frame, GridMap, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.simulating import simulate
+from geodp_app.document.sampling import simulate
 from geodp_app.document.targets import GridChange, example_work, fit_drawing
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.editor import Editor

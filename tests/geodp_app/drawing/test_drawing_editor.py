@@ -8,10 +8,11 @@ from itertools import pairwise
 import pytest
 
 from geodp_app.document.history import History
-from geodp_app.drawing.draft import Draft, Handle
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers, ToolName
 from geodp_app.drawing.faults import faults
+from geodp_app.drawing.hits import Handle
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
+from geodp_app.drawing.tool import Draft
 
 SQUARE: Ring = ((20, 20), (60, 20), (60, 60), (20, 60))
 HOLE: Ring = ((30, 30), (40, 30), (40, 40), (30, 40))

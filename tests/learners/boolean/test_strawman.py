@@ -15,7 +15,7 @@ from noise_laws import at_least
 
 from learners import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
 from learners.boolean.conjunction import LiteralCover, strawman_budget
-from learners.boolean.literals import candidate_literal, read_columns
+from learners.boolean.formulas import candidate_literal, read_columns
 from learners.core.selection import Role
 from learners.cover.set_cover import Budget
 from learners.theory.cover_sizes import cover_examples, strawman_examples

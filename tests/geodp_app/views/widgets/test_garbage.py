@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from geodp_app.views.widgets import garbage
+from geodp_app.views.widgets import background
 
 
 class Circle(QObject):
@@ -37,8 +37,8 @@ def test_no_other_thread_frees_what_a_window_left_behind(
     thread.start()
     thread.join()
     assert freed_by == []
-    monkeypatch.setattr(garbage, "_EVERY", 0.05)
-    keeper = garbage.collect_between_events.__wrapped__()
+    monkeypatch.setattr(background, "_EVERY", 0.05)
+    keeper = background.collect_between_events.__wrapped__()
     younger: list[list[int]] = []
 
     def freed() -> bool:

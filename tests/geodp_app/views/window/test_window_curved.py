@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import Lasting, action, dual_lattice, painted, run as run_to_end, settle
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.dual.captions import CELLS
+from geodp_app.dual.scene import CELLS
 from geodp_app.formatting import amount
 from geodp_app.runs.questions import conic_question
 from geodp_app.runs.run_log import RunLog
