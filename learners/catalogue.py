@@ -126,9 +126,8 @@ TOOLS: tuple[Entry, ...] = (
         "learners.envelope.envelope_selection.EnvelopeSelection",
         (6, 8),
         "the exponential mechanism over lattice halfplanes or triangles, within a factor "
-        "exp(2^-38) that is charged; what covers and tiles draw by. A tenth of a second to some "
-        "seconds a draw as a rule, more where pieces fit badly (docs/performance.md); KMMS's is "
-        "polynomial in n, this has no such bound for triangles",
+        "exp(2^-38) that is charged; what covers and tiles draw by; its time is measured, KMMS's "
+        "proved",
     ),
     Entry(
         "Selection by the arrangement",
