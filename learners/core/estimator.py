@@ -10,7 +10,7 @@ matter of the run (docs/decisions/0022-runs.md).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
@@ -28,7 +28,13 @@ from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Lattice, Release, release_of
 from learners.core.selection import PieceKind, Role, Watch
-from learners.core.sklearn_support import TwoLabels, classifier_tags, keyword_parameters
+from learners.core.sklearn_support import (
+    WithParameters,
+    classifier_tags,
+    keyword_parameters,
+    predict_as_came,
+    share_right,
+)
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
 from learners.privacy.randomness import RandomSource, open_source
@@ -108,7 +114,7 @@ class _Apart(NamedTuple):
 
 
 @keyword_parameters()
-class Estimator(TwoLabels):
+class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Every learner has a parameter `grid`, and `check`: the part of the examples, strictly between 0
@@ -136,6 +142,9 @@ class Estimator(TwoLabels):
     role: ClassVar[Role]
 
     check: float | None = None
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def _planned(self) -> Run:

@@ -26,15 +26,14 @@ faces.  With 20,000 examples at epsilon = 1 all reaches err on about 3 %, with 2
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from functools import partial
 from typing import ClassVar
 
 from geometry.grid import Box
 from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
 from geometry.lift import ConicKind, ConicLattice
 from learners.core.estimator import Estimator, Run
-from learners.core.releases import Lattice
-from learners.core.selection import Role, Sampler
+from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
 from learners.curved.conic_selection import ConicSelection
@@ -43,30 +42,7 @@ from learners.privacy.accounting import Neighbours
 
 
 @keyword_parameters()
-class _Cover(Estimator):
-    """A cover by k pieces of a class of its own."""
-
-    role: ClassVar[Role] = "disjunction"
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 1
-    grid: int = 1024
-    n_steps: int | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    seed: int | None = None
-
-    @abstractmethod
-    def _pieces(self) -> tuple[Lattice, Sampler]:
-        """The class and its sampler."""
-
-    def _planned(self) -> Run:
-        return cover_run(self, self.k, self._pieces)
-
-
-@keyword_parameters(after={"grid": ["bounds"]})
-class DiscUnionLearner(_Cover):
+class DiscUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of discs.
 
     Discs have their centre in the square and a radius of at most its side.
@@ -107,13 +83,21 @@ class DiscUnionLearner(_Cover):
     (1.0, False)
     """
 
+    role: ClassVar[Role] = "disjunction"
     kind: ClassVar[ConicKind] = "disc"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
+    grid: int = 1024
     bounds: Box | None = None
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[Lattice, Sampler]:
-        lattice = ConicLattice(self.grid, self.kind)
-        return lattice, ConicSelection(lattice)
+    def _planned(self) -> Run:
+        return cover_run(self, self.k, partial(ConicLattice, self.grid, self.kind), ConicSelection)
 
 
 @keyword_parameters()
@@ -137,8 +121,8 @@ class EllipseUnionLearner(DiscUnionLearner):
     kind: ClassVar[ConicKind] = "ellipse"
 
 
-@keyword_parameters(after={"grid": ["bounds", "degree", "reach", "levels"]})
-class PolynomialUnionLearner(_Cover):
+@keyword_parameters()
+class PolynomialUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of regions bounded by a polynomial.
 
     Parameters
@@ -175,19 +159,28 @@ class PolynomialUnionLearner(_Cover):
     True
     """
 
+    role: ClassVar[Role] = "disjunction"
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
     grid: int = 64
     bounds: Box | None = None
     degree: int = 2
     reach: int = 2
     levels: int = 64
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[Lattice, Sampler]:
-        lattice = PolynomialLattice(self.grid, 2, self.degree, self.reach, self.levels)
-        return lattice, LiftedSelection(lattice)
+    def _planned(self) -> Run:
+        own = self.grid, 2, self.degree, self.reach, self.levels
+        return cover_run(self, self.k, partial(PolynomialLattice, *own), LiftedSelection)
 
 
-@keyword_parameters(after={"grid": ["reach", "levels"]})
-class ConvexPolytopeLearner(_Cover):
+@keyword_parameters()
+class ConvexPolytopeLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polytope; X has shape (n, 3).
 
     Parameters
@@ -223,18 +216,24 @@ class ConvexPolytopeLearner(_Cover):
     dimensions: ClassVar[int] = 3
     role: ClassVar[Role] = "conjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
     k: int = 4
     grid: int = 16
     reach: int = 4
     levels: int = 128
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[Lattice, Sampler]:
-        lattice = HalfspaceLattice3(self.grid, self.reach, self.levels)
-        return lattice, HalfspaceSelection3(lattice)
+    def _planned(self) -> Run:
+        lattice = partial(HalfspaceLattice3, self.grid, self.reach, self.levels)
+        return cover_run(self, self.k, lattice, HalfspaceSelection3)
 
 
-@keyword_parameters(after={"grid": ["levels"]})
-class SimplexUnionLearner(_Cover):
+@keyword_parameters()
+class SimplexUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of simplices; parameters as of polytopes.
 
     `k` is a number of simplices.  Every simplex of the class is scored in every step, 684 *
@@ -248,17 +247,25 @@ class SimplexUnionLearner(_Cover):
     """
 
     dimensions: ClassVar[int] = 3
+    role: ClassVar[Role] = "disjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
     grid: int = 16
     levels: int = 8
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[Lattice, Sampler]:
-        lattice = HalfspaceLattice3(self.grid, 1, self.levels)
-        return lattice, SimplexSelection3(lattice)
+    def _planned(self) -> Run:
+        lattice = partial(HalfspaceLattice3, self.grid, 1, self.levels)
+        return cover_run(self, self.k, lattice, SimplexSelection3)
 
 
-@keyword_parameters(after={"grid": ["centres", "levels"]})
-class BallUnionLearner(_Cover):
+@keyword_parameters()
+class BallUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of balls; parameters as of polytopes.
 
     `k` is a number of balls.  Every ball of the class is scored in every step:
@@ -275,11 +282,19 @@ class BallUnionLearner(_Cover):
     """
 
     dimensions: ClassVar[int] = 3
+    role: ClassVar[Role] = "disjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
     grid: int = 16
     centres: int = 17
     levels: int = 32
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _pieces(self) -> tuple[Lattice, Sampler]:
-        lattice = BallLattice(self.grid, self.centres, self.levels)
-        return lattice, LiftedSelection(lattice)
+    def _planned(self) -> Run:
+        lattice = partial(BallLattice, self.grid, self.centres, self.levels)
+        return cover_run(self, self.k, lattice, LiftedSelection)

@@ -23,15 +23,14 @@ from numpy.typing import NDArray
 
 from learners.parameters import check_count
 from learners.privacy.accounting import (
+    GIVEN_UP,
     Charge,
     Neighbours,
     PrivacySpent,
     check_budget,
     inner_budget,
-    selection_account,
 )
-from learners.privacy.composition import advanced_rate
-from learners.privacy.cover_account import GIVEN_UP
+from learners.privacy.composition import advanced_rate, selection_account
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import RandomSource
 

@@ -40,6 +40,7 @@ from typing import Literal, get_args
 
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import (
+    GIVEN_UP,
     Charge,
     PrivacySpent,
     Relation,
@@ -48,7 +49,6 @@ from learners.privacy.accounting import (
     noise_scale,
 )
 from learners.privacy.composition import MOST_MECHANISMS, largest_epsilon0, optimal_delta
-from learners.privacy.cover_account import GIVEN_UP
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
 

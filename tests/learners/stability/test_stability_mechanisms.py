@@ -14,8 +14,13 @@ from stability_laws import exact_delta, pass_law, query_law
 
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 from learners.core.confidence import clopper_pearson
-from learners.privacy.accounting import spent_after, zcdp_epsilon
-from learners.privacy.composition import advanced_epsilon, largest_epsilon0, optimal_delta
+from learners.privacy.composition import (
+    advanced_epsilon,
+    largest_epsilon0,
+    optimal_delta,
+    spent_after,
+    zcdp_epsilon,
+)
 from learners.privacy.randomness import SeededRandom
 from learners.stability.noisy_votes import NoisyVotes, plan_noisy_votes
 from learners.stability.sample_and_aggregate import distances, winners
