@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.arrangement import LatticePolygon, arrange
-from geometry.duality import admitted_parts
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, admitted_parts
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.core.records import inside_piece, predict_pieces
 from learners.core.selection import Role, mistakes_score

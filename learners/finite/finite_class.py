@@ -53,7 +53,7 @@ from learners.core.sklearn_support import (
     share_right,
 )
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
-from learners.finite.vc import as_class
+from learners.finite.sample_sizes import as_class
 from learners.parameters import check_count
 from learners.privacy.accounting import Neighbours
 from learners.privacy.noise import below_array
