@@ -145,7 +145,6 @@ class ConicView(QWidget):
         self._try(None)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.bar.set_palette(palette)

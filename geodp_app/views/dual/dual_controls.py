@@ -117,7 +117,6 @@ class DualControls(FoldingRow):
         self.fold()
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours of lines and icons."""
         size = QSize(26, 12)
         for box, colour, dashed in (
             (self.positive, palette.positive, False),

@@ -57,7 +57,6 @@ class DualAxis(pg.AxisItem):  # type: ignore[misc]
         self.enableAutoSIPrefix(False)
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Texts of the ticks."""
         digits = 0 if spacing >= 1 else digits_for(spacing)
         return [number(value, digits) for value in values]
 
@@ -99,7 +98,6 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         self.scene().sigMouseClicked.connect(self._click)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.setBackground(palette.canvas)
         font = QFont(self.font())
         font.setPointSizeF(max(7.5, font.pointSizeF() * 0.85))
@@ -195,7 +193,6 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell what is under the pointer."""
         at = self.dual_at(self.mapToScene(event.position().toPoint()))
         if self._dragging:
             if at is not None:
@@ -213,7 +210,6 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             super().mouseReleaseEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is under the pointer."""
         super().leaveEvent(event)
         self.pointed.emit(None)
 
@@ -289,7 +285,6 @@ class Boxes(Overlay):
     boxes: Sequence[tuple[tuple[float, float, float, float], float]] = ()
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Outlines, the heaviest last."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         area = self.boundingRect().adjusted(-9, -9, 9, 9)
         colour = QColor(palette.accent)
@@ -427,7 +422,6 @@ class Pointer(Overlay):
     halfplane: tuple[float, float] | None = None
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Draw the crosshair and the ring around the chosen point."""
         area = self.boundingRect()
         if self.at is not None:
             x, y = self.to_pixels(np.array([self.at]))[0].tolist()

@@ -140,7 +140,6 @@ class SheetView(QWidget):
         self.fit()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.outside.setBrush(tinted(palette.canvas, 1.0))

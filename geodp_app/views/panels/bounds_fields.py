@@ -98,7 +98,6 @@ class BoundsMap(QWidget):
     # pointer and keys
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to drag a box of bounds."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._start = event.position()
 
@@ -111,7 +110,6 @@ class BoundsMap(QWidget):
             self.dragged.emit(box)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """End the drag: the box is the new bounds."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._start = None
 
@@ -124,7 +122,6 @@ class BoundsMap(QWidget):
         self._keep_on_earth()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows, plus, minus and Home."""
         key = event.key()
         step = _MOVE * self._across
         moves = {

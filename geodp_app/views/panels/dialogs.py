@@ -203,11 +203,9 @@ class VertexModel(QAbstractTableModel):
         self.endResetModel()
 
     def rowCount(self, parent: _Index = _ROOT) -> int:
-        """One row a vertex."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: _Index = _ROOT) -> int:
-        """Shape, ring, vertex, x, y."""
         return 0 if parent.isValid() else len(_HEADS)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -223,13 +221,11 @@ class VertexModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        """Name the columns and rows."""
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return _HEADS[section]
         return None
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Coordinates can be edited."""
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() >= 3 else flags
 

@@ -80,7 +80,6 @@ class LearnedLayer:
         self._zones = False
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._theme = palette
         self._palette = palette = greyed(palette) if self._past else palette
         self._pen_tiling()
@@ -277,7 +276,6 @@ class MaskLayer:
         self.veil.setPath(shape_path(rest))
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.veil.setPen(cosmetic(palette.soft_ink, 1.0, alpha=0.7))
         self.veil.setBrush(tinted(palette.soft_ink, 0.13))
 
@@ -289,7 +287,6 @@ class SupportLayer(MaskLayer):
         self.veil = self.hatching = added(plot, z, _Hatching())
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.hatching.setPen(Qt.PenStyle.NoPen)
         self.hatching.setBrush(QBrush(tinted(palette.soft_ink, 0.5), Qt.BrushStyle.BDiagPattern))
 
@@ -329,7 +326,6 @@ class VotesLayer:
         self._palette: Palette | None = None
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of tints and symbols."""
         self._palette = palette
         inks = {1: palette.positive, 0: palette.negative, -1: palette.danger}
         for answer, scatter in self.scatters.items():
@@ -392,7 +388,6 @@ class QuestionsLayer:
         self.words.hide()
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of symbols and words."""
         inks = {1: palette.positive, 0: palette.negative, None: palette.danger}
         for answer, scatter in self.symbols.items():
             ink = inks[answer]

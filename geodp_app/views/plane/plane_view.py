@@ -97,7 +97,6 @@ class PlaneView(GridPlot):
         self._editor = editor
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of everything in the plot."""
         super().set_palette(palette)
         self.border.setBrush(pg.mkBrush(palette.canvas))
         for layer in (
@@ -175,7 +174,6 @@ class PlaneView(GridPlot):
         self.empty.move(self.rect().center() - self.empty.rect().center())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the words in the middle."""
         super().resizeEvent(event)
         if hasattr(self, "empty"):  # the base class resizes while it is made
             self._place_empty()
@@ -201,7 +199,6 @@ class PlaneView(GridPlot):
         self._press(event, double=False)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """The second press of a double click."""
         self._press(event, double=True)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -217,7 +214,6 @@ class PlaneView(GridPlot):
             self.edited.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """The end of a press."""
         if self._grabbed is not None:
             self._grabbed = None
             self._set_cursor()
@@ -227,7 +223,6 @@ class PlaneView(GridPlot):
             self.edited.emit()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at."""
         self.pointed.emit(None)
         super().leaveEvent(event)
 

@@ -167,7 +167,6 @@ class _Room(QScrollArea):
         self._body = body
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Another width, other lines."""
         super().resizeEvent(event)
         self.fit()
 

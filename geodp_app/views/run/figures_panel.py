@@ -100,7 +100,6 @@ class FiguresPanel(QScrollArea):
         self._arrange()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.budget.bar.set_palette(palette)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -115,10 +115,9 @@ class MainWindow(WindowViews):
         self.why.set_actions([self.commands.by_id[name] for name in _AT_THE_END])
         self.why.sharpen_asked.connect(self._sharpen)
         self.why.again_asked.connect(self.runs.run_or_pause)
-        self.dual.candidate_shown.connect(self.display.candidate)
-        self.conics.candidate_shown.connect(self.display.conic_candidate)
-        self.conics.step_picked.connect(self.runs.move_cursor)
-        self.dual.step_picked.connect(self.runs.move_cursor)
+        for view in (self.dual, self.conics):
+            view.candidate_shown.connect(self.display.candidate)
+            view.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
         self.chart.step_picked.connect(self._chart_picked)
         self.timeline.cursor_moved.connect(self.runs.move_cursor)
@@ -165,7 +164,6 @@ class MainWindow(WindowViews):
             self.resize(self.size().boundedTo(room))
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.palette_now = palette
         for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
@@ -376,7 +374,6 @@ class MainWindow(WindowViews):
         self.commands.by_id["vertex_table"].setChecked(False)
 
     def show_shortcuts(self) -> None:
-        """Show the list of all keys."""
         sheet = ShortcutSheet(self)
         sheet.exec()
         sheet.deleteLater()
@@ -467,12 +464,10 @@ class MainWindow(WindowViews):
     # coming and going
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files may be dropped."""
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the first file."""
         for url in event.mimeData().urls()[:1]:
             self.files.open(Path(url.toLocalFile()))
 

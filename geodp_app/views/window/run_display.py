@@ -129,7 +129,7 @@ class RunDisplay(QObject):
         self.questions.follow(None if past or self._release else log)
         log, course = runs.stepped_through, runs.course
         w.timeline.set_run(course, course.position(runs.place))
-        w.timeline.set_gains(course.gains(log) if log and not self._release else ())
+        w.timeline.track.set_gains(course.gains(log) if log and not self._release else ())
         w.timeline.set_playing(busy)
         selecting = busy and runs.controller.state == "selecting"
         done = len(log.records) if log else 0
@@ -211,16 +211,10 @@ class RunDisplay(QObject):
         self._views.plane.report.show(report)
         self.questions.look_at(report)
 
-    def conic_candidate(self, candidate: Candidate | None) -> None:
-        """Another disc or ellipse is pointed at, or none."""
-        self._views.plane.learned.try_piece(
-            () if candidate is None else candidate.piece, self._views.plane.grid
-        )
-
     def candidate(self, candidate: Candidate | None) -> None:
-        """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
-        if candidate is not None:
-            self._views.plane.learned.try_piece(candidate.piece, self._views.plane.grid)
+        """Another piece is pointed at in the dual plane, or none."""
+        piece = () if candidate is None else candidate.piece
+        self._views.plane.learned.try_piece(piece, self._views.plane.grid)
 
     # views
 
@@ -316,8 +310,8 @@ class RunDisplay(QObject):
         if log.release is not None and steps:
             steps[-1] = len(log.records)
         made = tuple(replace(log.figures(step), step=i) for i, step in enumerate(steps, start=1))
-        w.chart.set_acts(course.first if course.sharpens else 0)
-        w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor))
+        first = course.first if course.sharpens else 0
+        w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor), first)
         w.figures.show_figures(log.shown_figures)
 
     def _say_why(self, log: RunLog | None) -> None:

@@ -265,7 +265,6 @@ class Tour(QObject):
         (kept.focus or window.plane).setFocus()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.outline.set_palette(palette)
 
     def targets(self) -> tuple[QWidget, ...]:

@@ -85,7 +85,6 @@ class WindowActions:
         self.by_id["polygon"].setChecked(True)
 
     def set_palette(self, palette: Palette) -> None:
-        """Icons in the theme's colours."""
         self._palette = palette
         for name, made in self.by_id.items():
             drawn = self._table[name].icon
