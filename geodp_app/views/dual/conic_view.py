@@ -49,8 +49,8 @@ class ConicView(QWidget):
     #: The step, from 1, whose centre was clicked.
     step_picked = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Dual plane of discs and ellipses")
         self._question: ConicQuestion | None = None
         self._chosen: tuple[Conic, ...] = ()

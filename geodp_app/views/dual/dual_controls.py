@@ -43,8 +43,8 @@ class DualControls(FoldingRow):
     #: (edge from 0, mode)
     shade_wanted = Signal(int, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.positive = _box("Positive", "Dual lines of the positive examples: solid")
         self.negative = _box("Negative", "Dual lines of the negative examples: dashed")
         for box in (self.positive, self.negative):

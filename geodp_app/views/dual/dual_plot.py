@@ -22,7 +22,6 @@ from PySide6.QtGui import (
     QPen,
     QPolygonF,
 )
-from PySide6.QtWidgets import QWidget
 
 from geodp_app.dual.scene import Mark, nearest_mark
 from geodp_app.dual.sheets import Window, digits_for, number
@@ -79,9 +78,9 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
     #: Escape was pressed.
     dropped = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         axes = {name: DualAxis(name) for name in ("bottom", "left")}
-        super().__init__(parent, axisItems=axes, enableMenu=False)
+        super().__init__(axisItems=axes, enableMenu=False)
         self.axes = axes
         self._labelled, self._line = True, 16
         #: Whether something at a place, in pixels of the view box, can be dragged.

@@ -82,8 +82,8 @@ class DualView(QWidget):
     #: The heading or the note of the pane may have to change.
     titled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.lattice: HalfplaneLattice | None = None
         self._why, self._words = EMPTY, ""
         self._tile: TileShown | None = None

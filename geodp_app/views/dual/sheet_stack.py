@@ -133,8 +133,8 @@ class SheetStrip(QWidget):
     #: A Sheet was asked for.
     picked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Sheets of the dual plane")
         self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
         self._group = QButtonGroup(self)

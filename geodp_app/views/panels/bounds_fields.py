@@ -57,8 +57,8 @@ class BoundsMap(QWidget):
     #: A box was dragged.
     dragged = Signal(object)
 
-    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, palette: Palette) -> None:
+        super().__init__()
         self._palette = palette
         self._land: QPainterPath = shape_path(read_geojson(land_path()).geometry)
         self._centre, self._across = QPointF(0.0, 0.0), _WIDEST
@@ -279,10 +279,8 @@ class BoundsFields(QGroupBox):
     #: A sentence about a map file that is of no use.
     refused = Signal(str)
 
-    def __init__(
-        self, first: Bounds | None, palette: Palette, parent: QWidget | None = None
-    ) -> None:
-        super().__init__("Public bounds", parent)
+    def __init__(self, first: Bounds | None, palette: Palette) -> None:
+        super().__init__("Public bounds")
         self.map = BoundsMap(palette)
         self.map.dragged.connect(self.set_bounds)
         self.fields = {side: QLineEdit() for side in SIDES}

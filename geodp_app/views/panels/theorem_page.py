@@ -50,8 +50,8 @@ class TheoremPage(QScrollArea):
     #: The number of steps that the theorem asks for is wanted.
     steps_wanted = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         dressed(self, name="Theorem")
         self._work: Work | None = None
         self._asked: _Asked | None = None

@@ -39,7 +39,7 @@ from geodp_app.views.widgets.plotting import (
     tinted,
 )
 from geometry.edge_zones import EdgeZone
-from geometry.halfplane import Halfplane, Region
+from geometry.halfplane import Region
 from geometry.polygons import piece_sides
 from geometry.tiling import Tile
 from learners.core.records import halfplanes_of, piece_shape
@@ -212,10 +212,6 @@ class LearnedLayer:
         self._frame = round(share * _FRAMES)
         self._tint()
 
-    def point_at(self, halfplane: Halfplane | None, d: int) -> None:
-        """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
-        self.try_piece(() if halfplane is None else (halfplane,), d)
-
     def try_piece(self, piece: tuple[Region, ...], d: int) -> None:
         """Show a piece that could be in place of the newest, in that one's frame; none if empty."""
         path = QPainterPath()
@@ -225,7 +221,7 @@ class LearnedLayer:
             path = _pieces_path([piece], d)
         self.pointed.setPath(path)
 
-    def set_steps_visible(self, visible: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Show or hide the single steps; the region stays."""
         steps = (self.tiling, self.earlier, self.newest, self.pointed, self.again)
         for item in (*steps, *self._sides):

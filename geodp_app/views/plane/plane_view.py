@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QWidget
-from shapely.geometry.base import BaseGeometry
+from PySide6.QtWidgets import QLabel
 
 from geodp_app.drawing.editor import Editor, Modifiers
 from geodp_app.drawing.faults import Fault
@@ -27,7 +26,6 @@ from geodp_app.views.plane.learned_layer import (
     VotesLayer,
 )
 from geodp_app.views.widgets.plotting import GridPlot
-from geometry.halfplane import Halfplane, Region
 
 #: Pixels within which something is hit.
 _PICK = 9
@@ -60,8 +58,8 @@ class PlaneView(GridPlot):
     #: The editor took an event: repaint what depends on it.
     edited = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Plane")
         self.setAccessibleDescription("Target drawing, examples and learned shape on the grid")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -99,46 +97,15 @@ class PlaneView(GridPlot):
     def set_palette(self, palette: Palette) -> None:
         super().set_palette(palette)
         self.border.setBrush(pg.mkBrush(palette.canvas))
-        for layer in (
-            self.mask,
-            self.support,
-            self.examples,
-            self.drawing,
-            self.learned,
-            self.votes,
-            self.questions,
-            self.report,
-        ):
+        layers = (self.mask, self.support, self.examples, self.drawing, self.learned, self.votes)
+        for layer in (*layers, self.questions, self.report):
             layer.set_palette(palette)
 
     def show_examples(self, examples: ExampleKinds | None) -> None:
         """Examples and what each is at the step shown."""
-        if self._frame is not None:
-            self.examples.show(examples, self._frame.d)
-            self._has_examples = examples is not None
-            self._show_empty()
-
-    def show_learned(
-        self,
-        region: BaseGeometry | None,
-        pieces: Sequence[tuple[Region, ...]],
-        *,
-        flash: bool,
-        whole: bool = False,
-    ) -> None:
-        """The hypothesis at the step shown, or that of a `whole` run."""
-        if self._frame is not None:
-            self.learned.show(region, pieces, self._frame.d, flash=flash, whole=whole)
-
-    def show_support(self, supported: BaseGeometry | None) -> None:
-        """Where there were enough reports; None where a run does not tell."""
-        if self._frame is not None:
-            self.support.show(supported, self._frame.d)
-
-    def show_halfplane(self, halfplane: Halfplane | None) -> None:
-        """The halfplane pointed at in the dual plane."""
-        if self._frame is not None:
-            self.learned.point_at(halfplane, self._frame.d)
+        self.examples.show(examples, self.grid)
+        self._has_examples = examples is not None
+        self._show_empty()
 
     def edge_at(self, at: tuple[float, float]) -> int:
         """The newest piece's edge at a place, from 0; -1 for none."""
@@ -155,11 +122,8 @@ class PlaneView(GridPlot):
         """Only the learned region may stay."""
         self._release = release
         self._show_empty()
-        self.examples.set_visible(not release)
-        self.drawing.set_visible(not release)
-        self.learned.set_steps_visible(not release)
-        self.votes.set_visible(not release)
-        self.report.set_visible(not release)
+        for layer in (self.examples, self.drawing, self.learned, self.votes, self.report):
+            layer.set_visible(not release)
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""

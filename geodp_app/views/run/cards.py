@@ -58,8 +58,8 @@ class WhyCard(QFrame):
     #: The same run is wanted once more.
     again_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self._release = False
         self.setProperty("past", False)
@@ -189,8 +189,8 @@ class QueryCard(QFrame):
     #: The point (x, y) to ask about.
     asked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._release = False
         self.x_field, self.y_field = WholeField(0, MAX_D), WholeField(0, MAX_D)
         tip = "Ask for the label of this point, as a click with the ask tool does"

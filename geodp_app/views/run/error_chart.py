@@ -64,8 +64,8 @@ class ErrorChart(QFrame):
     #: The step that was clicked, dragged or moved to by key.
     step_picked = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self.points: tuple[FiguresView, ...] = ()
         self._steps, self._cursor, self._first = 0, 0, 0
@@ -376,8 +376,8 @@ _WIDEST = percentage(0.888)
 class ErrorReadout(Themed, QWidget):
     """Legend and values of the test error, the empirical error and its two parts."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._point: FiguresView | None = None
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.show_point(None)

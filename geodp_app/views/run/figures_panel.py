@@ -60,8 +60,8 @@ class FiguresPanel(QScrollArea):
     `budget` follows the same figures but is not laid out here: whoever makes the panel places it.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         dressed(self, name="Figures")
         self.errors = FiguresCard("Errors", error_figures, private=True)
         self.step = FiguresCard("Step", step_figures, private=True)
@@ -231,8 +231,8 @@ _RULE = "What to publish must not depend on a run's time or on private figures: 
 class SpentCard(QFrame):
     """A sum in words, wrapped to any width; hidden when there is nothing to say."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._release = False
         self.words = dressed(sentences(""), name="Runs so far")
         self.rule = sentences("note", _RULE)

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSlider,
     QToolButton,
-    QWidget,
 )
 
 from geodp_app.actions import action, tool_tip
@@ -210,8 +209,8 @@ class Timeline(QFrame):
     #: Run on after the last step, or pause the run.
     play_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self._course = Course()
         self._note = ""

@@ -146,8 +146,8 @@ def number_label(kind: str, text: str = "") -> QLabel:
 class PrivateMark(QLabel):
     """The mark on what only the curator may see."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Private data", parent)
+    def __init__(self) -> None:
+        super().__init__("Private data")
         tip = "What is shown here is not part of the release: do not publish it"
         dressed(self, "privateMark", name="This part shows private data", tip=tip)
 
@@ -155,8 +155,8 @@ class PrivateMark(QLabel):
 class Note(QLabel):
     """One line that gives way: what does not fit ends in dots, the tool tip has all of it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("note")
         self.words = self._tip = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -181,8 +181,8 @@ class Note(QLabel):
 class Pane(QFrame):
     """A title, a private mark and a body."""
 
-    def __init__(self, title: str, body: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, body: QWidget) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self.mark = PrivateMark()
         self.note = Note()
@@ -204,8 +204,8 @@ class Fold(QWidget):
     #: Whether it is open now.
     opened = Signal(bool)
 
-    def __init__(self, title: str, body: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, body: QWidget) -> None:
+        super().__init__()
         self.button = dressed(QToolButton(), "fold", name=title)
         self.button.setCheckable(True)
         self.button.setText(title)
@@ -229,8 +229,8 @@ _ACROSS, _DOWN = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBot
 class FoldingRow(QWidget):
     """Groups of widgets in a row, or in a column as narrow as the widest of them."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._row = fill(QBoxLayout(_ACROSS, self), margins=(0, 0, 0, 0), spacing=6)
         self._row.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self._members: list[QWidget] = []
@@ -329,8 +329,8 @@ _WIDTH = 132
 class ColourBar(Themed, QWidget):
     """A horizontal bar with its label above it and values under it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         #: The range of values that the bar shows; None while it shows nothing.
         self.scale: Scale | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -23,7 +23,7 @@ from geodp_app.runs.course import Course
 from geodp_app.runs.one_report import find_report
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
-from geodp_app.views.panels.dialogs import ShortcutSheet, VertexDialog, about_text, privacy_text
+from geodp_app.views.panels.dialogs import ABOUT, PRIVACY, ShortcutSheet, VertexDialog
 from geodp_app.views.pictures import write_widget
 from geodp_app.views.plane.drawing_layer import FaultWatch
 from geodp_app.views.run.cards import WindowQuestions
@@ -110,7 +110,7 @@ class MainWindow(WindowViews):
         self.document.subscribe(self._document_changed)
         self.plane.edited.connect(self._editor_changed)
         self.plane.pointed.connect(self._pointed)
-        self.dual.dual_hovered.connect(self.plane.show_halfplane)
+        self.dual.dual_hovered.connect(lambda h: self.display.try_piece((h,) if h else ()))
         self.dual.edge_pointed.connect(self.plane.learned.light_edge)
         self.why.set_actions([self.commands.by_id[name] for name in _AT_THE_END])
         self.why.sharpen_asked.connect(self._sharpen)
@@ -260,8 +260,8 @@ class MainWindow(WindowViews):
             "tour": lambda: self.tour.start(),
             "lesson": self.small_lesson,
             "shortcuts": self.show_shortcuts,
-            "explain_privacy": lambda: QMessageBox.information(self, "Privacy", privacy_text()),
-            "about": lambda: QMessageBox.about(self, "About geodp", about_text()),
+            "explain_privacy": lambda: QMessageBox.information(self, "Privacy", PRIVACY),
+            "about": lambda: QMessageBox.about(self, "About geodp", ABOUT),
             **{tool: (lambda on=True, t=tool: self.set_tool(t) if on else None) for tool in TOOLS},
         }
 

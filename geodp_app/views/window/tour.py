@@ -158,8 +158,8 @@ class Tour(QObject):
         self._kept: _Kept | None = None
         self._work: Work | None = None
         self._unsubscribe: Callable[[], None] | None = None
-        #: Of the stop: whether its scene is set, and whether something is pointed at.
-        self._set = self._pointed = False
+        #: Whether the scene of the stop is set, and complete: something is pointed at.
+        self._set = self.ready = False
         #: The grid point in the ring.
         self.ring: tuple[int, int] | None = None
         #: Steps that were there when one more was asked for.
@@ -176,11 +176,6 @@ class Tour(QObject):
     def stop(self) -> Stop:
         """The stop of the tour that is shown."""
         return STOPS[self._at]
-
-    @property
-    def ready(self) -> bool:
-        """Whether the scene of the stop is complete."""
-        return self._pointed
 
     def offer(self, settings: QSettings) -> None:
         """Say at the very first start that there is a tour."""
@@ -284,7 +279,7 @@ class Tour(QObject):
 
     def _show(self) -> None:
         stop = self.stop
-        self._set = self._pointed = False
+        self._set = self.ready = False
         self.ring = None
         self.card.show_stop(self._at + 1, len(STOPS), stop.title, stop.words)
         for widget in self.targets():
@@ -308,8 +303,8 @@ class Tour(QObject):
             self.card.set_note("")
             self._set = True
             self._set_scene(log)
-        elif not self._pointed:
-            self._pointed = self._point(log)
+        elif not self.ready:
+            self.ready = self._point(log)
         self._place()
 
     def _has_steps(self, log: RunLog | None) -> bool:
