@@ -18,9 +18,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, Signal
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document, same_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.files.run_record import RunRecord
 from geodp_app.formatting import counted
 from geodp_app.runs.protocol import Job
