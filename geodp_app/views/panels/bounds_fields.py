@@ -9,7 +9,7 @@ import contextlib
 import math
 from pathlib import Path
 
-from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -230,18 +230,19 @@ class BoundsMap(QWidget):
         font = painter.font()
         font.setPointSizeF(7.5)
         painter.setFont(font)
+        wide, high_ = self.width(), self.height()
+        lines = []
         for k in range(math.ceil(low.x() / step), math.floor(high.x() / step) + 1):
             x = self.to_widget(k * step, 0).x()
-            painter.setPen(QPen(QColor(p.rule), 1))
-            painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
-            painter.setPen(QColor(p.ink))
-            painter.drawText(QPointF(x + 3, self.height() - 5), f"{_degrees(k * step)}°")
+            lines.append((QLineF(x, 0, x, high_), QPointF(x + 3, high_ - 5), k))
         for k in range(math.ceil(low.y() / step), math.floor(high.y() / step) + 1):
             y = self.to_widget(0, k * step).y()
+            lines.append((QLineF(0, y, wide, y), QPointF(4, y - 3), k))
+        for line, at, k in lines:
             painter.setPen(QPen(QColor(p.rule), 1))
-            painter.drawLine(QPointF(0, y), QPointF(self.width(), y))
+            painter.drawLine(line)
             painter.setPen(QColor(p.ink))
-            painter.drawText(QPointF(4, y - 3), f"{_degrees(k * step)}°")
+            painter.drawText(at, f"{f'{k * step:.6g}'.replace('-', '−')}°")
 
 
 def _round_step(least: float, digits: tuple[int, ...] = (1, 2, 5)) -> float:
@@ -253,10 +254,6 @@ def _round_step(least: float, digits: tuple[int, ...] = (1, 2, 5)) -> float:
 def _rounded(value: float, step: float) -> float:
     """The multiple of a round step next to a value, without binary dust."""
     return round(round(value / step) * step, 9)
-
-
-def _degrees(value: float) -> str:
-    return f"{value:.6g}".replace("-", "−")
 
 
 _WHY = (

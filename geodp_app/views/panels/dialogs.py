@@ -93,32 +93,21 @@ class ShortcutSheet(QDialog):
 
     def _found(self, text: str) -> list[tuple[str, list[Row]]]:
         words = text.lower().split()
-        found = []
-        for title, rows in _groups():
-            kept = [row for row in rows if _matches(title, row, words)]
-            if kept:
-                found.append((title, kept))
-        return found
+
+        def matches(title: str, row: Row) -> bool:
+            searched = " ".join((title, row[1], *row[0])).lower()
+            return all(word in searched for word in words)
+
+        found = [(title, [r for r in rows if matches(title, r)]) for title, rows in _groups()]
+        return [(title, rows) for title, rows in found if rows]
 
 
 def _groups() -> list[tuple[str, list[Row]]]:
-    table = actions()
-    groups: list[tuple[str, list[Row]]] = []
-    for menu in MENUS:
-        rows = [
-            (a.keys, f"{a.text.rstrip('…')}{' (hold)' if a.held else ''}")
-            for a in table
-            if a.menu == menu and a.keys
-        ]
-        groups.append((menu, rows))
-    groups.append(("On the canvas", [(g.keys, g.text) for g in gestures()]))
-    return groups
-
-
-def _matches(title: str, row: Row, words: list[str]) -> bool:
-    keys, text = row
-    searched = " ".join((title, text, *keys)).lower()
-    return all(word in searched for word in words)
+    groups: dict[str, list[Row]] = {menu: [] for menu in MENUS}
+    for a in actions():
+        if a.keys:
+            groups[a.menu].append((a.keys, f"{a.text.rstrip('…')}{' (hold)' if a.held else ''}"))
+    return [*groups.items(), ("On the canvas", [(g.keys, g.text) for g in gestures()])]
 
 
 def _columns(

@@ -165,12 +165,11 @@ class MainWindow(WindowViews):
 
     def set_palette(self, palette: Palette) -> None:
         self.palette_now = palette
-        for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
+        for view in (self.plane, self.dual, self.conics, self.chart, self.timeline):
             view.set_palette(palette)
         self.files.palette = palette
-        self.commands.set_palette(palette)
-        self.theorem.set_palette(palette)
-        self.tour.set_palette(palette)
+        for part in (self.figures.budget.bar, self.commands, self.theorem, self.tour.outline):
+            part.set_palette(palette)
         if self.comparison is not None:
             self.comparison.set_palette(palette)
         self._editor_changed()

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
 
 from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
-from geodp_app.palette import Palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.widgets.panes import dressed
 from geodp_app.views.window.layout import WindowViews
@@ -258,9 +257,6 @@ class Tour(QObject):
         if kept.log is not None and kept.log is log:
             window.dual.show_sheet(kept.sheet)
         (kept.focus or window.plane).setFocus()
-
-    def set_palette(self, palette: Palette) -> None:
-        self.outline.set_palette(palette)
 
     def targets(self) -> tuple[QWidget, ...]:
         """The widgets that the stop speaks of."""
