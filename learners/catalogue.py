@@ -342,32 +342,22 @@ TOOLS: tuple[Entry, ...] = (
 CATALOGUE: tuple[Entry, ...] = (*(_entry(learner) for learner in LEARNERS), *TOOLS)
 
 
-def _shortly(where: tuple[Where, ...]) -> str:
-    """Where beside Python, in a line: verbs of geodp, and parts of the window."""
-    verbs = [f"`{each.removeprefix('geodp ')}`" for each in where if each.startswith("geodp ")]
-    window = [each.removeprefix("window: ") for each in where if each.startswith("window")]
-    return ", ".join([*verbs, *window])
-
-
 def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
     """The catalogue as a Markdown table."""
     lines = [
         "# Learners and tools",
         "",
-        "Every learner and tool of geodp: what it promises, its import in Python, the verbs and",
-        "windows that offer it, too. Made by `geodp learners --markdown`; do not edit. Numbers of",
-        "examples for each promise: `geodp plan --theorems`. Proofs: [privacy](privacy.md).",
+        "Every learner and tool of geodp, with its name for `--learner`, its import in Python and",
+        "what it promises. Made by `geodp learners --markdown`; do not edit. `geodp learners` says",
+        "which verbs and windows offer each, `geodp plan --theorems` how many examples a promise",
+        "takes. Proofs: [privacy](privacy.md).",
         "",
-        "| name | `--learner` | import | promise | offered by | systems |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| name | import | promise | systems |",
+        "| --- | --- | --- | --- |",
     ]
     for entry in entries:
         source = f"[`{entry.path}`](../{entry.path.rpartition('.')[0].replace('.', '/')}.py)"
+        typed = f", `{entry.id}`" if entry.id else ""
         items = ", ".join(str(item) for item in entry.items)
-        where = _shortly(entry.where)
-        typed = f"`{entry.id}`" if any(each.startswith("geodp") for each in entry.where) else ""
-        typed = typed if entry.id else ""
-        lines.append(
-            f"| {entry.name} | {typed} | {source} | {entry.guarantee} | {where} | {items} |"
-        )
+        lines.append(f"| {entry.name}{typed} | {source} | {entry.guarantee} | {items} |")
     return "\n".join(lines) + "\n"
