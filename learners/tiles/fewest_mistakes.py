@@ -195,13 +195,13 @@ def _wedge(x, y, change, positives, negatives, ax, ay, w, turns):
             elsewhere = (some_x[i] != ax) | (some_y[i] != ay)
             found[i] = leaves(ax, ay, some_x[i], some_y[i], w) if elsewhere else float(_BINS)
         _add(found, change[begin : begin + _BLOCK], turns)
-    low = high = at_low = at_high = np.int64(0)
+    zero = np.int64(0)
+    low = high = at_low = at_high = zero
     for b in range(_BINS):
-        here = np.int64(0)
+        at_low, at_high = min(at_low, zero), max(at_high, zero)
         for k in range(_TURNS):
-            here += turns[k, b]
-        at_low = min(at_low, 0) + here
-        at_high = max(at_high, 0) + here
+            at_low += turns[k, b]
+            at_high += turns[k, b]
         low, high = min(low, at_low), max(high, at_high)
     return min(positives + low, negatives - high)
 
