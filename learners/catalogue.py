@@ -144,7 +144,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Dual lines and points",
-        "geometry.duality.dual_line",
+        "geometry.halfplane.dual_line",
         (6,),
         "halfplanes are points of the dual plane, examples are lines; exact",
         ("python", "window: dual plane"),
@@ -212,13 +212,13 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Distance to instability",
-        "learners.stability.stable_queries.DistanceTest",
+        "learners.stability.sparse_vector.DistanceTest",
         (23,),
         "(epsilon, delta)-DP release of a function where it is stable",
     ),
     Entry(
         "Online stable queries",
-        "learners.stability.stable_queries.StableQueries",
+        "learners.stability.sparse_vector.StableQueries",
         (24,),
         "(epsilon, delta)-DP; exact answers to stable queries, at most T unanswered",
     ),
@@ -289,21 +289,23 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Noisy votes",
-        "learners.stability.noisy_votes.NoisyVotes",
+        "learners.stability.sample_and_aggregate.NoisyVotes",
         (31,),
         "(epsilon, delta)-DP for m queries by advanced composition or zCDP: the baseline",
     ),
     # theory
     Entry(
         "VC dimension of a finite class",
-        "learners.finite.vc.vc_dimension",
+        "learners.finite.sample_sizes.vc_dimension",
         (15,),
         "exact, by search; dichotomies and shattering beside it",
     ),
-    Entry("Sauer's bound", "learners.finite.vc.sauer_bound", (15,), "exact whole numbers"),
+    Entry(
+        "Sauer's bound", "learners.finite.sample_sizes.sauer_bound", (15,), "exact whole numbers"
+    ),
     Entry(
         "VC bounds of intersections and unions",
-        "learners.finite.vc.combined_vc_bound",
+        "learners.finite.sample_sizes.combined_vc_bound",
         (12,),
         "the largest N whose growth bound reaches 2^N",
     ),

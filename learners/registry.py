@@ -490,7 +490,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="polytope",
         title="Convex polytope in three dimensions",
         sentence="Cuts a body out by halfspaces, picked one after the other.",
-        path="learners.curved.space.ConvexPolytopeLearner",
+        path="learners.curved.unions.ConvexPolytopeLearner",
         promise="(epsilon, delta)-DP by a cover of halfspaces of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -502,7 +502,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="simplices",
         title="Union of simplices in three dimensions",
         sentence="Covers a body by simplices, picked one after the other.",
-        path="learners.curved.space.SimplexUnionLearner",
+        path="learners.curved.unions.SimplexUnionLearner",
         promise="(epsilon, delta)-DP by a cover of simplices of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -520,7 +520,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="balls",
         title="Union of balls in three dimensions",
         sentence="Covers a body by balls, picked one after the other.",
-        path="learners.curved.space.BallUnionLearner",
+        path="learners.curved.unions.BallUnionLearner",
         promise="(epsilon, delta)-DP by a cover of balls of a small public class, which are "
         "halfspaces of a lift",
         systems=(10, 11),

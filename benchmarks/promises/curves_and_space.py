@@ -13,16 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfspace3 import HalfspaceLattice3
+from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
 from geometry.lift import ConicKind, ConicLattice, lift
-from geometry.polynomials import BallLattice, PolynomialLattice
 from learners.core.selection import mistakes_score
 from learners.curved.listed_selection import SimplexSelection3, simplex_count
-from learners.curved.space import BallUnionLearner, ConvexPolytopeLearner, SimplexUnionLearner
 from learners.curved.unions import (
+    BallUnionLearner,
+    ConvexPolytopeLearner,
     DiscUnionLearner,
     EllipseUnionLearner,
     PolynomialUnionLearner,
+    SimplexUnionLearner,
 )
 from learners.theory.cover_sizes import CoverPlan, set_cover_examples
 from promises.plane import covered
@@ -301,19 +302,19 @@ ROWS: tuple[Row, ...] = (
         100, 1, _ENUMERATED,
     ),
     Row(
-        (10,), "learners/curved/space.py, for KMMS's section 6",
+        (10,), "learners/curved/unions.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % on average by polytopes of four halfspaces of "
         "reach 12.",
         f"d = {_FIT_D}, tetrahedra of at least 4 % of the cube", _fits(12, 576, 0.005), 40, 1,
         "The reach is a parameter; 4 by default, which is quicker and as good for fewer examples.",
     ),
     Row(
-        (10,), "learners/curved/space.py, for KMMS's section 6",
+        (10,), "learners/curved/unions.py, for KMMS's section 6",
         "Random tetrahedra are met within 2 % on average by polytopes of the default class.",
         f"d = {_FIT_D}, reach 4, 128 levels", _fits(4, 128, 0.02), 40, 4,
     ),
     Row(
-        (10,), "learners/curved/space.py, for KMMS's section 6",
+        (10,), "learners/curved/unions.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % by simplices of the class.",
         f"d = {_FIT_D}, 8 levels", _simplices_fit, 6, 1,
         "The limit of unions of simplices: their faces have the 26 directions with entries -1, 0 "

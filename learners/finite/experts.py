@@ -41,15 +41,15 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.places import unmasked
 from learners.parameters import check_count, real, whole
 from learners.privacy.accounting import (
+    GIVEN_UP,
     AccountName,
     Charge,
     Neighbours,
     PrivacySpent,
     check_budget,
     inner_budget,
-    selection_account,
 )
-from learners.privacy.cover_account import GIVEN_UP
+from learners.privacy.composition import selection_account
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import open_source
 

@@ -46,9 +46,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.sklearn_support import TwoLabels, keyword_parameters
+from learners.core.sklearn_support import (
+    WithParameters,
+    keyword_parameters,
+    predict_as_came,
+    share_right,
+)
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
-from learners.finite.vc import as_class
+from learners.finite.sample_sizes import as_class
 from learners.parameters import check_count
 from learners.privacy.accounting import Neighbours
 from learners.privacy.noise import below_array
@@ -79,7 +84,7 @@ class MemorizedLabels:
 
 
 @keyword_parameters()
-class MemorizingLearner(TwoLabels):
+class MemorizingLearner(WithParameters):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -102,6 +107,9 @@ class MemorizingLearner(TwoLabels):
 
     points: int = 1000
     seed: int | None = None
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -350,8 +358,11 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(TwoLabels):
+class _FiniteClass(WithParameters):
     concepts: ConceptClass
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()

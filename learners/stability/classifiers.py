@@ -11,7 +11,7 @@ calls; one budget pays for all of them.
 
 The number m of queries and T are public and fixed before the sample is seen.  The noise does
 not depend on m, and grows with the root of T.  Settings with a promise:
-:mod:`learners.stability.stable_queries`.
+:mod:`learners.stability.sparse_vector`.
 
 Until the last query is asked the chunks' models are kept, which may hold examples as they are: in
 `private_models_`, which cannot be written to a file.
@@ -51,8 +51,14 @@ from learners.stability.soft_labels import (
     plan_soft_queries,
     soft_predictions,
 )
-from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import QueryRelease, StableQueries, default_chunks
+from learners.stability.sparse_vector import (
+    Constants,
+    QueryRelease,
+    SparseVectorBudget,
+    StableQueries,
+    default_chunks,
+    plan_sparse_vector,
+)
 
 #: The tests that decide which queries are answered.
 Queries = TypeVar("Queries", StableQueries, SoftQueries)

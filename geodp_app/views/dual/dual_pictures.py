@@ -152,7 +152,6 @@ class DualPictures(QObject):
         return self._background.busy
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours of shadings and densities."""
         self._ramps = _ramps(palette)
         self._coloured = {}
         self._stale = set(self._views)

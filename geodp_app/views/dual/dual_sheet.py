@@ -54,8 +54,8 @@ class SheetView(QWidget):
     #: (u, v) to which the newest chosen point, or the one tried in its place, is dragged.
     dragged = Signal(object)
 
-    def __init__(self, sheet: Sheet, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, sheet: Sheet) -> None:
+        super().__init__()
         self.sheet = sheet
         self.lattice: HalfplaneLattice | None = None
         self._palette: Palette | None = None
@@ -140,7 +140,6 @@ class SheetView(QWidget):
         self.fit()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.outside.setBrush(tinted(palette.canvas, 1.0))

@@ -82,8 +82,8 @@ class DualView(QWidget):
     #: The heading or the note of the pane may have to change.
     titled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.lattice: HalfplaneLattice | None = None
         self._why, self._words = EMPTY, ""
         self._tile: TileShown | None = None
@@ -302,7 +302,6 @@ class DualView(QWidget):
             self._mark()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         for part in (self.bar, self.controls, self.stack, self.pictures):
             part.set_palette(palette)
         self._shaded()
@@ -372,12 +371,10 @@ class DualView(QWidget):
     # events and answers
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what has waited."""
         super().showEvent(event)
         self._sight()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop drawing while the view is hidden."""
         super().hideEvent(event)
         self._sight()
 
@@ -489,8 +486,9 @@ class DualView(QWidget):
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
         if (halfplane, candidate) != self._emitted:
             self._emitted = halfplane, candidate
-            self.dual_hovered.emit(halfplane if candidate is None else None)
             self.candidate_shown.emit(candidate)
+            if candidate is None:
+                self.dual_hovered.emit(halfplane)
 
     def _describe(self, halfplane: Halfplane) -> str:
         plot = self.sheets[halfplane.sheet].plot

@@ -44,8 +44,8 @@ class StatusLine(QLabel):
     dots, and the tool tip has all of it.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._hint = self._message = self._tip = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._timer = QTimer(self)

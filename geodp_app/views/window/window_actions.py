@@ -85,7 +85,6 @@ class WindowActions:
         self.by_id["polygon"].setChecked(True)
 
     def set_palette(self, palette: Palette) -> None:
-        """Icons in the theme's colours."""
         self._palette = palette
         for name, made in self.by_id.items():
             drawn = self._table[name].icon
@@ -101,8 +100,8 @@ class WindowActions:
         log, looked = runs.current, runs.stepped_through
         has_examples = document.work.examples is not None
         enabled = {
-            "undo": document.can_undo or editor.draft is not None,
-            "redo": document.can_redo,
+            "undo": bool(document.undo_label or editor.draft),
+            "redo": document.redo_label is not None,
             "delete": bool(editor.selected),
             "clear_examples": has_examples,
             "export_examples": has_examples,

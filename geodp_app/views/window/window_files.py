@@ -126,7 +126,6 @@ class WindowFiles(QObject):
         )
 
     def start_anew(self) -> None:
-        """Begin an empty document in the place of this one."""
         self.document.new(Work())
         self.runs.adopt(None)
         self.opened.emit()

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from learners import MultiplicativeWeights, PrivateExperts
 from learners.finite.experts import hedge_rate, plan_experts, regret_bound
-from learners.privacy.accounting import Neighbours, zcdp_epsilon
+from learners.privacy.accounting import Neighbours
+from learners.privacy.composition import zcdp_epsilon
 
 Losses = tuple[tuple[int, ...], ...]
 

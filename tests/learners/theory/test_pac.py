@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from benchmarks.promises.bounds import empirical_error, learning_run
 from learners import PrivateFiniteClassLearner
-from learners.core.confidence import clopper_pearson
+from learners.core.accuracy import clopper_pearson
 from learners.finite.finite_class import ConceptClass, FiniteClass, PointClass, ThresholdClass
 from learners.finite.sample_sizes import (
     agnostic_examples,

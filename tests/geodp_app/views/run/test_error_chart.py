@@ -243,7 +243,7 @@ def test_the_two_kinds_of_error_differ_without_colour(chart: ErrorChart, name) -
 def test_a_line_parts_the_acts_and_each_has_its_name(chart: ErrorChart, first: int) -> None:
     chart.set_points(POINTS, 12, 8)
     plain = shown(chart)
-    chart.set_acts(first)
+    chart.set_points(POINTS, 12, 8, first)
     marked = shown(chart)
     box = chart.plot.getViewBox()
     line = chart.plot.mapFromScene(box.mapViewToScene(QPointF(first + 0.5, 0))).x()
@@ -265,6 +265,6 @@ def test_a_line_parts_the_acts_and_each_has_its_name(chart: ErrorChart, first: i
 def test_a_run_of_one_act_has_no_mark(chart: ErrorChart, first: int) -> None:
     chart.set_points(POINTS, 12, 8)
     plain = shown(chart)
-    chart.set_acts(5)
-    chart.set_acts(first)
+    chart.set_points(POINTS, 12, 8, 5)
+    chart.set_points(POINTS, 12, 8, first)
     assert shown(chart) == plain

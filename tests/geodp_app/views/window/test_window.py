@@ -299,7 +299,7 @@ def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) ->
     assert len(window.editor.draft.vertices) == 1
     key(window, Qt.Key.Key_Escape)
     assert window.editor.draft is None
-    assert not window.document.can_undo
+    assert not window.document.undo_label
 
 
 def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWindow) -> None:
@@ -493,7 +493,7 @@ def test_the_first_minute_one_key_from_opening_to_a_shape(window: MainWindow) ->
     window.begin()
     assert window.document.work.examples is not None
     assert not window.document.dirty
-    assert not window.document.can_undo
+    assert not window.document.undo_label
     assert window.commands.by_id["run"].isEnabled()
     assert window.status_line.text()
 

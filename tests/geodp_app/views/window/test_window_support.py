@@ -108,7 +108,7 @@ def test_the_hatching_is_quiet_and_as_fine_at_any_zoom(
 ) -> None:
     canvas = load_palette("dark" if theme == "dark" else "light").canvas.lower()
     with open_window(tmp_path, theme=theme) as window:
-        window.plane.show_support(shapely.box(0, 0, 120, 256))
+        window.plane.support.show(shapely.box(0, 0, 120, 256), 256)
         window.plane.empty.hide()
         for zoom in (1, 6):
             window.plane.getViewBox().scaleBy((1 / zoom, 1 / zoom), center=(120, 128))
