@@ -88,7 +88,8 @@ def _plain_rows(piece: str, delimiter: str) -> PlainRows | None:
     if '"' in piece:
         quotes = np.flatnonzero(held == ord('"'))
         beside = np.zeros(256, dtype=bool)
-        beside[[ord(each) for each in f'\n"{delimiter}']] = True
+        # \r and \0 stand before a newline alone (of the writer's texts)
+        beside[[ord(each) for each in f'\n\r\0"{delimiter}']] = True
         # the first may have none before it: then it is the last character, a newline
         plain = beside[held[quotes[::2] - 1]].all() and beside[held[quotes[1::2] + 1]].all()
         if len(quotes) % 2 or not plain:
