@@ -7,8 +7,9 @@ two types at once, one would find the other's machine code under its own.  Here 
 its type and written before the index names it, so at worst a type is compiled once more.
 
 Numba gives each function that it compiles a wrapper for calls from Python and a place in its cache.
-A function that is only ever part of other loops needs neither, and from an empty cache they are a
-good part of the time.  Called from Python such a function runs as Python.
+A function that is only ever part of other loops needs neither, nor machine code of its own: it is
+optimised in the loops that it becomes part of.  From an empty cache these are a good part of the
+time.  Called from Python such a function runs as Python.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.typing import templates
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -36,6 +39,12 @@ _OPTIONS: dict[str, Any] = {
 _templates: Any = templates
 _cache: Any = FunctionCache
 _files: Any = IndexDataCacheFile
+_library: Any = JITCodeLibrary
+_compiler: Any = Compiler
+
+#: Asked for a loop that the cache has not, by its module and name; it says whether another process
+#: has compiled it meanwhile (:mod:`learners.envelope.compiled_beside`).
+asked: list[Callable[[str], bool]] = []
 
 
 class _NamedFiles(_files):  # type: ignore[misc]
@@ -55,8 +64,15 @@ class _MendedCache(_cache):  # type: ignore[misc]
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file.__class__ = _NamedFiles
+        self._loop = f"{function.__module__}.{function.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._kept(sig, target_context)
+        if found is None and any([ask(self._loop) for ask in asked]):
+            found = self._kept(sig, target_context)
+        return found
+
+    def _kept(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # unpickling says by any of them that a file is damaged
@@ -79,6 +95,32 @@ class _MendedCache(_cache):  # type: ignore[misc]
                 file.unlink()
 
 
+class _Part(_library):  # type: ignore[misc]
+    """Code of a function that is optimised, and made machine code, in the loops that call it."""
+
+    # nobody asks for its machine code but what would set its environment
+    codegen = property(lambda self: self)
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Only calls from Python, and objects of Python, need it."""
+
+
+class _PartCompiler(_compiler):  # type: ignore[misc]
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        super().__init__(typing, target, _Part(target.codegen(), "part"), *rest)
+
+
 def njit(**options: Any) -> Callable[[Any], Any]:
     """:func:`numba.njit`; with `cache=True` a cache whose damaged files are made anew."""
 
@@ -97,7 +139,7 @@ def inner(function: _F) -> _F:
     :func:`numba.extending.register_jitable` would compile it once for each set of options that its
     callers have.  What is used of numba here is what its own ``overload`` is made of.
     """
-    return _inner(function, _OPTIONS)
+    return _inner(function, _OPTIONS | {"pipeline_class": _PartCompiler})
 
 
 def cached_inner(function: _F) -> _F:
