@@ -21,8 +21,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.typing import templates
+from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -111,3 +113,31 @@ def _inner(function: _F, options: dict[str, Any]) -> _F:
     vars(function)["loop"] = loop
     _templates.infer_global(function, types.Dispatcher(loop))
     return function
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def borrowed(typing_context: Any, value: Any) -> Any:
+    """The same arrays, or tuples of them, whose references nobody counts.
+
+    For the arguments of a function that is called from Python, which keeps them: else every
+    function that they are passed on to counts them up and down, by locked instructions, which takes
+    longer than most of what these functions do.  What is made of them must not be returned.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.BaseTuple):
+        for i, each in enumerate(kind.types):
+            part = builder.extract_value(value, i)
+            value = builder.insert_value(value, _without_owner(context, builder, each, part), i)
+    elif isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        value = array._getvalue()
+    return value
