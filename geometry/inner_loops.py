@@ -36,6 +36,8 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 _templates: Any = templates
+_utils: Any = cgutils
+_kinds: Any = types
 _cache: Any = FunctionCache
 _files: Any = IndexDataCacheFile
 
@@ -115,15 +117,7 @@ def _inner(function: _F, options: dict[str, Any]) -> _F:
     return function
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def borrowed(typing_context: Any, value: Any) -> Any:
-    """The same arrays, or tuples of them, whose references nobody counts.
-
-    For the arguments of a function that is called from Python, which keeps them: else every
-    function that they are passed on to counts them up and down, by locked instructions, which takes
-    longer than most of what these functions do.  What is made of them must not be returned.
-    """
-
+def _borrowed(typing_context: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _without_owner(context, builder, signature.args[0], arguments[0])
 
@@ -131,13 +125,20 @@ def borrowed(typing_context: Any, value: Any) -> Any:
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    if isinstance(kind, types.BaseTuple):
-        for i, each in enumerate(kind.types):
+    if isinstance(kind, _kinds.BaseTuple):
+        for i, each in enumerate(kind):
             part = builder.extract_value(value, i)
             value = builder.insert_value(value, _without_owner(context, builder, each, part), i)
-    elif isinstance(kind, types.Array):
+    elif isinstance(kind, _kinds.Array):
         array = context.make_array(kind)(context, builder, value)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
+        array.meminfo = _utils.get_null_value(array.meminfo.type)
+        array.parent = _utils.get_null_value(array.parent.type)
         value = array._getvalue()
     return value
+
+
+#: borrowed(value), in a compiled loop: the same array, or tuple of such, whose references nobody
+#: counts.  For what a function is given that is called from Python, which keeps it: else every
+#: function that it is passed on to counts it up and down, by locked instructions, and that takes
+#: longer than most of what these functions do.  Nothing that is made of it may be returned.
+borrowed: Any = intrinsic(_borrowed)
