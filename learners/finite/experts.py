@@ -24,7 +24,7 @@ account is not valid here: a round keeps mattering.
 Departs from the source (lecture notes *Private and PAC; experts*, theorem 3), which print
 epsilon = 12 T rate^2 with delta = exp(-Omega(sqrt(T epsilon))), exp(-rate T).  That is wrong: at
 T = 10^4, epsilon = 1 and two experts it says 2.9e-13, but the true delta is at least 3.2e-5
-(tests/learners/finite/test_experts.py, in whole numbers).  Delta cannot fall with T at a fixed
+(benchmarks/promises/experts.py, in whole numbers).  Delta cannot fall with T at a fixed
 T rate^2, for then the draws tell the neighbours apart like a Gaussian of fixed width.
 """
 
