@@ -13,10 +13,8 @@ The *interpolated* one (`smooth`), the strongest of the simple ones that we know
 The *plain* one counts every example in the cell that holds it, with noise of scale
 1 / epsilon_cells, and labels cells by the signs of these counts.
 
-Privacy, for neighbours that add or remove one example (docs/privacy.md, lemma B1): the example
-moves the differences of four cells at most, by SHARES together, or that of one cell by 1; so 2. is
-epsilon_cells-DP whatever the number of cells.  With 1. the run is (epsilon_count +
-epsilon_cells)-DP.  All of 3. is a function of the noisy cells.  The noise is exact
+For neighbours that add or remove one example the run is (epsilon_count + epsilon_cells)-DP,
+whatever the number of cells (docs/privacy.md, lemma B1).  The noise is exact
 (:mod:`learners.privacy.noise`), so delta is 0.
 
 How the constants were found: docs/decisions/0024-an-interpolated-histogram.md.

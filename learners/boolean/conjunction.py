@@ -42,9 +42,8 @@ is here so that this can be seen.
    is removed.  An example stops mattering once it is decided, so eta is that of a set cover's
    account (:mod:`learners.privacy.composition`), whatever m is.
 
-The first part looks at the examples to lose alone and the second at the others, and an example is
-one or the other: each has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest
-form of the idea, and it still needs n in proportion to d:
+Each part has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest form of the
+idea, and it still needs n in proportion to d:
 :func:`learners.theory.cover_sizes.strawman_examples`.
 """
 

@@ -20,26 +20,16 @@ one of ellipses 2**76: none is enumerated.  As in
    accept with probability weight(value(theta)) / weight(bound);
 3. after a rejection halve the box across the side that matters most; start again.
 
-**Law.**  Given the boxes, a trial accepts theta with probability weight(value(theta)) / M, M
-the same for all theta, whatever the boxes are; these depend on the past through rejected trials
-only.  So but for rounding the accepted theta has the target law (docs/privacy.md, lemma L1).  No
-draw is cut short: when the boxes are used up, trials go on from the envelope as it is.
+So but for rounding the accepted theta has the target law, however boxes are split (docs/privacy.md,
+lemma L1, with the bounds of boxes and the charge of 2**-38 for arithmetic).  No draw is cut short:
+when the boxes are used up, trials go on from the envelope as it is.
 
-**Arithmetic.**  As there: membership, counts, bounds and acceptance are integers, the outer and
-inner ellipse being rounded to the safe side (:mod:`learners.curved.conic_boxes`); a mass is off by
-at most seven roundings of a product and those of a power; the tree is the same, of at most 22
-levels. So the charge of 2**-38 in :mod:`learners.privacy.accounting` covers it, with more to spare
-as there is one strand and no clock.
-
-**Shared points.**  A disc or an ellipse holds all examples of a grid point or none.  A box that
-leaves the point open would count its positives as held and its negatives as not, and promise too
-much by the fewer of the two, in boxes about every outline through the point: with many examples of
-both labels on one point a draw would not end.  So the heaviest such points, at most :data:`MOST`,
-are taken out of the counts.  For a box it is known which of them all its members hold, and which
-some may; the score's bound is the greatest over all ways to hold the others (docs/privacy.md, lemma
-L1; measured: docs/decisions/0019-softened-scores.md).  Point i has the weight 2**i in prefix sums
-like those of the examples, so what counts the examples of a shape gives the set of the points that
-it holds, as a word of bits.
+**Shared points.**  A box that leaves open a grid point with many examples of both labels would
+count its positives as held and its negatives as not, in boxes about every outline through the
+point: a draw would not end.  So the heaviest such points, at most :data:`MOST`, are counted apart
+(lemma L1; measured: docs/decisions/0019-softened-scores.md).  Point i has the weight 2**i in prefix
+sums like those of the examples, so what counts the examples of a shape gives the set of the points
+that it holds, as a word of bits.
 
 Complexity: tables O(m + d^2) for m entries, then O(d) a trial and a split; how many it takes
 depends on the data, and so does the time (docs/privacy.md).  Labels that fit are easy: a few

@@ -15,18 +15,14 @@ step costs at most the greater of
 
     E[V_m(epsilon - W)],  E[U_m(epsilon - W)],  W = e (2 B - m),  B ~ Binomial(m, 1/(1 + exp(-e))).
 
-Counts and selections are not charged one by one: both cost their most with a probability far
-below delta.  Optimal is said of the selections alone, over all classes of pieces: a class at hand
-may lose less.  With counts it is a bound, as the bits are taken to be known before the first step.
+Optimal is said of the selections alone, over all classes of pieces; with counts it is a bound.
 
 T adaptive mechanisms, each of them epsilon0-DP with delta = 0.
 
 optimal   delta(epsilon) = sum over l = 0..T of
           C(T, l) [e^(l epsilon0) - e^(epsilon + (T - l) epsilon0)]+ / (1 + e^epsilon0)^T.
-          No pair of epsilon0-DP laws is easier to tell apart than answers of randomized response,
-          bits that are each right with odds exp(epsilon0), and T of these attain it (Kairouz, Oh,
-          Viswanath 2015; docs/privacy.md, lemma S3).  A count with integer Laplace noise tells as
-          much (lemma 4).
+          T answers of randomized response, bits that are each right with odds exp(epsilon0),
+          attain it (Kairouz, Oh, Viswanath 2015; docs/privacy.md, lemma S3).
 basic     epsilon = T epsilon0, delta = 0; contained in the optimal one.
 advanced  epsilon = sqrt(2 T ln(1/delta)) epsilon0 + T epsilon0 (e^epsilon0 - 1) (Dwork,
           Rothblum, Vadhan 2010): what BTT and KMMS use; here for comparison.

@@ -130,18 +130,13 @@ class _Vote:
     classes: NDArray[Any]
 
     def __call__(self, model: Any) -> NDArray[np.int64]:
-        try:
-            predicted = np.asarray(model.predict(self.points))
-            if predicted.shape != (len(self.points),):
-                raise ValueError(f"predict returned shape {predicted.shape}")
-            index = np.searchsorted(self.classes, predicted)
-            index = np.minimum(index, len(self.classes) - 1)
-            return np.where(self.classes[index] == predicted, index, 0)
-        except Cancelled:
-            raise
-        except Exception as error:
-            warn_failure("predicting", error)
-            return np.zeros(len(self.points), dtype=np.int64)
+        voted, _ = in_any_case("predicting", lambda: self._voted(model), 0)
+        return np.broadcast_to(voted, len(self.points))
+
+    def _voted(self, model: Any) -> NDArray[np.int64]:
+        predicted = one_each(model.predict(self.points), self.points)
+        index = np.minimum(np.searchsorted(self.classes, predicted), len(self.classes) - 1)
+        return np.where(self.classes[index] == predicted, index, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,20 +152,31 @@ class _Train:
         if len(labels) < 2:
             return ConstantModel(labels[0] if len(labels) else self.default), False
         model = fresh_copy(self.base)
-        try:
-            return trained(model, X, y), False
-        except Cancelled:
-            raise
-        except Exception as error:
-            warn_failure("training", error)
-            return ConstantModel(self.default), True
+        return in_any_case("training", lambda: trained(model, X, y), ConstantModel(self.default))
 
 
-def warn_failure(what: str, error: Exception) -> None:
-    """Warn the curator; the release must not depend on it."""
-    warnings.warn(
-        f"{what} on a chunk failed, it votes for the first class: {error!r}", stacklevel=2
-    )
+def in_any_case(what: str, job: Callable[[], Any], default: Any) -> tuple[Any, bool]:
+    """What a job on a chunk gives, and whether it failed: the default then, and a warning.
+
+    An error that stopped the run would publish something about the chunk.
+    """
+    try:
+        return job(), False
+    except Cancelled:
+        raise
+    except Exception as error:
+        warnings.warn(
+            f"{what} on a chunk failed, it votes for the first class: {error!r}", stacklevel=2
+        )
+        return default, True
+
+
+def one_each(predicted: Any, points: Any) -> NDArray[Any]:
+    """Predictions, one for each point; a ValueError if they are not."""
+    values = np.asarray(predicted)
+    if values.shape != (len(points),):
+        raise ValueError(f"predictions have shape {values.shape}")
+    return values
 
 
 def fresh_copy(base: Any) -> Any:
