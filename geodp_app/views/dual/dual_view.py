@@ -297,7 +297,8 @@ class DualView(QWidget):
                 self.stack.fit()  # windows may have been chosen by private data
             self._release = on
             for view in self.sheets.values():
-                view.show_private(not on)
+                for item in view.private_items:
+                    item.setVisible(not on)
             self.controls.set_release_view(on)
             self._mark()
 
