@@ -77,17 +77,14 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
     epsilon, delta = total(charges)
     labels = any(charge.privacy.neighbours == "replace-label" for charge in charges)
     one = "the label of one example" if labels else "one example"
-    about = f" for replacing {one}" if labels or _mixed(charges) else ""
+    mixed = len({charge.privacy.neighbours for charge in charges}) > 1
+    about = f" for replacing {one}" if labels or mixed else ""
     equals = f"{SPACE}={SPACE}"
     cost = f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}{about}"
     if len(charges) == 1:
         return f"1 run, not finished: {cost}"
     ended = f", {given_up} not finished" if given_up else ""
     return f"{len(charges)} runs{ended}: together {cost}"
-
-
-def _mixed(charges: Sequence[RunCharge]) -> bool:
-    return len({charge.privacy.neighbours for charge in charges}) > 1
 
 
 Distribution = Literal["uniform", "clustered", "gaussian", "painted"]

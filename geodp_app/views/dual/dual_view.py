@@ -297,7 +297,8 @@ class DualView(QWidget):
                 self.stack.fit()  # windows may have been chosen by private data
             self._release = on
             for view in self.sheets.values():
-                view.show_private(not on)
+                for item in view.private_items:
+                    item.setVisible(not on)
             self.controls.set_release_view(on)
             self._mark()
 
@@ -461,14 +462,10 @@ class DualView(QWidget):
             mode = controls.mode if self.pictures.shading else "off"
             edges = len(self._chosen)
             words, empty = curator_words(lattice, self._tile, mode, shade, controls.edge, edges)
-        self._say(words, "" if lattice and (self.marks or self.pictures.size) else empty)
-
-    def _say(self, words: str, empty: str) -> None:
-        """How to read what is shown; what is pointed at takes its place."""
         self._words = words
-        if self.pointer.halfplane is None:
+        if self.pointer.halfplane is None:  # what is pointed at takes their place
             self.readout.setText(words)
-        self.stack.say_empty(empty)
+        self.stack.say_empty("" if lattice and (self.marks or self.pictures.size) else empty)
 
     # the pointer
 

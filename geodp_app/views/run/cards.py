@@ -251,7 +251,7 @@ class WindowQuestions(QObject):
         super().__init__(parent)
         self.card, self._runs, self._release = card, runs, False
         self.card.asked.connect(self.ask)
-        editor.on_ask(self.ask)
+        editor.desk.ask = self.ask
         runs.changed.connect(lambda _: self._follow())
         runs.document.subscribe(self._follow)
         runs.controller.queried.connect(self._queried)

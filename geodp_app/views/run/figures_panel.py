@@ -78,7 +78,7 @@ class FiguresPanel(QScrollArea):
 
     def show_figures(self, view: FiguresView) -> None:
         """Another step, or another run."""
-        self.step.set_title(view.title)
+        self.step.heading.setText(view.title)
         for card in (*self.cards, self.budget):
             card.show_figures(view)
 
@@ -140,9 +140,9 @@ class FiguresCard(QFrame):
         self.setProperty("past", False)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
         self._source = source
-        self._title = QLabel(title)
+        self.heading = QLabel(title)
         self.values: dict[str, QLabel] = {}
-        self._column = card_column(self, self._title, private=private)
+        self._column = card_column(self, self.heading, private=private)
         rows = QWidget()
         self._grid = QGridLayout(rows)
         self._grid.setHorizontalSpacing(14)
@@ -153,20 +153,12 @@ class FiguresCard(QFrame):
         for row, figure in enumerate(source(FiguresView())):
             self._add_row(row, figure)
 
-    def set_title(self, title: str) -> None:
-        """Show another heading above the figures."""
-        self._title.setText(title)
-
     def set_past(self, past: bool) -> None:
         """Grey numbers, or not."""
         if past != self.property("past"):
             self.setProperty("past", past)
             for label in self.findChildren(QLabel):
                 label.style().polish(label)
-
-    def title(self) -> str:
-        """The heading that is shown."""
-        return self._title.text()
 
     def show_figures(self, view: FiguresView) -> None:
         """Fill in the numbers."""

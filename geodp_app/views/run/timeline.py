@@ -234,7 +234,7 @@ class Timeline(QFrame):
         self.edges.setCheckable(True)
         self.edges.toggled.connect(self.opened)
         self.player = QTimer(self, interval=_PLAY)
-        self.player.timeout.connect(self._play_on)
+        self.player.timeout.connect(self.forward.click)
         row = fill(QHBoxLayout(self), self.back, self.play, self.forward, margins=(8, 1, 12, 1))
         row.setSpacing(4)
         row.addSpacing(4)
@@ -340,6 +340,3 @@ class Timeline(QFrame):
         else:
             self.play_asked.emit()
         self._show()
-
-    def _play_on(self) -> None:
-        self.track.setValue(self.track.value() + 1)

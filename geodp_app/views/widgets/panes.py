@@ -193,10 +193,6 @@ class Pane(QFrame):
         fill(QVBoxLayout(self), head, (body, 1), margins=(0, 0, 0, 0), spacing=0)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
-    def set_private(self, private: bool) -> None:
-        """Show or hide the mark."""
-        self.mark.setVisible(private)
-
 
 class Fold(QWidget):
     """A body that is shown when its title is pressed."""

@@ -125,7 +125,7 @@ class MainWindow(WindowViews):
         self.timeline.play_asked.connect(self.runs.run_or_pause)
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
-        self.editor.on_report(self._report)
+        self.editor.desk.report = self._report
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
         for teller in (self.runs, self.files, self.recovery):
             teller.announced.connect(self.tell)
@@ -193,7 +193,7 @@ class MainWindow(WindowViews):
     def event(self, event: QEvent) -> bool:
         """Tips of commands go to the status line, too."""
         if isinstance(event, QStatusTipEvent):
-            self.status_line.set_tip(event.tip())
+            self.status_line.say(tip=event.tip())
             return True
         return super().event(event)
 
@@ -285,7 +285,7 @@ class MainWindow(WindowViews):
 
     def set_snapping(self, on: bool) -> None:
         """Snap to vertices and edges, or not."""
-        self.editor.snapping = on
+        self.editor.desk.snapping = on
         self._editor_changed()
 
     def delete_selected(self) -> None:
@@ -323,7 +323,7 @@ class MainWindow(WindowViews):
         for view in (*views, self.questions):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
-            pane.set_private(not release)
+            pane.mark.setVisible(not release)
         self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
@@ -424,7 +424,7 @@ class MainWindow(WindowViews):
         if found and not self.editor.message and self.editor.draft is None:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             text = found[0].text + more
-        self.status_line.set_hint(text)
+        self.status_line.say(hint=text)
 
     def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
         self.files.attempt("change the settings", lambda: change(**fields))

@@ -386,7 +386,8 @@ class Tour(QObject):
     def _place(self) -> None:
         """Outline the targets where they are now, with the card beside them."""
         window = self._window
-        rects = [_rect_in(window, widget) for widget in self.targets()]
+        places = [QRect(each.mapTo(window, QPoint()), each.size()) for each in self.targets()]
+        rects = [place & window.rect() for place in places]
         ring = None
         if self.ring is not None:
             spot = window.plane.to_widget(*self.ring)
@@ -413,10 +414,6 @@ class Tour(QObject):
         log = runs.current
         fits = log is None or log.settings == self._document.work.run
         return self._files.shows_opening and fits and not runs.busy
-
-
-def _rect_in(window: QWidget, widget: QWidget) -> QRect:
-    return QRect(widget.mapTo(window, QPoint()), widget.size()) & window.rect()
 
 
 def _bring_into_view(widget: QWidget) -> None:

@@ -125,7 +125,7 @@ class WindowActions:
         by_id["export_learned"].setToolTip(waits or tool_tip(export))
         by_id["export_learned"].setStatusTip(waits or export.tip)
         by_id[editor.tool].setChecked(True)
-        by_id["snapping"].setChecked(editor.snapping)
+        by_id["snapping"].setChecked(editor.desk.snapping)
         by_id["live"].setChecked(runs.live)
         by_id["dark_theme"].setChecked(self._palette.name == "dark")
         by_id["undo"].setText(_with("Undo", document.undo_label))

@@ -16,7 +16,7 @@ from geodp_app.views.widgets.panes import ask
 from geodp_app.views.window.window_files import WindowFiles, config_folder
 
 #: Pause after the last change before it is saved, in milliseconds.
-_PAUSE = 3000
+PAUSE = 3000
 #: What is done beside the window.
 _SAVE = "save"
 
@@ -43,7 +43,7 @@ class WindowRecovery(QObject):
         self.folder = folder or config_folder() / "recovery"
         self._autosave = Autosave(self.folder)
         self._complained = False
-        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._timer = QTimer(self, singleShot=True, interval=PAUSE)
         self._timer.timeout.connect(self._save_beside)
         # a million examples are written for a tenth of a second, and longer on a slow disk
         self.beside = Background(self)

@@ -14,7 +14,6 @@ from run_charges import run_charge
 import assets
 from geodp import Bounds, Examples, Frame, GridMap, InputError
 from geodp_app.document.document import Document
-from geodp_app.document.sampling import simulate
 from geodp_app.document.targets import GridChange, example_work, fit_drawing
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.editor import Editor
@@ -101,6 +100,7 @@ def test_everything_in_the_work_is_undone_and_redone():
         lambda: d.set_grid(50),
         lambda: d.set_sampling(distribution="uniform"),
         lambda: d.sample(),
+        lambda: d.clear_examples(),
         lambda: d.open_example("tri"),
         lambda: d.edit("clear the drawing", Drawing(d.drawing.grid)),
     ]
@@ -137,15 +137,6 @@ def test_typing_a_number_is_one_step_and_each_choice_is_its_own():
         "change the learner",
         "change the number of examples",
     ]
-
-
-def test_nudges_with_a_key_are_one_step():
-    d = document()
-    for x in (61, 62, 63):
-        shape = Shape(((x, 60), (90, 60), (90, 90)))
-        d.edit("nudge", Drawing(100, (SQUARE, shape)), merge="nudge 1")
-    assert d.undo() == "nudge"
-    assert d.drawing is DRAWING
 
 
 def test_a_stroke_of_dabs_is_one_step_and_makes_the_sample_painted():
@@ -226,13 +217,14 @@ def test_settings_and_names_leave_a_simulated_sample():
     assert d.work.examples is examples
 
 
-def test_imported_examples_survive_drawing_but_not_another_grid():
+@pytest.mark.parametrize("change", [lambda d: d.set_grid(200), lambda d: d.clear_examples()])
+def test_imported_examples_survive_drawing_but_not_another_grid(change):
     d = document(examples=imported(), simulated=False)
     examples = d.work.examples
     d.edit("draw", Drawing(100, (OTHER,)))
     d.edit("clear the drawing", Drawing(d.drawing.grid))
     assert d.work.examples is examples
-    d.set_grid(200)
+    change(d)
     assert (d.work.examples, d.work.simulated) == (None, True)
 
 
@@ -243,14 +235,6 @@ def test_imported_examples_may_be_put_on_the_globe_but_not_moved_there():
     assert (d.work.examples.points == imported().points).all()
     d.change("change the bounds", bounds=ELSEWHERE)
     assert d.work.examples is None
-
-
-def test_clearing_the_examples_can_be_undone():
-    d = document(examples=imported(), simulated=False)
-    d.clear_examples()
-    assert (d.work.examples, d.work.simulated) == (None, True)
-    d.undo()
-    assert not d.work.simulated
 
 
 # -- sampling -----------------------------------------------------------------------------------
@@ -521,12 +505,6 @@ def test_an_example_keeps_another_learner_of_unions_and_unknown_ones_are_named()
         assert example_work("L", base).run.learner == learner
     with pytest.raises(assets.UnknownExampleError, match="no example 'moon'"):
         document().open_example("moon")
-
-
-def test_simulate_does_not_touch_the_work():
-    work = Work(drawing=DRAWING, sampling=SampleSettings(n=10))
-    assert len(simulate(work).labels) == 10
-    assert work.examples is None
 
 
 # -- what runs spent ----------------------------------------------------------------------------

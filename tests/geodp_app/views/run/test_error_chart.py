@@ -6,7 +6,7 @@ import math
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage, QWheelEvent
+from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from step_figures import visible_curves, with_errors
@@ -39,8 +39,11 @@ def at(chart: ErrorChart, step: float) -> QPoint:
 
 def ticks(chart: ErrorChart, side: str) -> list[str]:
     """What is written along an axis."""
-    (written,) = chart.plot.getAxis(side)._tickLevels
-    return [text for _, text in written]
+    image = QImage(10, 10, QImage.Format.Format_ARGB32)
+    painter = QPainter(image)
+    _, _, texts = chart.plot.getAxis(side).generateDrawSpecs(painter)
+    painter.end()
+    return [text for _, _, text in texts]
 
 
 def picked(chart: ErrorChart) -> list[int]:

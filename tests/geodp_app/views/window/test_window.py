@@ -590,9 +590,9 @@ def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
 ) -> None:
     line = window.status_line
     assert line.text()
-    monkeypatch.setattr(layout, "_TELL_FOR", 50)
+    monkeypatch.setattr(layout, "TELL_FOR", 50)
     window.tell("somewhere.geojson: shapes: 2, vertices: 11")
-    line.set_hint("Click to place a vertex.")
+    line.say(hint="Click to place a vertex.")
     assert line.text().startswith("somewhere")
     # pointing at a command of a menu
     QApplication.sendEvent(window, QStatusTipEvent("Take back the last change"))

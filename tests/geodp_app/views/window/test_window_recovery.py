@@ -155,7 +155,7 @@ def being_kept(
 ) -> Iterator[tuple[MainWindow, SlowDisk]]:
     """A window with unsaved work, whose recovery file is being written."""
     disk = SlowDisk(monkeypatch)
-    monkeypatch.setattr(window_recovery, "_PAUSE", 1)
+    monkeypatch.setattr(window_recovery, "PAUSE", 1)
     with open_window(tmp_path) as window:
         window.document.open_example("tri")
         window.document.change("rename", name="first")
