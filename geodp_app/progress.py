@@ -1,6 +1,6 @@
 """What a run tells the person at a terminal: a progress bar, private facts; nothing in a pipe.
 
-Also that loops are being compiled: about half a minute, once on a machine.  Numba compiles a loop
+Also that loops are being compiled: some 15 seconds, once on a machine.  Numba compiles a loop
 at its first call and keeps it; a loop that is in its cache is no news.  Which loops a run calls
 depends on its examples, and what is in the cache on those of earlier runs, so that is for a
 terminal, too.
@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
 
 def tell_curator(line: str, *, quiet: bool) -> None:
@@ -107,56 +106,29 @@ class ProgressBar:
         self.clear()
 
 
-COMPILING = "geodp: compiling the learner's loops, once on this machine: about half a minute"
+COMPILING = "geodp: compiling the learner's loops, once on this machine: some 15 seconds"
+
+#: When a run ends before the second process.
+COMPILING_ON = "geodp: compiling other learners' loops in the background, for some 15 seconds"
 
 
 @contextmanager
 def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
-    """Say so when the first loop is not in the cache, and on a terminal how many are done."""
+    """Say so when the first loop is not in the cache, and on a terminal how many are done.
 
-    def tell(begun: int, done: int) -> None:
-        if (begun, done) == (1, 0):
+    A second process helps (:mod:`learners.envelope.compiled_beside`).
+    """
+    # it brings the compiler along, which every verb that comes here needs
+    from learners.envelope.compiled_beside import compiling_beside
+
+    def told(done: int, of: int) -> None:
+        if not done:
             bar.line(COMPILING)
         if not bar.for_programs:
-            bar.update(0.0, f"compiling, {done} loops done")
+            all_of = f" of {of}" if of else ""
+            bar.update(done / of if of else 0.0, f"compiling, {done}{all_of} loops done")
 
-    with hearing_of_compiling(tell):
+    with compiling_beside("geodp_app.runs.warm_up", told) as goes_on:
         yield
-
-
-@contextmanager
-def hearing_of_compiling(heard: Callable[[int, int], None], *helper: str) -> Iterator[None]:
-    """Call `heard`, from any thread, with how many loops began to be compiled and how many are
-    done, each time that one of these grows; first with (1, 0), when a loop is not in the cache.
-
-    A second process then compiles some of them, the module `helper` if that is named
-    (:mod:`learners.envelope.compiled_beside`).
-    """
-    # it brings the compiler along, which all that comes here needs
-    from numba.core import event
-
-    from learners.envelope.compiled_beside import compile_beside
-
-    class Hearer(event.Listener):
-        """Hears of every compilation, also of one amid another."""
-
-        def __init__(self) -> None:
-            self._lock = threading.Lock()
-            self._begun = self._done = 0
-
-        def on_start(self, event: Any) -> None:
-            """A loop is not in the cache."""
-            with self._lock:
-                self._begun += 1
-                heard(self._begun, self._done)
-                if self._begun == 1:
-                    compile_beside(*helper)
-
-        def on_end(self, event: Any) -> None:
-            """It has been compiled."""
-            with self._lock:
-                self._done += 1
-                heard(self._begun, self._done)
-
-    with event.install_listener("numba:compile", Hearer()):
-        yield
+    if goes_on():
+        bar.line(COMPILING_ON)

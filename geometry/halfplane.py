@@ -1,4 +1,4 @@
-"""Halfplanes on a finite lattice, with exact integer side tests.
+"""Halfplanes on a finite lattice, with exact integer side tests, and the dual plane.
 
 A *sheet* says how a halfplane is written down: its boundary is read either as
 heights over the x axis (flat) or as abscissae over the y axis (steep), and the
@@ -39,7 +39,7 @@ A convex polygon with rational corners is cut by halfplanes exactly, too.  Its c
 homogeneous integers (U, V, W): one greatest common divisor a new corner, where fractions would
 take one an operation.  Frames are the callers'.
 
-The dual map, both ways and exactly: examples are lines, halfplanes are points.
+The dual map: examples are lines, halfplanes are points, both ways and exactly.
 
 Within a sheet the boundary of the halfplane (u, v) has, at abscissa t, the height
 ((c0 - c1*t)*u + t*v) / D (:attr:`HalfplaneLattice.basis`).  An example at abscissa

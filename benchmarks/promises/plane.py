@@ -25,7 +25,7 @@ from learners.core.selection import Role, mistakes_score
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.privacy.cover_account import run_delta
+from learners.privacy.composition import run_delta
 from learners.privacy.randomness import SeededRandom
 from learners.theory.cover_sizes import (
     CoverPlan,

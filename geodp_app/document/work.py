@@ -1,22 +1,26 @@
-"""The state of the window's work, as frozen values: what undo steps through and sessions keep; and
-what a :class:`Work` may hold.
+"""The state of the window's work, as frozen values: what undo steps through and sessions keep; what
+a :class:`Work` may hold; and what the runs on its sample have been charged.
 
 Nothing here is released.  A run and its records are kept apart (:mod:`geodp_app.runs`).  The
 document and the reader of sessions ask the same questions, so that whatever can be edited can be
 saved and read back.
+
+A run counts in full from its first step on, whether it came to its end or not: what is done after
+it was cancelled, and why it was, may depend on the examples.  Charges add up by basic composition.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
+from geodp_app.formatting import SPACE, amount
 from geometry.crossing_count import crossings_up_to
 from geometry.geojson_rings import GeoJSONError, short
 from geometry.grid import Bounds
@@ -24,8 +28,64 @@ from geometry.halfplane import MAX_D, Measure
 from geometry.mask import Mask
 from learners.cover.set_cover import default_steps
 from learners.declaration import Learner, Parameter
-from learners.privacy.accounting import Neighbours, check_budget
+from learners.privacy.accounting import Neighbours, PrivacySpent, check_budget
+from learners.privacy.privacy_filter import added_up, joint_relation, restated
 from learners.registry import BY_ID, offered
+
+
+@dataclass(frozen=True, slots=True)
+class RunCharge:
+    """What one private run on the examples spends.
+
+    Attributes
+    ----------
+    privacy : PrivacySpent
+        Of the whole run, as its release says or would have said; it has the run's name, so that no
+        ledger (:mod:`geodp_app.files.ledger`) counts it twice.
+    finished : bool
+        Whether it came to its end; one that was cancelled, failed or is under way did not.
+    """
+
+    privacy: PrivacySpent
+    finished: bool
+
+
+def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
+    """Epsilon and delta of all the runs together.
+
+    Where some add or remove an example and others replace one, or its label, the total is for
+    replacing: that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
+    Where some protect labels alone, so does the total: to replace a label is to replace an example.
+    """
+    stated = [charge.privacy for charge in charges]
+    relation = joint_relation(one.neighbours for one in stated)
+    return added_up(restated(one.epsilon, one.delta, one.neighbours, relation) for one in stated)
+
+
+def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
+    """What the runs on one sample cost together; empty if there is but one and it was not given up.
+
+    Parameters
+    ----------
+    charges : sequence of RunCharge
+    under_way : bool
+        Whether the last of them can still come to its end.
+    """
+    given_up = sum(not charge.finished for charge in charges) - under_way
+    if not charges or (len(charges) < 2 and not given_up):
+        return ""
+    epsilon, delta = total(charges)
+    labels = any(charge.privacy.neighbours == "replace-label" for charge in charges)
+    one = "the label of one example" if labels else "one example"
+    mixed = len({charge.privacy.neighbours for charge in charges}) > 1
+    about = f" for replacing {one}" if labels or mixed else ""
+    equals = f"{SPACE}={SPACE}"
+    cost = f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}{about}"
+    if len(charges) == 1:
+        return f"1 run, not finished: {cost}"
+    ended = f", {given_up} not finished" if given_up else ""
+    return f"{len(charges)} runs{ended}: together {cost}"
+
 
 Distribution = Literal["uniform", "clustered", "gaussian", "painted"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)

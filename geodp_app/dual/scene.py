@@ -213,26 +213,14 @@ class TileShown:
         inside, outside = (1, 0) if self.step.inside else (0, 1)
         edges = len(self.step.piece)
         if not edges:
-            return f"No halfplane was chosen: all of {self._the} is labelled {inside}."
+            whole = "the zone" if self.step.zone else "the tile"
+            return f"No halfplane was chosen: all of {whole} is labelled {inside}."
         many = "halfplane" if edges == 1 else f"{edges} halfplanes"
         return f"Inside the {many} it is labelled {inside}, outside {outside}."
 
     @property
-    def no_examples(self) -> str:
-        """Said where its dual lines would be."""
-        return f"No examples in {self._numbered}"
-
-    @property
-    def no_piece(self) -> str:
-        """Said where its chosen points would be."""
-        return "No halfplane in " + self._numbered.replace(" ", "\u00a0")
-
-    @property
-    def _the(self) -> str:
-        return "the zone" if self.step.zone else "the tile"
-
-    @property
-    def _numbered(self) -> str:
+    def numbered(self) -> str:
+        """What a sentence has room for."""
         return "this zone" if self.step.zone else f"tile {self.number:,}"
 
 
@@ -262,7 +250,8 @@ def released_words(tile: TileShown | None) -> tuple[str, str]:
     """What the release view says: how to read it, and where nothing is released."""
     if tile is None:
         return _RELEASE, EMPTY_RELEASE
-    return f"{tile.label} {_RELEASE}", tile.no_piece
+    no_piece = "No halfplane in " + tile.numbered.replace(" ", "\u00a0")
+    return f"{tile.label} {_RELEASE}", no_piece
 
 
 def whole_words(marks: Sequence[Mark], *, release: bool) -> str:
@@ -292,7 +281,9 @@ def curator_words(
         words = reading_words(lattice)
     else:
         words = _NO_PROBABILITIES if shade is None else shading_words(mode, edge, edges)
-    return (words, EMPTY) if tile is None else (f"{tile.label} {words}", tile.no_examples)
+    if tile is None:
+        return words, EMPTY
+    return f"{tile.label} {words}", f"No examples in {tile.numbered}"
 
 
 def hover_words(

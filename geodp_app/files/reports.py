@@ -35,7 +35,7 @@ from learners.privacy.accounting import (
     halve_for_replacement,
     privacy_statement,
 )
-from learners.privacy.cover_account import run_epsilon
+from learners.privacy.composition import run_epsilon
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import SEED
 from learners.version import __version__

@@ -32,9 +32,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples
 from geodp_app.document.work import (
+    RunCharge,
     RunSettings,
     SampleSettings,
     Work,

@@ -24,12 +24,9 @@ from shiboken6 import isValid
 from geodp_app.runs.comparison import Row
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.task_process import (
-    AgainBegun,
-    AgainShape,
     ComparisonProgress,
     TaskDone,
     TaskFailed,
-    again,
     compare_once,
 )
 
@@ -73,12 +70,14 @@ def handed_over(take: Callable[..., None]) -> Callable[..., None]:
 
 
 class OneTask(QObject):
-    """Owner of at most one process, which runs `entry`; a subclass says what its replies mean."""
+    """Owner of at most one process, which runs `entry`."""
 
     #: The task was cancelled; what has arrived is whole.
     cancelled = Signal()
     #: One line for the person.
     failed = Signal(str)
+    #: A reply of the task under way.
+    replied = Signal(object)
     #: The last reply has arrived.
     finished = Signal()
 
@@ -126,10 +125,6 @@ class OneTask(QObject):
         if link is not None:
             link.kill()
 
-    def replied(self, reply: object) -> None:
-        """A reply of the task under way."""
-        raise NotImplementedError
-
     def _handle(self, link: ProcessLink, reply: object) -> None:
         if link is not self._link:
             return  # of a task that was dropped
@@ -147,26 +142,7 @@ class OneTask(QObject):
                     "short, use a coarser grid, fewer examples or fewer learners."
                 )
             case _:
-                self.replied(reply)
-
-
-class AgainController(OneTask):
-    """Owner of at most one series of runs (:class:`geodp_app.runs.task_process.AgainJob`)."""
-
-    #: AgainBegun: another run, and what it will spend.
-    begun = Signal(object)
-    #: The shape that a run has learned.
-    arrived = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(again, parent)
-
-    def replied(self, reply: object) -> None:
-        """Pass the reply on to those who listen."""
-        if isinstance(reply, AgainBegun):
-            self.begun.emit(reply)
-        elif isinstance(reply, AgainShape):
-            self.arrived.emit(reply.shape)
+                self.replied.emit(reply)
 
 
 class CompareController(OneTask):
@@ -179,9 +155,9 @@ class CompareController(OneTask):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(compare_once, parent)
+        self.replied.connect(self._sort)
 
-    def replied(self, reply: object) -> None:
-        """Pass the reply on to those who listen."""
+    def _sort(self, reply: object) -> None:
         if isinstance(reply, ComparisonProgress):
             self.announced.emit(reply)
         elif isinstance(reply, Row):

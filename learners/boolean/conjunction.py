@@ -40,11 +40,10 @@ is here so that this can be seen.
 2. *Cover* (Gupta, Ligett, McSherry, Roth, Talwar 2010, section 5).  In each of m steps a literal of
    L, or the constant, is drawn with weight exp(eta * examples that it gains), and what it decides
    is removed.  An example stops mattering once it is decided, so eta is that of a set cover's
-   account (:mod:`learners.privacy.cover_account`), whatever m is.
+   account (:mod:`learners.privacy.composition`), whatever m is.
 
-The first part looks at the examples to lose alone and the second at the others, and an example is
-one or the other: each has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest
-form of the idea, and it still needs n in proportion to d:
+Each part has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest form of the
+idea, and it still needs n in proportion to d:
 :func:`learners.theory.cover_sizes.strawman_examples`.
 """
 
@@ -52,10 +51,9 @@ from __future__ import annotations
 
 import math
 import time
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,7 +80,7 @@ from learners.privacy.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.privacy.cover_account import run_rate
+from learners.privacy.composition import run_rate
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
 from learners.privacy.randomness import RandomSource, open_source
@@ -192,46 +190,31 @@ def private_literal_steps(
         yield LiteralStep(step, budget.steps, LiteralRelease(literal, noisy), diagnostics)
 
 
+def _one_by_one(
+    self: ConjunctionLearner | StrawmanConjunctionLearner,
+    X: ArrayLike | Any,
+    y: ArrayLike,
+    budget_of: Callable[[Any, int, int, bool], Budget],
+    records: Callable[[LiteralCover, int, Budget, RandomSource], Iterator[LiteralStep]],
+) -> Iterator[LiteralStep]:
+    """A private run that picks a literal, or the constant, in every step.
+
+    `budget_of` says what a learner may spend over d variables in so many steps.
+    """
+    learner = self._fresh()
+    k = check_count("k", learner.k)
+    steps = step_count(learner.n_steps, k, getattr(learner, "alpha", None))
+    check_open_unit(beta=learner.beta)
+    source = open_source(learner.seed)
+    columns, labels = self._examples(X, y)
+    budget = budget_of(learner, columns.d, steps, source.private)
+    stream = records(LiteralCover(columns, labels, learner.role), k, budget, source)
+    parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
+    return self._publish(stream, columns.d, parameters, budget.spent)
+
+
 @keyword_parameters()
-class _LiteralsOneByOne(BooleanLearner):
-    """A private run that picks a literal, or the constant, in every step."""
-
-    role: ClassVar[Role] = "conjunction"
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 4
-    n_steps: int | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    seed: int | None = None
-
-    @abstractmethod
-    def _budget(self, d: int, steps: int, private: bool) -> Budget:
-        """What a run over d variables may spend."""
-
-    @abstractmethod
-    def _records(
-        self, cover: LiteralCover, k: int, budget: Budget, source: RandomSource
-    ) -> Iterator[LiteralStep]:
-        """The steps of a run that has begun."""
-
-    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Run the learner, one record a step; as of all learners of formulas."""
-        learner = self._fresh()
-        k = check_count("k", learner.k)
-        steps = step_count(learner.n_steps, k, getattr(learner, "alpha", None))
-        check_open_unit(beta=learner.beta)
-        source = open_source(learner.seed)
-        columns, labels = self._examples(X, y)
-        budget = learner._budget(columns.d, steps, source.private)
-        stream = learner._records(LiteralCover(columns, labels, learner.role), k, budget, source)
-        parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
-        return self._publish(stream, columns.d, parameters, budget.spent)
-
-
-@keyword_parameters(after={"n_steps": ["alpha"], "neighbours": ["account"]})
-class ConjunctionLearner(_LiteralsOneByOne):
+class ConjunctionLearner(BooleanLearner):
     """(epsilon, delta)-private conjunction of literals.
 
     Parameters
@@ -269,17 +252,26 @@ class ConjunctionLearner(_LiteralsOneByOne):
     (1.0, 'x4 ∧ ¬x11')
     """
 
+    role: ClassVar[Role] = "conjunction"
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    n_steps: int | None = None
     alpha: float | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
     account: AccountChoice = "optimal"
+    seed: int | None = None
 
-    def _budget(self, d: int, steps: int, private: bool) -> Budget:
-        spent = self.epsilon, self.delta, steps, self.beta, self.neighbours, private
-        return cover_budget(*spent, self.account)
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Run the learner, one record a step; as of all learners of formulas."""
 
-    def _records(
-        self, cover: LiteralCover, k: int, budget: Budget, source: RandomSource
-    ) -> Iterator[LiteralStep]:
-        return private_literal_steps(cover, k, budget, source)
+        def budget(own: Self, d: int, steps: int, private: bool) -> Budget:
+            spent = own.epsilon, own.delta, steps, own.beta, own.neighbours, private
+            return cover_budget(*spent, own.account)
+
+        return _one_by_one(self, X, y, budget, private_literal_steps)
 
 
 @keyword_parameters()
@@ -327,7 +319,7 @@ def strawman_budget(
 
 
 @keyword_parameters()
-class StrawmanConjunctionLearner(_LiteralsOneByOne):
+class StrawmanConjunctionLearner(BooleanLearner):
     """(epsilon, delta)-private conjunction by a list of good literals; see the module.
 
     Parameters
@@ -346,24 +338,41 @@ class StrawmanConjunctionLearner(_LiteralsOneByOne):
     x4 ∧ ¬x11
     """
 
-    def _budget(self, d: int, steps: int, private: bool) -> Budget:
-        given = self.epsilon, self.delta, d, steps, self.beta, self.neighbours, private
-        return strawman_budget(*given)
+    role: ClassVar[Role] = "conjunction"
 
-    def _records(
-        self, cover: LiteralCover, k: int, budget: Budget, source: RandomSource
-    ) -> Iterator[LiteralStep]:
-        assert budget.scale is not None  # there is always a list
-        lost = cover.lost()
-        noisy = lost[:-1] + discrete_laplace_array(source, budget.scale, len(lost) - 1)
-        # the constant, the last candidate, loses nothing
-        listed = np.append(np.flatnonzero(noisy <= budget.margin), len(noisy))
-        for step in range(1, budget.steps + 1):
-            started = time.perf_counter()
-            gained = cover.gained()[listed]
-            drawn = exponential_index(source, gained, Fraction(budget.eta))
-            literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
-            yield LiteralStep(step, budget.steps, LiteralRelease(literal, None), diagnostics)
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Run the learner, one record a step; as of all learners of formulas."""
+
+        def budget(own: Self, d: int, steps: int, private: bool) -> Budget:
+            given = own.epsilon, own.delta, d, steps, own.beta, own.neighbours, private
+            return strawman_budget(*given)
+
+        return _one_by_one(self, X, y, budget, _strawman_steps)
+
+
+def _strawman_steps(
+    cover: LiteralCover, k: int, budget: Budget, source: RandomSource
+) -> Iterator[LiteralStep]:
+    """A list of literals, and a cover from it; k chose the number of steps."""
+    assert budget.scale is not None  # there is always a list
+    lost = cover.lost()
+    noisy = lost[:-1] + discrete_laplace_array(source, budget.scale, len(lost) - 1)
+    # the constant, the last candidate, loses nothing
+    listed = np.append(np.flatnonzero(noisy <= budget.margin), len(noisy))
+    for step in range(1, budget.steps + 1):
+        started = time.perf_counter()
+        gained = cover.gained()[listed]
+        drawn = exponential_index(source, gained, Fraction(budget.eta))
+        literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
+        yield LiteralStep(step, budget.steps, LiteralRelease(literal, None), diagnostics)
 
 
 @keyword_parameters()

@@ -16,11 +16,10 @@ be poor: the sources' learners are for consistent samples.
 
 Private: the generic private learner (Kasiviswanathan et al. 2011; the notes' private consistency
 learner) for the class of all conjunctions of literals over d variables, 3^d of them and the
-constant 0.  Formula h is drawn with probability proportional to exp(-eta * mistakes(h)), mistakes
-counted on the examples.  One example more is one mistake more or none, for every h: all scores
-move the same way, so eta = epsilon makes the draw epsilon-DP, without the usual factor 1/2, and
-delta = 0 (docs/privacy.md, lemma C2).  The sources weigh with exp(-epsilon * mistakes / 2).  The
-time is proportional to 3^d: all mistakes by one sum along each variable,
+constant 0.  Formula h is drawn with probability proportional to exp(-epsilon * mistakes(h)),
+mistakes counted on the examples: epsilon-DP, delta = 0 (docs/privacy.md, lemma C2).  The sources
+weigh with exp(-epsilon * mistakes / 2).  The time is proportional to 3^d: all mistakes by one sum
+along each variable,
 
     count(.., free, ..) = count(.., x_j = 0, ..) + count(.., x_j = 1, ..),
 

@@ -23,7 +23,7 @@ apart.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
@@ -35,7 +35,13 @@ from geometry.places import unmasked
 from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
-from learners.core.sklearn_support import TwoLabels, classifier_tags, keyword_parameters
+from learners.core.sklearn_support import (
+    WithParameters,
+    classifier_tags,
+    keyword_parameters,
+    predict_as_came,
+    share_right,
+)
 from learners.privacy.accounting import PrivacySpent
 
 #: Rows whose sum of ones fits into a byte.
@@ -318,7 +324,7 @@ class FormulaRelease:
 
 
 @keyword_parameters()
-class BooleanLearner(TwoLabels):
+class BooleanLearner(WithParameters, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -330,6 +336,10 @@ class BooleanLearner(TwoLabels):
     """
 
     role: ClassVar[Role]
+
+    positive: Any = None
+
+    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:

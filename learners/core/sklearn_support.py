@@ -24,10 +24,9 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, dataclass_transform
+from typing import Any, Protocol, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,7 +108,7 @@ def keyword_parameters(
             place = order.index(before) + 1
             order[place:place] = new
         # of all classifiers, so told last
-        order.sort(key=lambda name: {"check": 1, "positive": 2}.get(name, 0))
+        order.sort(key=("check", "positive").__contains__)
         # a dataclass has the inherited fields first; by keyword all orders are the same
         init: Any = made.__init__
         stated = inspect.signature(init)
@@ -220,6 +219,12 @@ class WithParameters:
         vars(self).update((name, value) for name, value in vars(learner).items() if name[-1] == "_")
         return self
 
+    def _check_labels(self, y: ArrayLike, n: int) -> NDArray[np.bool_]:
+        """Labels of n examples, bool (n,); how they are spelled is kept for predictions."""
+        labels = check_labels(y, n, getattr(self, "positive", None))
+        self._named(y, labels)
+        return labels
+
     def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
         """Remember how checked labels were spelled, the one that says 0 and the one that says 1."""
         positive = getattr(self, "positive", None)
@@ -264,50 +269,50 @@ def classifier_tags(random: bool) -> Any:
     )
 
 
-@keyword_parameters()
-class TwoLabels(WithParameters, ABC):
-    """A learner of two labels: examples and predictions spell them as their people do."""
+class _OfTwoLabels(Protocol):
+    """A learner of two labels."""
 
-    positive: Any = None
+    positive: Any
 
-    @abstractmethod
-    def _zeros_and_ones(self, X: Any) -> NDArray[np.int64]:
-        """Labels 0 and 1, shape (n,), by the release."""
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]: ...
 
-    def _check_labels(self, y: ArrayLike, n: int) -> NDArray[np.bool_]:
-        """Labels of n examples, bool (n,); how they are spelled is kept for predictions."""
-        labels = check_labels(y, n, self.positive)
-        self._named(y, labels)
-        return labels
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]: ...
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
 
-        After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
+def predict_as_came(self: _OfTwoLabels, X: ArrayLike | Any) -> NDArray[Any]:
+    """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
-            run ended without a hypothesis.
-        NotFittedError
-            If no run is complete.
-        """
-        return self._as_came(self._zeros_and_ones(X))
+    After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
 
-    def score(
-        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Share of labelled points that are predicted right, 0..1: private, if these are.
+    Raises
+    ------
+    ValueError, TypeError
+        As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
+        run ended without a hypothesis.
+    NotFittedError
+        If no run is complete.
+    """
+    return self._as_came(self._zeros_and_ones(X))
 
-        Parameters
-        ----------
-        X, y : array or data frame
-            Points and labels, shape (n,), as :meth:`fit` takes them.
-        sample_weight : array of float, shape (n,), optional
-            What each point counts; by default all the same.
-        """
-        predicted = self._zeros_and_ones(X)
-        right = predicted == check_labels(y, len(predicted), self.positive)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        return float(np.average(right, weights=weights))
+
+def share_right(
+    self: _OfTwoLabels, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Share of labelled points that are predicted right, 0..1: private, if these are.
+
+    Parameters
+    ----------
+    X, y : array or data frame
+        Points and labels, shape (n,), as :meth:`fit` takes them.
+    sample_weight : array of float, shape (n,), optional
+        What each point counts; by default all the same.
+    """
+    predicted = self._zeros_and_ones(X)
+    right = predicted == check_labels(y, len(predicted), self.positive)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    return float(np.average(right, weights=weights))
+
+
+# scikit-learn asks a method for its name
+for method, name in ((predict_as_came, "predict"), (share_right, "score")):
+    method.__name__ = method.__qualname__ = name

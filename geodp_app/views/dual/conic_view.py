@@ -49,8 +49,8 @@ class ConicView(QWidget):
     #: The step, from 1, whose centre was clicked.
     step_picked = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Dual plane of discs and ellipses")
         self._question: ConicQuestion | None = None
         self._chosen: tuple[Conic, ...] = ()
@@ -145,7 +145,6 @@ class ConicView(QWidget):
         self._try(None)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.bar.set_palette(palette)

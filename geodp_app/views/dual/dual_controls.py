@@ -43,8 +43,8 @@ class DualControls(FoldingRow):
     #: (edge from 0, mode)
     shade_wanted = Signal(int, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.positive = _box("Positive", "Dual lines of the positive examples: solid")
         self.negative = _box("Negative", "Dual lines of the negative examples: dashed")
         for box in (self.positive, self.negative):
@@ -117,7 +117,6 @@ class DualControls(FoldingRow):
         self.fold()
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours of lines and icons."""
         size = QSize(26, 12)
         for box, colour, dashed in (
             (self.positive, palette.positive, False),

@@ -22,7 +22,6 @@ from PySide6.QtGui import (
     QPen,
     QPolygonF,
 )
-from PySide6.QtWidgets import QWidget
 
 from geodp_app.dual.scene import Mark, nearest_mark
 from geodp_app.dual.sheets import Window, digits_for, number
@@ -57,7 +56,6 @@ class DualAxis(pg.AxisItem):  # type: ignore[misc]
         self.enableAutoSIPrefix(False)
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Texts of the ticks."""
         digits = 0 if spacing >= 1 else digits_for(spacing)
         return [number(value, digits) for value in values]
 
@@ -80,9 +78,9 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
     #: Escape was pressed.
     dropped = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         axes = {name: DualAxis(name) for name in ("bottom", "left")}
-        super().__init__(parent, axisItems=axes, enableMenu=False)
+        super().__init__(axisItems=axes, enableMenu=False)
         self.axes = axes
         self._labelled, self._line = True, 16
         #: Whether something at a place, in pixels of the view box, can be dragged.
@@ -99,7 +97,6 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         self.scene().sigMouseClicked.connect(self._click)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.setBackground(palette.canvas)
         font = QFont(self.font())
         font.setPointSizeF(max(7.5, font.pointSizeF() * 0.85))
@@ -195,7 +192,6 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell what is under the pointer."""
         at = self.dual_at(self.mapToScene(event.position().toPoint()))
         if self._dragging:
             if at is not None:
@@ -213,7 +209,6 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             super().mouseReleaseEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is under the pointer."""
         super().leaveEvent(event)
         self.pointed.emit(None)
 
@@ -289,7 +284,6 @@ class Boxes(Overlay):
     boxes: Sequence[tuple[tuple[float, float, float, float], float]] = ()
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Outlines, the heaviest last."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         area = self.boundingRect().adjusted(-9, -9, 9, 9)
         colour = QColor(palette.accent)
@@ -427,7 +421,6 @@ class Pointer(Overlay):
     halfplane: tuple[float, float] | None = None
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Draw the crosshair and the ring around the chosen point."""
         area = self.boundingRect()
         if self.at is not None:
             x, y = self.to_pixels(np.array([self.at]))[0].tolist()

@@ -8,7 +8,14 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
-from PySide6.QtWidgets import QGraphicsPathItem, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsPathItem,
+    QLabel,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from geodp_app.dual.line_picture import LinePicture
 from geodp_app.dual.scene import LEAST_STEPS, Mark, region_in
@@ -34,8 +41,6 @@ _SMOOTH = 400
 _AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.16, 0.08
 #: Milliseconds from a change of the window to new lines.
 _PAUSE = 30
-#: Room around the window, as a share of it, in which lines are kept for panning.
-_ROOM = 0.25
 #: Narrower sheets do without words around them.
 _WIDE = 420
 
@@ -54,8 +59,8 @@ class SheetView(QWidget):
     #: (u, v) to which the newest chosen point, or the one tried in its place, is dragged.
     dragged = Signal(object)
 
-    def __init__(self, sheet: Sheet, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, sheet: Sheet) -> None:
+        super().__init__()
         self.sheet = sheet
         self.lattice: HalfplaneLattice | None = None
         self._palette: Palette | None = None
@@ -101,7 +106,7 @@ class SheetView(QWidget):
         return self.cell, self.example, self.boxes, self.chosen, self.pointer
 
     @property
-    def private_items(self) -> tuple[object, ...]:
+    def private_items(self) -> tuple[QGraphicsItem, ...]:
         """Everything that shows examples, scores or the sampler."""
         pictures = (self.shading, self.density, self.positive, self.negative)
         return (*pictures, self.cell, self.example, self.boxes)
@@ -140,7 +145,6 @@ class SheetView(QWidget):
         self.fit()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.outside.setBrush(tinted(palette.canvas, 1.0))
@@ -171,16 +175,7 @@ class SheetView(QWidget):
         here = [mark for mark in marks if mark.sheet == self.sheet]
         self.chosen.show_with(marks=here, asked=asked)
 
-    def show_private(self, shown: bool) -> None:
-        """Show or hide all that is private."""
-        for item in self.private_items:
-            item.setVisible(shown)  # type: ignore[attr-defined]
-
     # the window onto the sheet
-
-    def window_with_room(self) -> Window:
-        """The dual points in sight and a little around them."""
-        return self.plot.window().grown(_ROOM)
 
     def fit(self) -> None:
         """Show the whole region."""

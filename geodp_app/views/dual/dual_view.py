@@ -82,8 +82,8 @@ class DualView(QWidget):
     #: The heading or the note of the pane may have to change.
     titled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.lattice: HalfplaneLattice | None = None
         self._why, self._words = EMPTY, ""
         self._tile: TileShown | None = None
@@ -297,12 +297,12 @@ class DualView(QWidget):
                 self.stack.fit()  # windows may have been chosen by private data
             self._release = on
             for view in self.sheets.values():
-                view.show_private(not on)
+                for item in view.private_items:
+                    item.setVisible(not on)
             self.controls.set_release_view(on)
             self._mark()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         for part in (self.bar, self.controls, self.stack, self.pictures):
             part.set_palette(palette)
         self._shaded()
@@ -372,12 +372,10 @@ class DualView(QWidget):
     # events and answers
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what has waited."""
         super().showEvent(event)
         self._sight()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop drawing while the view is hidden."""
         super().hideEvent(event)
         self._sight()
 
@@ -464,14 +462,10 @@ class DualView(QWidget):
             mode = controls.mode if self.pictures.shading else "off"
             edges = len(self._chosen)
             words, empty = curator_words(lattice, self._tile, mode, shade, controls.edge, edges)
-        self._say(words, "" if lattice and (self.marks or self.pictures.size) else empty)
-
-    def _say(self, words: str, empty: str) -> None:
-        """How to read what is shown; what is pointed at takes its place."""
         self._words = words
-        if self.pointer.halfplane is None:
+        if self.pointer.halfplane is None:  # what is pointed at takes their place
             self.readout.setText(words)
-        self.stack.say_empty(empty)
+        self.stack.say_empty("" if lattice and (self.marks or self.pictures.size) else empty)
 
     # the pointer
 
@@ -489,8 +483,9 @@ class DualView(QWidget):
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
         if (halfplane, candidate) != self._emitted:
             self._emitted = halfplane, candidate
-            self.dual_hovered.emit(halfplane if candidate is None else None)
             self.candidate_shown.emit(candidate)
+            if candidate is None:
+                self.dual_hovered.emit(halfplane)
 
     def _describe(self, halfplane: Halfplane) -> str:
         plot = self.sheets[halfplane.sheet].plot

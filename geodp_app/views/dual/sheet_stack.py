@@ -31,16 +31,16 @@ from PySide6.QtWidgets import (
 
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import Window, extent, region, sheet_words
-from geodp_app.palette import Palette, edge_colours, load_palette
+from geodp_app.palette import Palette, edge_colours
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.widgets.panes import dressed, fill, show_words
+from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Side of a picture, and the room below it for the sheet's name, in device-independent pixels.
 _SIDE, _NAME = 58, 15
 
 
-class SheetThumb(QAbstractButton):
+class SheetThumb(Themed, QAbstractButton):
     """One sheet, small: its region, its shading, the newest piece's points by their edges."""
 
     def __init__(self, sheet: Sheet) -> None:
@@ -50,7 +50,6 @@ class SheetThumb(QAbstractButton):
         self._lattice: HalfplaneLattice | None = None
         self._image: QImage | None = None
         self._place: Window | None = None
-        self._palette = load_palette("light")
         self.setCheckable(True)
         self.setFixedSize(QSize(_SIDE + 4, _SIDE + _NAME + 4))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -74,11 +73,6 @@ class SheetThumb(QAbstractButton):
     def set_shading(self, image: QImage | None, place: Window | None) -> None:
         """The sheet's shading (private), or none."""
         self._image, self._place = image, place
-        self.update()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -139,8 +133,8 @@ class SheetStrip(QWidget):
     #: A Sheet was asked for.
     picked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Sheets of the dual plane")
         self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
         self._group = QButtonGroup(self)
@@ -243,7 +237,6 @@ class SheetStack(QWidget):
         self._place()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         for thumb in self.strip.thumbs.values():
             thumb.set_palette(palette)
         for view in self.sheets.values():
@@ -287,7 +280,6 @@ class SheetStack(QWidget):
         self.empty.raise_()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Words in the middle stay there."""
         super().resizeEvent(event)
         QTimer.singleShot(0, self, self._place_words)
 

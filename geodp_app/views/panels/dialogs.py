@@ -93,32 +93,21 @@ class ShortcutSheet(QDialog):
 
     def _found(self, text: str) -> list[tuple[str, list[Row]]]:
         words = text.lower().split()
-        found = []
-        for title, rows in _groups():
-            kept = [row for row in rows if _matches(title, row, words)]
-            if kept:
-                found.append((title, kept))
-        return found
+
+        def matches(title: str, row: Row) -> bool:
+            searched = " ".join((title, row[1], *row[0])).lower()
+            return all(word in searched for word in words)
+
+        found = [(title, [r for r in rows if matches(title, r)]) for title, rows in _groups()]
+        return [(title, rows) for title, rows in found if rows]
 
 
 def _groups() -> list[tuple[str, list[Row]]]:
-    table = actions()
-    groups: list[tuple[str, list[Row]]] = []
-    for menu in MENUS:
-        rows = [
-            (a.keys, f"{a.text.rstrip('…')}{' (hold)' if a.held else ''}")
-            for a in table
-            if a.menu == menu and a.keys
-        ]
-        groups.append((menu, rows))
-    groups.append(("On the canvas", [(g.keys, g.text) for g in gestures()]))
-    return groups
-
-
-def _matches(title: str, row: Row, words: list[str]) -> bool:
-    keys, text = row
-    searched = " ".join((title, text, *keys)).lower()
-    return all(word in searched for word in words)
+    groups: dict[str, list[Row]] = {menu: [] for menu in MENUS}
+    for a in actions():
+        if a.keys:
+            groups[a.menu].append((a.keys, f"{a.text.rstrip('…')}{' (hold)' if a.held else ''}"))
+    return [*groups.items(), ("On the canvas", [(g.keys, g.text) for g in gestures()])]
 
 
 def _columns(
@@ -157,30 +146,27 @@ def _native(key: str) -> str:
     return text or key
 
 
-def about_text() -> str:
-    """Say the version, the licence and where the source is."""
-    return (
-        f"<h3>geodp {__version__}</h3>"
-        "<p>Learn regions of the plane from labelled points, under differential privacy.</p>"
-        "<p>After H. Kaplan, Y. Mansour, Y. Matias and U. Stemmer, <i>Differentially Private "
-        "Learning of Geometric Concepts</i>, ICML 2019.</p><p>Apache License 2.0.</p>"
-    )
+#: The version, the licence and where the source is.
+ABOUT = (
+    f"<h3>geodp {__version__}</h3>"
+    "<p>Learn regions of the plane from labelled points, under differential privacy.</p>"
+    "<p>After H. Kaplan, Y. Mansour, Y. Matias and U. Stemmer, <i>Differentially Private "
+    "Learning of Geometric Concepts</i>, ICML 2019.</p><p>Apache License 2.0.</p>"
+)
 
-
-def privacy_text() -> str:
-    """What the statement promises, and what it does not."""
-    return (
-        "<p><b>What ε and δ promise.</b> Whoever sees the released shape can hardly tell whether "
-        "any one report was among the examples: with or without it, every outcome is about "
-        "equally likely, up to a factor of e<sup>ε</sup>, except with probability δ.</p>"
-        "<p><b>What is released.</b> The chosen pieces and the noisy thresholds, once all steps "
-        "are done. Everything under a mark “Private data” is for you alone.</p>"
-        "<p><b>What adds up.</b> Each run on the same examples spends its ε again, also one that "
-        "was cancelled: a run made in its place is not covered by its own statement alone. And "
-        "what is published must not be chosen by how long a run took or by private figures.</p>"
-        "<p><b>What is not promised.</b> A person with many reports is protected only as a "
-        "group; a seeded run is not private; the running time depends on the examples.</p>"
-    )
+#: What the statement promises, and what it does not.
+PRIVACY = (
+    "<p><b>What ε and δ promise.</b> Whoever sees the released shape can hardly tell whether "
+    "any one report was among the examples: with or without it, every outcome is about "
+    "equally likely, up to a factor of e<sup>ε</sup>, except with probability δ.</p>"
+    "<p><b>What is released.</b> The chosen pieces and the noisy thresholds, once all steps "
+    "are done. Everything under a mark “Private data” is for you alone.</p>"
+    "<p><b>What adds up.</b> Each run on the same examples spends its ε again, also one that "
+    "was cancelled: a run made in its place is not covered by its own statement alone. And "
+    "what is published must not be chosen by how long a run took or by private figures.</p>"
+    "<p><b>What is not promised.</b> A person with many reports is protected only as a "
+    "group; a seeded run is not private; the running time depends on the examples.</p>"
+)
 
 
 _HEADS = ("Shape", "Ring", "Vertex", "x", "y")
@@ -203,11 +189,9 @@ class VertexModel(QAbstractTableModel):
         self.endResetModel()
 
     def rowCount(self, parent: _Index = _ROOT) -> int:
-        """One row a vertex."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: _Index = _ROOT) -> int:
-        """Shape, ring, vertex, x, y."""
         return 0 if parent.isValid() else len(_HEADS)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -223,13 +207,11 @@ class VertexModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        """Name the columns and rows."""
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return _HEADS[section]
         return None
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Coordinates can be edited."""
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() >= 3 else flags
 

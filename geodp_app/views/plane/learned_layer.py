@@ -39,7 +39,7 @@ from geodp_app.views.widgets.plotting import (
     tinted,
 )
 from geometry.edge_zones import EdgeZone
-from geometry.halfplane import Halfplane, Region
+from geometry.halfplane import Region
 from geometry.polygons import piece_sides
 from geometry.tiling import Tile
 from learners.core.records import halfplanes_of, piece_shape
@@ -80,7 +80,6 @@ class LearnedLayer:
         self._zones = False
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._theme = palette
         self._palette = palette = greyed(palette) if self._past else palette
         self._pen_tiling()
@@ -213,10 +212,6 @@ class LearnedLayer:
         self._frame = round(share * _FRAMES)
         self._tint()
 
-    def point_at(self, halfplane: Halfplane | None, d: int) -> None:
-        """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
-        self.try_piece(() if halfplane is None else (halfplane,), d)
-
     def try_piece(self, piece: tuple[Region, ...], d: int) -> None:
         """Show a piece that could be in place of the newest, in that one's frame; none if empty."""
         path = QPainterPath()
@@ -226,7 +221,7 @@ class LearnedLayer:
             path = _pieces_path([piece], d)
         self.pointed.setPath(path)
 
-    def set_steps_visible(self, visible: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Show or hide the single steps; the region stays."""
         steps = (self.tiling, self.earlier, self.newest, self.pointed, self.again)
         for item in (*steps, *self._sides):
@@ -277,7 +272,6 @@ class MaskLayer:
         self.veil.setPath(shape_path(rest))
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.veil.setPen(cosmetic(palette.soft_ink, 1.0, alpha=0.7))
         self.veil.setBrush(tinted(palette.soft_ink, 0.13))
 
@@ -289,7 +283,6 @@ class SupportLayer(MaskLayer):
         self.veil = self.hatching = added(plot, z, _Hatching())
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.hatching.setPen(Qt.PenStyle.NoPen)
         self.hatching.setBrush(QBrush(tinted(palette.soft_ink, 0.5), Qt.BrushStyle.BDiagPattern))
 
@@ -329,7 +322,6 @@ class VotesLayer:
         self._palette: Palette | None = None
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of tints and symbols."""
         self._palette = palette
         inks = {1: palette.positive, 0: palette.negative, -1: palette.danger}
         for answer, scatter in self.scatters.items():
@@ -392,7 +384,6 @@ class QuestionsLayer:
         self.words.hide()
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of symbols and words."""
         inks = {1: palette.positive, 0: palette.negative, None: palette.danger}
         for answer, scatter in self.symbols.items():
             ink = inks[answer]

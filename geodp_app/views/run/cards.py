@@ -58,8 +58,8 @@ class WhyCard(QFrame):
     #: The same run is wanted once more.
     again_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self._release = False
         self.setProperty("past", False)
@@ -167,7 +167,6 @@ class _Room(QScrollArea):
         self._body = body
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Another width, other lines."""
         super().resizeEvent(event)
         self.fit()
 
@@ -190,9 +189,8 @@ class QueryCard(QFrame):
     #: The point (x, y) to ask about.
     asked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._release = False
+    def __init__(self) -> None:
+        super().__init__()
         self.x_field, self.y_field = WholeField(0, MAX_D), WholeField(0, MAX_D)
         tip = "Ask for the label of this point, as a click with the ask tool does"
         self.button = dressed(QPushButton("Ask"), tip=tip)
@@ -213,8 +211,9 @@ class QueryCard(QFrame):
         fill(column, row, self.answer, self.left, private, self.rule)
         self.hide()
 
-    def show_run(self, log: RunLog | None, refusal: str) -> None:
-        """Follow a run by votes, else hide; `refusal`: why nothing can be asked, if so."""
+    def show_run(self, log: RunLog | None, refusal: str, *, release: bool) -> None:
+        """Follow a run by votes, else hide; `refusal`: why nothing can be asked, if so; in the
+        `release` view without votes."""
         self.setVisible(log is not None)
         if log is None:
             return
@@ -227,7 +226,7 @@ class QueryCard(QFrame):
             x, y = newest.point
             _say(self.answer, f"({x}, {y}): {newest.answer}")
             _say(self.votes, f"Votes: {newest.votes}")
-        shown = newest is not None and bool(newest.votes) and not self._release
+        shown = newest is not None and bool(newest.votes) and not release
         self.votes.setVisible(shown)
         self.mark.setVisible(shown)
         _say(self.left, refusal or f"Halts left: {halts_left(log)}")
@@ -235,10 +234,6 @@ class QueryCard(QFrame):
 
     def _ask(self) -> None:
         self.asked.emit((self.x_field.value(), self.y_field.value()))
-
-    def set_release_view(self, release: bool) -> None:
-        """Whether votes may be shown; takes effect when the run is shown next."""
-        self._release = release
 
 
 def _say(label: QLabel, text: str) -> None:
@@ -254,10 +249,9 @@ class WindowQuestions(QObject):
         self, card: QueryCard, runs: WindowRuns, editor: Editor, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.card = card
-        self._runs = runs
+        self.card, self._runs, self._release = card, runs, False
         self.card.asked.connect(self.ask)
-        editor.on_ask(self.ask)
+        editor.desk.ask = self.ask
         runs.changed.connect(lambda _: self._follow())
         runs.document.subscribe(self._follow)
         runs.controller.queried.connect(self._queried)
@@ -269,7 +263,7 @@ class WindowQuestions(QObject):
 
     def set_release_view(self, release: bool) -> None:
         """Whether votes may be shown."""
-        self.card.set_release_view(release)
+        self._release = release
         self._follow()
 
     def ask(self, point: Point) -> None:
@@ -297,4 +291,4 @@ class WindowQuestions(QObject):
     def _follow(self) -> None:
         log = self._runs.current
         by_votes = log is not None and "votes" in log.settings.declared.shows
-        self.card.show_run(log if by_votes else None, self.refusal)
+        self.card.show_run(log if by_votes else None, self.refusal, release=self._release)

@@ -39,7 +39,7 @@ from PySide6.QtWidgets import (
 from geodp_app.formatting import percentage
 from geodp_app.palette import Palette, greyed, load_palette, mix
 from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
-from geodp_app.views.widgets.panes import PrivateMark, dressed, fill
+from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill
 from geodp_app.views.widgets.theme import icon
 
 _EMPTY = "No steps yet: run the learner (F5) or make one step (F10)."
@@ -64,8 +64,8 @@ class ErrorChart(QFrame):
     #: The step that was clicked, dragged or moved to by key.
     step_picked = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self.points: tuple[FiguresView, ...] = ()
         self._steps, self._cursor, self._first = 0, 0, 0
@@ -92,7 +92,9 @@ class ErrorChart(QFrame):
         fill(QHBoxLayout(self), *parts, margins=(10, 6, 8, 2), spacing=6)
         self.set_palette(self._palette)
 
-    def set_points(self, points: Sequence[FiguresView], steps: int, cursor: int) -> None:
+    def set_points(
+        self, points: Sequence[FiguresView], steps: int, cursor: int, first: int = 0
+    ) -> None:
         """Another run, one more step of it, or another step of it; emits nothing.
 
         Parameters
@@ -103,26 +105,16 @@ class ErrorChart(QFrame):
             How many steps the run will have: the width of the chart.
         cursor : int
             The step to mark.
-        """
-        changed = (tuple(points), steps) != (self.points, self._steps)
-        self.points, self._steps, self._cursor = tuple(points), steps, cursor
-        if changed:
-            self._refresh()
-        else:
-            self._show_step()
-
-    def set_acts(self, first: int) -> None:
-        """Mark where the second act begins; emits nothing.
-
-        Parameters
-        ----------
         first : int
             How many of the run's steps are triangles; those after them sharpen.  Nothing is marked
             unless there are some of both.
         """
-        if first != self._first:
-            self._first = first
+        changed = (tuple(points), steps, first) != (self.points, self._steps, self._first)
+        self.points, self._steps, self._first, self._cursor = tuple(points), steps, first, cursor
+        if changed:
             self._refresh()
+        else:
+            self._show_step()
 
     def set_release_view(self, release: bool) -> None:
         """Hide the errors, or show them."""
@@ -137,7 +129,6 @@ class ErrorChart(QFrame):
             self._dress()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.log_button.setIcon(icon("log", palette))
         self.plot.setBackground(palette.panel)
@@ -382,12 +373,11 @@ _NAMES = ("Test", "Empirical", "False positives", "False negatives")
 _WIDEST = percentage(0.888)
 
 
-class ErrorReadout(QWidget):
+class ErrorReadout(Themed, QWidget):
     """Legend and values of the test error, the empirical error and its two parts."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._palette = load_palette("light")
+    def __init__(self) -> None:
+        super().__init__()
         self._point: FiguresView | None = None
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.show_point(None)
@@ -406,20 +396,13 @@ class ErrorReadout(QWidget):
         parts = ", ".join(f"{name} {value}" for name, value in pairs)
         return f"{self._point.title}: {parts}"
 
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
-        self.update()
-
     def sizeHint(self) -> QSize:
-        """Room for each name and value."""
         metrics = QFontMetricsF(self.font())
         names = max(metrics.horizontalAdvance(name) for name in _NAMES)
         width = _SWATCH + names + _GAP + metrics.horizontalAdvance(_WIDEST)
         return QSize(round(width) + 1, len(_NAMES) * self._line())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Mark, name and value, four times."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         middle = Qt.AlignmentFlag.AlignVCenter

@@ -18,15 +18,14 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, Signal
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document, same_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.files.run_record import RunRecord
 from geodp_app.formatting import counted
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.task_process import AgainBegun, AgainJob
-from geodp_app.workers.processes import AgainController
+from geodp_app.runs.task_process import AgainBegun, AgainJob, AgainShape, again
+from geodp_app.workers.processes import OneTask
 
 #: Milliseconds that an edit rests before a run follows that takes its time.
 REST = 150
@@ -172,9 +171,8 @@ class Again(QObject):
         self._work: Work | None = None
         self._charge: RunCharge | None = None
         self.shapes: tuple[BaseGeometry, ...] = ()
-        self.controller = AgainController(self)
-        self.controller.begun.connect(self._begun)
-        self.controller.arrived.connect(self._arrived)
+        self.controller = OneTask(again, self)
+        self.controller.replied.connect(self._replied)
         self.controller.finished.connect(self.changed)
         self.controller.failed.connect(self._failed)
 
@@ -223,18 +221,20 @@ class Again(QObject):
         self._work, self.shapes = None, ()
         self.changed.emit()
 
-    def _begun(self, reply: AgainBegun) -> None:
-        plan, work, self._charge = reply.plan, self._work, None
-        if plan is not None and work is not None and work.examples is not None and work.run.private:
-            self._charge = RunCharge(plan, finished=False)
-            self._document.charge(work.examples, self._charge)
-
-    def _arrived(self, shape: BaseGeometry) -> None:
-        charge, work = self._charge, self._work
-        if charge is not None and work is not None and work.examples is not None:
-            self._document.charge(work.examples, replace(charge, finished=True), charge)
-        self.shapes = (*self.shapes, shape)
-        self.changed.emit()
+    def _replied(self, reply: AgainBegun | AgainShape) -> None:
+        assert self._work is not None
+        assert self._work.examples is not None
+        work, examples, charge = self._work, self._work.examples, self._charge
+        if isinstance(reply, AgainBegun):
+            self._charge = None
+            if reply.plan is not None and work.run.private:
+                self._charge = RunCharge(reply.plan, finished=False)
+                self._document.charge(examples, self._charge)
+        else:
+            if charge is not None:
+                self._document.charge(examples, replace(charge, finished=True), charge)
+            self.shapes = (*self.shapes, reply.shape)
+            self.changed.emit()
 
     def _failed(self, message: str) -> None:
         self.announced.emit(message)

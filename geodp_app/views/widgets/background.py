@@ -100,14 +100,11 @@ def _work_off(tasks: SimpleQueue[_Task | None], results: SimpleQueue[_Result]) -
         del task, key, token, work, result
 
 
-#: Seconds between two looks for garbage.
-_EVERY = 1.0
-
-
 @functools.cache
-def collect_between_events() -> GarbageCollector:
-    """From now on Python looks for garbage when this thread's event loop says so, never by itself.
+def collect_between_events(seconds: float = 1.0) -> GarbageCollector:
+    """From now on Python looks for garbage when this thread's event loop says so, never by itself,
+    and looks so often.
 
     There must be an application.  What is returned has `check()`, for where no events are handled.
     """
-    return GarbageCollector(interval=_EVERY)
+    return GarbageCollector(interval=seconds)

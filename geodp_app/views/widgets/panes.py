@@ -146,8 +146,8 @@ def number_label(kind: str, text: str = "") -> QLabel:
 class PrivateMark(QLabel):
     """The mark on what only the curator may see."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Private data", parent)
+    def __init__(self) -> None:
+        super().__init__("Private data")
         tip = "What is shown here is not part of the release: do not publish it"
         dressed(self, "privateMark", name="This part shows private data", tip=tip)
 
@@ -155,8 +155,8 @@ class PrivateMark(QLabel):
 class Note(QLabel):
     """One line that gives way: what does not fit ends in dots, the tool tip has all of it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("note")
         self.words = self._tip = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -168,7 +168,6 @@ class Note(QLabel):
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay the contents out anew for another width."""
         super().resizeEvent(event)
         self._fit()
 
@@ -182,8 +181,8 @@ class Note(QLabel):
 class Pane(QFrame):
     """A title, a private mark and a body."""
 
-    def __init__(self, title: str, body: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, body: QWidget) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self.mark = PrivateMark()
         self.note = Note()
@@ -194,10 +193,6 @@ class Pane(QFrame):
         fill(QVBoxLayout(self), head, (body, 1), margins=(0, 0, 0, 0), spacing=0)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
-    def set_private(self, private: bool) -> None:
-        """Show or hide the mark."""
-        self.mark.setVisible(private)
-
 
 class Fold(QWidget):
     """A body that is shown when its title is pressed."""
@@ -205,8 +200,8 @@ class Fold(QWidget):
     #: Whether it is open now.
     opened = Signal(bool)
 
-    def __init__(self, title: str, body: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, body: QWidget) -> None:
+        super().__init__()
         self.button = dressed(QToolButton(), "fold", name=title)
         self.button.setCheckable(True)
         self.button.setText(title)
@@ -230,8 +225,8 @@ _ACROSS, _DOWN = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBot
 class FoldingRow(QWidget):
     """Groups of widgets in a row, or in a column as narrow as the widest of them."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._row = fill(QBoxLayout(_ACROSS, self), margins=(0, 0, 0, 0), spacing=6)
         self._row.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self._members: list[QWidget] = []
@@ -256,7 +251,6 @@ class FoldingRow(QWidget):
             self.updateGeometry()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay the contents out anew for another width."""
         super().resizeEvent(event)
         self.fold()
 
@@ -266,7 +260,6 @@ class FoldingRow(QWidget):
         return QSize(widest, self._row.minimumSize().height())
 
     def sizeHint(self) -> QSize:
-        """All side by side."""
         return QSize(self._needed(), self._row.sizeHint().height())
 
     def _needed(self) -> int:
@@ -274,7 +267,18 @@ class FoldingRow(QWidget):
         return sum(widths) + self._row.spacing() * max(len(widths) - 1, 0)
 
 
-class ShareBar(QWidget):
+class Themed:
+    """A widget that is painted in the colours of a palette."""
+
+    _palette = load_palette("light")
+
+    def set_palette(self, palette: Palette) -> None:
+        """Draw in the colours of another palette, light or dark."""
+        self._palette = palette
+        self.update()  # type: ignore[attr-defined]
+
+
+class ShareBar(Themed, QWidget):
     """A share, 0..1, as a bar.
 
     Parameters
@@ -288,7 +292,6 @@ class ShareBar(QWidget):
     def __init__(self, name: str, colour: str = "accent") -> None:
         super().__init__()
         self.share, self.colour = 0.0, colour
-        self._palette = load_palette("light")
         self.setFixedHeight(8)
         self.setAccessibleName(name)
 
@@ -298,13 +301,7 @@ class ShareBar(QWidget):
         self.setAccessibleDescription(f"{100 * share:.0f} %")
         self.update()
 
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
-        self.update()
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The groove, and the part of it that is the share."""
         p = self._palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -325,51 +322,32 @@ _BAR, _TICK = 12, 4
 _WIDTH = 132
 
 
-class ColourBar(QWidget):
+class ColourBar(Themed, QWidget):
     """A horizontal bar with its label above it and values under it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._scale: Scale | None = None
+    def __init__(self) -> None:
+        super().__init__()
+        #: The range of values that the bar shows; None while it shows nothing.
+        self.scale: Scale | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Colour bar")
-        self.set_palette(load_palette("light"))
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
-        self._take_colours(signed=self._scale is not None and self._scale.signed)
-        self.update()
-
-    def _take_colours(self, *, signed: bool) -> None:
-        table = diverging_ramp(self._palette) if signed else ramp(self._palette)
-        self._colours = QImage(table.tobytes(), 256, 1, 768, QImage.Format.Format_RGB888).copy()
 
     def set_scale(self, scale: Scale | None) -> None:
         """Show a range, or nothing."""
-        if scale is not None and (self._scale is None or self._scale.signed != scale.signed):
-            self._take_colours(signed=scale.signed)
-        self._scale = scale
+        self.scale = scale
         self.updateGeometry()
         if scale is not None:
             low, high = scale.text(scale.low), scale.text(scale.high)
             self.setAccessibleDescription(f"{scale.label}: {low} to {high}")
         self.update()
 
-    @property
-    def scale(self) -> Scale | None:
-        """The range of values that the bar shows; None while it shows nothing."""
-        return self._scale
-
     def sizeHint(self) -> QSize:
-        """Bar, ticks and two lines of text."""
         metrics = self.fontMetrics()
-        label = "" if self._scale is None else self._scale.label
+        label = "" if self.scale is None else self.scale.label
         width = self._margin() + metrics.horizontalAdvance(label) + 2
         return QSize(max(_WIDTH, math.ceil(width)), _BAR + _TICK + 2 * metrics.height() + 4)
 
     def minimumSizeHint(self) -> QSize:
-        """Keep the whole bar in sight."""
         return self.sizeHint()
 
     def _margin(self) -> float:
@@ -377,21 +355,20 @@ class ColourBar(QWidget):
         return self.fontMetrics().horizontalAdvance("0,000") / 2
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint each row: its label, its bar and its values."""
-        if self._scale is None:
+        if self.scale is None:
             return
-        painter = QPainter(self)
+        painter, table = QPainter(self), diverging_ramp if self.scale.signed else ramp
+        colours = table(self._palette).tobytes()
         metrics, ink = painter.fontMetrics(), QColor(self._palette.ink)
-        label = self._scale.label
         margin = self._margin()
         bar = QRectF(margin, metrics.height() + 1, self.width() - 2 * margin, _BAR)
         painter.setPen(ink)
-        painter.drawText(QPointF(margin, metrics.ascent()), label)
-        painter.drawImage(bar, self._colours)
+        painter.drawText(QPointF(margin, metrics.ascent()), self.scale.label)
+        painter.drawImage(bar, QImage(colours, 256, 1, 768, QImage.Format.Format_RGB888))
         painter.setPen(QPen(QColor(self._palette.border), 1))
         painter.drawRect(bar)
         end = -1e9
-        for place, text in self._scale.ticks():
+        for place, text in self.scale.ticks():
             x, width = bar.left() + place * bar.width(), metrics.horizontalAdvance(text)
             left = min(max(x - width / 2, 1.0), self.width() - width - 1.0)
             if left < end + 6:

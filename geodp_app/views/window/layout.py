@@ -34,7 +34,7 @@ from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled
 from geodp_app.views.widgets.theme import dressed_at_the_end
 
 #: Milliseconds for which a message stays.
-_TELL_FOR = 8000
+TELL_FOR = 8000
 
 
 class StatusLine(QLabel):
@@ -44,26 +44,17 @@ class StatusLine(QLabel):
     dots, and the tool tip has all of it.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._hint = self._message = self._tip = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(lambda: self._say(message=""))
-
-    def set_hint(self, text: str) -> None:
-        """What to do next."""
-        self._say(hint=text)
-
-    def set_tip(self, text: str) -> None:
-        """What the command under the pointer does; empty when there is none."""
-        self._say(tip=text)
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(lambda: self.say(message=""))
 
     def tell(self, text: str) -> None:
         """What has just happened, for a while, wherever the pointer is."""
-        self._say(message=text, tip="")
-        self._timer.start(_TELL_FOR)
+        self.say(message=text, tip="")
+        self._timer.start(TELL_FOR)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """As much of the line as there is room for."""
@@ -75,9 +66,11 @@ class StatusLine(QLabel):
         self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
         painter.end()
 
-    def _say(
+    def say(
         self, *, hint: str | None = None, message: str | None = None, tip: str | None = None
     ) -> None:
+        """What to do next; what has happened; what the command under the pointer does, empty when
+        there is none."""
         self._hint = self._hint if hint is None else hint
         self._message = self._message if message is None else message
         self._tip = self._tip if tip is None else tip

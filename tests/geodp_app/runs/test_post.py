@@ -9,6 +9,7 @@ _WINDOWS = """
 import threading
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QWidget
+from geodp_app.runs.task_process import again
 from geodp_app.views.window.app import make_application
 from geodp_app.workers import run_controller, processes
 
@@ -39,7 +40,7 @@ class Window(QMainWindow):
     def __init__(self):
         super().__init__()
         run_controller.RunController(self)
-        self.again = processes.AgainController(self)
+        self.again = processes.OneTask(again, self)
         for _ in range(50):
             QWidget(self)
 

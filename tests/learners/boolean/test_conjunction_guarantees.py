@@ -18,9 +18,7 @@ from learners.boolean.conjunction import LiteralCover, private_literal_steps
 from learners.boolean.formulas import read_columns
 from learners.core.selection import Role
 from learners.cover.set_cover import Budget
-from learners.privacy.accounting import selection_account
-from learners.privacy.composition import advanced_rate
-from learners.privacy.cover_account import run_delta, run_rate
+from learners.privacy.composition import advanced_rate, run_delta, run_rate, selection_account
 from learners.privacy.randomness import SeededRandom
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")

@@ -262,7 +262,9 @@ def test_the_tip_says_that_the_map_must_be_public(window: MainWindow) -> None:
 def test_of_several_layers_of_a_map_one_is_asked_for(
     window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window.document.set_bounds(Bounds(0, 0, 25.6, 25.6))  # ten steps a degree
+    window.document.change(
+        "change the bounds", bounds=Bounds(0, 0, 25.6, 25.6)
+    )  # ten steps a degree
     path = tmp_path / "m.gpkg"
     for layer, east in (("sea", 5), ("land", 12.8)):
         shape = [shapely.box(0, 2, east, 24)]

@@ -1,23 +1,25 @@
-"""Regions bounded by polynomials of low degree, in the plane and in space, and simplices of space:
-exact in integers.
+"""Halfspaces of lifted points: bodies in space, and regions bounded by polynomials, exact in
+integers.
 
 KMMS close with linearization: a concept bounded by a polynomial is a halfspace after a map of the
-points into more dimensions, one for each monomial.  Here the classes of such halfspaces are public
+points into more dimensions, one for each monomial.  The classes of such halfspaces here are public
 and small enough to be listed: a member has a *normal*, one whole number a lifted coordinate, and a
 *level*, and holds the points with normal . lift(point) >= level.
 
+halfspaces    of space, points as they are.  Normals are primitive with entries in -reach..reach;
+              of each at most `levels` levels, evenly spaced over what the cube {0..d}^3 attains,
+              the least one holding the whole cube.
 polynomials   of degree 2 or 3 in two or three coordinates.  Of u = 2x - d, which runs over -d..d,
               the lift has all monomials u^a v^b of degree 1 to D, each times d^(D - degree): all
-              reach as far.  Normals are primitive with entries in -reach..reach; levels are evenly
-              spaced over what a normal could attain, the least one holding everything.
-halfspaces    of space itself: a*x + b*y + c*z >= level.  Of each normal there are at most `levels`
-              levels, evenly spaced over what the cube {0..d}^3 attains, the least one holding the
-              whole cube.  A *simplex* is the intersection of four whose normals span the space with
-              positive weights (so it is bounded by itself, and a tetrahedron unless it is empty or
-              a point); among normals with entries -1, 0, 1 there are 684 such sets of four.
+              reach as far.  Normals as above; levels are evenly spaced over what a normal could
+              attain, the least one holding everything.
 balls         in space: centres on a lattice of `centres` a side, radii in `levels` equal steps up
               to the side of the cube, and one that holds everything.  The lift is
               (x, y, z, x^2 + y^2 + z^2).
+
+A *simplex* is the intersection of four halfspaces of space whose normals span it with positive
+weights (so it is bounded by itself, and a tetrahedron unless it is empty or a point).  Among
+normals with entries -1, 0, 1 there are 684 such sets of four.
 
 Discs and ellipses of the plane have a finer class, which is not listed: :mod:`geometry.lift`.
 """
@@ -26,7 +28,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import shapely
@@ -39,97 +43,136 @@ from geometry.polygons import orient_valid
 #: Whole numbers, one a lifted coordinate.
 Normal = tuple[int, ...]
 
-#: Largest grid size: samples are counted by grid points, (d + 1)^3 of them.
+#: Largest grid size in space: samples are counted by grid points, (d + 1)^3 of them.
 MAX_D3 = 64
 
 #: Largest entry of a normal: faces of random tetrahedra are then met within .5 % of a grid of 16.
 MAX_REACH = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Halfspace3:
-    """The closed halfspace of points with normal . point >= level.
+class ListedLattice(ABC):
+    """A finite class of halfspaces of lifted points of the grid 0..d; its base measure is uniform.
 
-    Parameters
-    ----------
-    normal : tuple of int
-    level : int
-        In grid units times the normal's.
-    """
-
-    normal: Normal
-    level: int
-
-    def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Exact membership, bool of shape (n,), of points, shape (n, 3)."""
-        inside: NDArray[np.bool_] = np.asarray(points, dtype=np.int64) @ self.normal >= self.level
-        return inside
-
-
-@dataclass(frozen=True, slots=True)
-class HalfspaceLattice3:
-    """The finite class of halfspaces on the grid {0..d}^3; its base measure is uniform.
-
-    Parameters
-    ----------
-    d : int
-        Grid size; points have integer coordinates in 0..d.
-    reach : int
-        Largest entry of a normal, in size; 1, 2, 3 give 26, 98, 290 normals.
-    levels : int
-        Most levels of a normal.
+    But for balls normals are all primitive vectors with entries in -reach..reach.
 
     Raises
     ------
     ValueError
-        If d is not in 1..64, reach not in 1..12, or levels below 2.
+        If a parameter is out of range.
     """
+
+    __slots__ = ()
+
+    d: int
+    reach: int
+    levels: int
+
+    @property
+    @abstractmethod
+    def dimensions(self) -> int:
+        """Of points: 2 or 3."""
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> int:
+        """Of lifted points."""
+
+    @abstractmethod
+    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Lifted coordinates, int64 of shape (n, coordinates), of grid points (n, dimensions)."""
+
+    @abstractmethod
+    def levels_of(self, normal: Normal) -> NDArray[np.int64]:
+        """Levels of a normal, rising; the first holds everything."""
+
+    @property
+    def directions(self) -> int:
+        """How many tuples are looked through for normals; :attr:`members` may take long."""
+        return int((2 * self.reach + 1) ** self.coordinates)
+
+    @property
+    def normals(self) -> tuple[Normal, ...]:
+        """Primitive normals, in lexicographic order."""
+        every = itertools.product(range(-self.reach, self.reach + 1), repeat=self.coordinates)
+        return tuple(one for one in every if math.gcd(*one) == 1)
+
+    @property
+    def members(self) -> int:
+        """The number of regions in the class."""
+        return sum(len(self.levels_of(normal)) for normal in self.normals)
+
+    def member(self, normal: Normal, level: int) -> LiftedRegion:
+        """The region with this normal and level, not checked."""
+        return LiftedRegion(self, normal, level)
+
+    def holds(self, normal: Normal, level: int) -> bool:
+        """Whether a region is one of the class."""
+        known = len(normal) == self.coordinates and self._has(normal)
+        return known and level in self.levels_of(normal)
+
+    def _has(self, normal: Normal) -> bool:
+        return max(map(abs, normal)) <= self.reach and math.gcd(*normal) == 1
+
+    def _spaced(self, low: int, values: int) -> NDArray[np.int64]:
+        """At most `levels` of so many whole numbers from the least one on."""
+        count = min(self.levels, values)
+        steps = [i * values // count for i in range(count)]
+        return low + np.array(steps, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedRegion:
+    """A closed region of a lattice: the points with normal . lift(point) >= level.
+
+    Parameters
+    ----------
+    lattice : ListedLattice
+    normal : tuple of int
+    level : int
+    """
+
+    lattice: ListedLattice
+    normal: Normal
+    level: int
+
+    def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Exact membership, bool of shape (n,), of grid points, shape (n, dimensions)."""
+        heights = self.lattice.lift(points) @ np.array(self.normal)
+        return np.asarray(heights >= self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class HalfspaceLattice3(ListedLattice):
+    """Halfspaces of space.
+
+    Parameters
+    ----------
+    d : int
+        Grid size; points have integer coordinates in 0..d, d at most 64.
+    reach : int
+        Largest entry of a normal, in size, at most 12; 1, 2, 3 give 26, 98, 290 normals.
+    levels : int
+        Most levels of a normal, at least 2.
+    """
+
+    dimensions: ClassVar[int] = 3
+    coordinates: ClassVar[int] = 3
 
     d: int
     reach: int = 2
     levels: int = 64
 
     def __post_init__(self) -> None:
-        if not 1 <= self.d <= MAX_D3:
-            raise ValueError(
-                f"grid size d = {self.d} is outside 1..{MAX_D3}, what three dimensions take; "
-                "use a coarser grid"
-            )
-        if not 1 <= self.reach <= MAX_REACH:
-            raise ValueError(f"reach = {self.reach} is outside 1..{MAX_REACH}")
-        if self.levels < 2:
-            raise ValueError(f"levels = {self.levels}: at least 2 are needed")
+        _check(self.d, MAX_D3, reach=(self.reach, 1, MAX_REACH), levels=(self.levels, 2, 1 << 20))
 
-    @property
-    def normals(self) -> tuple[Normal, ...]:
-        """Primitive normals, in lexicographic order."""
-        return _primitive(self.reach, 3)
+    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The points themselves, int64 of shape (n, 3)."""
+        return np.asarray(points, dtype=np.int64)
 
     def levels_of(self, normal: Normal) -> NDArray[np.int64]:
         """Levels of a normal, rising; the first holds the whole cube."""
         low = self.d * sum(min(0, entry) for entry in normal)
-        values = self.d * sum(abs(entry) for entry in normal) + 1
-        count = min(self.levels, values)
-        return low + np.arange(count, dtype=np.int64) * values // count
-
-    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The points themselves, int64 of shape (n, 3): what normals are multiplied with."""
-        return np.asarray(points, dtype=np.int64)
-
-    def member(self, normal: Normal, level: int) -> Halfspace3:
-        """The halfspace with this normal and level, not checked."""
-        return Halfspace3(normal, level)
-
-    @property
-    def members(self) -> int:
-        """The number of halfspaces in the class."""
-        return sum(len(self.levels_of(normal)) for normal in self.normals)
-
-    def holds(self, halfspace: Halfspace3) -> bool:
-        """Whether it is one of the class."""
-        normal = halfspace.normal
-        known = max(map(abs, normal)) <= self.reach and math.gcd(*normal) == 1
-        return known and halfspace.level in self.levels_of(normal)
+        return self._spaced(low, self.d * sum(map(abs, normal)) + 1)
 
 
 def spanning_fours(normals: tuple[Normal, ...]) -> tuple[tuple[Normal, ...], ...]:
@@ -140,24 +183,16 @@ def spanning_fours(normals: tuple[Normal, ...]) -> tuple[tuple[Normal, ...], ...
     """
     fours = np.array(list(itertools.combinations(range(len(normals)), 4)), dtype=np.int64)
     vectors = np.array(normals, dtype=np.int64)[fours.reshape(-1, 4)]
-    weights = np.stack(
-        [(-1) ** i * _determinants(np.delete(vectors, i, axis=1)) for i in range(4)], axis=1
-    )
+    others = [np.delete(vectors, i, axis=1) for i in range(4)]
+    determinants = [(a[:, 0] * np.cross(a[:, 1], a[:, 2])).sum(axis=1) for a in others]
+    weights = np.stack(determinants, axis=1) * [1, -1, 1, -1]
     spanning = (weights > 0).all(axis=1) | (weights < 0).all(axis=1)
     return tuple(tuple(normals[i] for i in four) for four in fours[spanning].tolist())
 
 
-def _determinants(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of matrices of shape (m, 3, 3), exact."""
-    determinants: NDArray[np.int64] = np.sum(
-        rows[:, 0] * np.cross(rows[:, 1], rows[:, 2]), axis=1, dtype=np.int64
-    )
-    return determinants
-
-
 @dataclass(frozen=True, slots=True)
-class PolynomialLattice:
-    """The finite class of regions bounded by a polynomial; its base measure is uniform.
+class PolynomialLattice(ListedLattice):
+    """Regions bounded by a polynomial.
 
     Parameters
     ----------
@@ -171,11 +206,6 @@ class PolynomialLattice:
         Largest coefficient, in size.
     levels : int
         Levels of a normal.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
 
     d: int
@@ -210,41 +240,19 @@ class PolynomialLattice:
         return np.asarray(np.stack(columns, axis=1))
 
     @property
-    def directions(self) -> int:
-        """How many tuples are looked through for normals; :attr:`members` may take long."""
-        return int((2 * self.reach + 1) ** len(self.exponents))
-
-    @property
-    def normals(self) -> tuple[Normal, ...]:
-        """Primitive normals, in lexicographic order."""
-        return _primitive(self.reach, len(self.exponents))
+    def coordinates(self) -> int:
+        """The number of monomials."""
+        return len(self.exponents)
 
     def levels_of(self, normal: Normal) -> NDArray[np.int64]:
         """Levels of a normal, rising; the first holds everything."""
         most = self.d**self.degree * sum(map(abs, normal))
-        values = 2 * most + 1
-        count = min(self.levels, values)
-        steps = [i * values // count for i in range(count)]
-        return np.asarray(np.array(steps, dtype=np.int64) - most)
-
-    @property
-    def members(self) -> int:
-        """The number of regions in the class."""
-        return sum(len(self.levels_of(normal)) for normal in self.normals)
-
-    def member(self, normal: Normal, level: int) -> LiftedRegion:
-        """The region with this normal and level, not checked."""
-        return LiftedRegion(self, normal, level)
-
-    def holds(self, normal: Normal, level: int) -> bool:
-        """Whether a region is one of the class."""
-        known = len(normal) == len(self.exponents) and max(map(abs, normal)) <= self.reach
-        return known and math.gcd(*normal) == 1 and level in self.levels_of(normal)
+        return self._spaced(-most, 2 * most + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class BallLattice:
-    """The finite class of balls on the grid {0..d}^3; its base measure is uniform.
+class BallLattice(ListedLattice):
+    """Balls in space.
 
     Parameters
     ----------
@@ -254,12 +262,10 @@ class BallLattice:
         Centres along a side of the cube, at least 2.
     levels : int
         Radii of a centre, besides the one that holds everything.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
+
+    dimensions: ClassVar[int] = 3
+    coordinates: ClassVar[int] = 4
 
     d: int
     centres: int = 17
@@ -267,11 +273,6 @@ class BallLattice:
 
     def __post_init__(self) -> None:
         _check(self.d, MAX_D3, centres=(self.centres, 2, 129), levels=(self.levels, 1, 1 << 12))
-
-    @property
-    def dimensions(self) -> int:
-        """Three."""
-        return 3
 
     def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lifted coordinates, int64 of shape (n, 4), of grid points (n, 3)."""
@@ -298,45 +299,10 @@ class BallLattice:
         radii = [(self.d * q * i) ** 2 // self.levels**2 for i in range(self.levels, 0, -1)]
         return away - np.array([3 * (self.d * q) ** 2, *radii], dtype=np.int64)
 
-    @property
-    def members(self) -> int:
-        """The number of balls in the class."""
-        return self.directions * (self.levels + 1)
-
-    def member(self, normal: Normal, level: int) -> LiftedRegion:
-        """The ball with this normal and level, not checked."""
-        return LiftedRegion(self, normal, level)
-
-    def holds(self, normal: Normal, level: int) -> bool:
-        """Whether a ball is one of the class."""
+    def _has(self, normal: Normal) -> bool:
         q = self.centres - 1
-        known = len(normal) == 4 and normal[3] == -q * q
-        known = known and all(
-            entry % (2 * self.d * q) == 0 and 0 <= entry // (2 * self.d * q) <= q
-            for entry in normal[:3]
-        )
-        return known and level in self.levels_of(normal)
-
-
-@dataclass(frozen=True, slots=True)
-class LiftedRegion:
-    """A closed region of a lattice: the points with normal . lift(point) >= level.
-
-    Parameters
-    ----------
-    lattice : PolynomialLattice or BallLattice
-    normal : tuple of int
-    level : int
-    """
-
-    lattice: PolynomialLattice | BallLattice
-    normal: Normal
-    level: int
-
-    def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Exact membership, bool of shape (n,), of grid points, shape (n, dimensions)."""
-        heights = self.lattice.lift(points) @ np.array(self.normal)
-        return np.asarray(heights >= self.level)
+        places = (divmod(entry, 2 * self.d * q) for entry in normal[:3])
+        return normal[3] == -q * q and all(0 <= at <= q and not off for at, off in places)
 
 
 def cells_shape(inside: NDArray[np.bool_]) -> BaseGeometry:
@@ -354,11 +320,6 @@ def cells_shape(inside: NDArray[np.bool_]) -> BaseGeometry:
     low = np.maximum(np.stack([columns, begins]) - 0.5, 0.0)
     high = np.minimum(np.stack([columns + 0.5, ends - 0.5]), d)
     return orient_valid(shapely.union_all(shapely.box(*low, *high)))
-
-
-def _primitive(reach: int, entries: int) -> tuple[Normal, ...]:
-    every = itertools.product(range(-reach, reach + 1), repeat=entries)
-    return tuple(one for one in every if math.gcd(*one) == 1)
 
 
 def _check(d: int, most: int, **ranges: tuple[int, int, int]) -> None:
