@@ -10,13 +10,13 @@ from geodp_app.commands.compare import learner_names
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
-from geodp_app.formatting import counted
 from geodp_app.runs.comparison import DEFAULT, KINDS
 from geodp_app.runs.rehearsal import (
     RUNS,
     TESTED,
     contenders_of,
     rehearsal_csv,
+    rehearsal_remarks,
     rehearsal_table,
     rehearse,
 )
@@ -91,7 +91,5 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         write_files([NewFile(options.output, rehearsal_csv(rows))])
     if options.output is None or str(options.output) != STDOUT:
-        print("\n".join([*rehearsal_table(rows), ""]))
-        runs = counted(options.runs, "run")
-        print(f"Simulated from {target.name}, {runs} each: nothing was spent, all may be shown.")
-        print("POINTS are your reports; add --bounds W,S,E,N of their map.")
+        remarks = rehearsal_remarks(target.name, options.runs)
+        print("\n".join([*rehearsal_table(rows), "", *remarks]))

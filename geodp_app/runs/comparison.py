@@ -153,8 +153,6 @@ class Row:
         Test examples, those predicted 1 though 0, and those predicted 0 though 1.
     seconds : float
         Wall time of the learner.
-    others : tuple of float
-        Errors of the same learner on other samples of the same target, if it was run on any.
     """
 
     contender: Contender
@@ -165,7 +163,6 @@ class Row:
     false_positives: int
     false_negatives: int
     seconds: float
-    others: tuple[float, ...] = ()
 
     @property
     def name(self) -> str:

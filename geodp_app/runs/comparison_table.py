@@ -6,7 +6,6 @@ import importlib
 import math
 from collections.abc import Sequence
 from html import escape
-from statistics import fmean
 from typing import Any
 
 from geodp_app.formatting import aligned, count, duration, percentage
@@ -75,17 +74,11 @@ def row_cells(row: Row) -> tuple[str, ...]:
         "yes" if row.private else "no",
         f"{spent.epsilon:g}" if spent else "–",
         f"{spent.delta:g}" if spent else "–",
-        _error_words((row.error, *row.others)),
+        percentage(row.error),
         duration(row.seconds),
         count(row.bytes),
         count(row.vertices),
     )
-
-
-def _error_words(errors: Sequence[float]) -> str:
-    if len(errors) == 1:
-        return percentage(errors[0])
-    return f"{percentage(fmean(errors))} ({percentage(min(errors))}–{percentage(max(errors))})"
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
@@ -112,3 +105,20 @@ def remarks(rows: Sequence[Row]) -> list[str]:
         "So is a choice made by them."
     )
     return lines
+
+
+def cost_words(rows: Sequence[Row]) -> str:
+    """What publishing everything costs, for the window."""
+    if not rows:
+        return ""
+    bare = [row for row in rows if row.privacy is None]
+    if len(bare) == len(rows):
+        return "No shape here is private: publish none of them."
+    if any(row.privacy is not None and not row.private for row in rows):
+        return "The runs were seeded: no shape here is private, publish none of them."
+    epsilon, delta = total_spent(rows)
+    these = "all of these shapes" if not bare else "all private shapes"
+    text = f"Publishing {these} would cost ε = {epsilon:g}, δ = {delta:g}."
+    if bare:
+        text += " Shapes that are not private must not be published."
+    return text

@@ -13,10 +13,12 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from geodp_app.runs.comparison import Row
 from geodp_app.runs.process_link import ProcessLink
+from geodp_app.runs.rehearsal import Rehearsed
 from geodp_app.runs.task_process import (
     AgainBegun,
     AgainShape,
     ComparisonProgress,
+    RehearsalProgress,
     TaskDone,
     TaskFailed,
     again,
@@ -123,11 +125,12 @@ class AgainController(OneTask):
 
 
 class CompareController(OneTask):
-    """Owner of at most one comparison (:class:`geodp_app.runs.task_process.CompareJob`)."""
+    """Owner of at most one comparison or rehearsal: a CompareJob or a RehearsalJob of
+    :mod:`geodp_app.runs.task_process`."""
 
-    #: ComparisonProgress: how far it is.
+    #: ComparisonProgress or RehearsalProgress: how far it is.
     announced = Signal(object)
-    #: Row: a learner is done.
+    #: Row or Rehearsed: a learner is done.
     arrived = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -135,7 +138,7 @@ class CompareController(OneTask):
 
     def replied(self, reply: object) -> None:
         """Pass the reply on to those who listen."""
-        if isinstance(reply, ComparisonProgress):
+        if isinstance(reply, ComparisonProgress | RehearsalProgress):
             self.announced.emit(reply)
-        elif isinstance(reply, Row):
+        elif isinstance(reply, Row | Rehearsed):
             self.arrived.emit(reply)
