@@ -762,8 +762,8 @@ def areas(
     ----------
     shape : LearnedShape or fitted learner
     districts : path-like or GeoDataFrame
-        Public polygons: GeoJSON, GeoParquet or whatever GDAL reads; without a coordinate reference
-        system they lie as the shape does.
+        Public polygons: GeoJSON, GeoParquet or whatever GDAL reads, or an example by its name;
+        without a coordinate reference system they lie as the shape does.
     layer : str, optional
         Of a file with several.
 

@@ -41,7 +41,11 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser = add_verb(verbs, "areas", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument(
-        "--districts", type=Path, required=True, metavar="FILE", help="public polygons"
+        "--districts",
+        type=arguments.named_shape,
+        required=True,
+        metavar="FILE",
+        help="public polygons, or an example by its name",
     )
     parser.add_argument("--layer", metavar="NAME", help="layer of a file with several")
     parser.add_argument(

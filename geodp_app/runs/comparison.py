@@ -136,6 +136,11 @@ class Progress:
 CompareWatch = Callable[[Progress], None]
 
 
+#: Of a row, in the order of tables.
+_FIGURES = ("error", "errors", "false_positives", "false_negatives", "tested", "seconds", "bytes",
+            "vertices")  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """What a learner made of the examples.  Private: the test errors, and the seconds.
@@ -198,6 +203,18 @@ class Row:
     def vertices(self) -> int:
         """Corners of the shape."""
         return count_vertices(self.shape)
+
+    def record(self) -> dict[str, Any]:
+        """Its figures by the names of columns, JSON values only."""
+        spent = self.privacy
+        return {
+            "learner": self.name,
+            "k": dict(self.contender.parameters).get("k"),
+            "private": self.private,
+            "epsilon": spent and spent.epsilon,
+            "delta": spent and spent.delta,
+            **{name: getattr(self, name) for name in _FIGURES},
+        }
 
 
 def compare(
@@ -427,18 +444,13 @@ def file_name(row: Row) -> str:
 
 def table_text(rows: Sequence[Row]) -> str:
     """The rows' figures as CSV; private."""
+    return csv_text([{**row.record(), "file": file_name(row)} for row in rows])
+
+
+def csv_text(records: Sequence[dict[str, Any]]) -> str:
+    """Figures by the names of columns as CSV."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ("learner", "k", "private", "epsilon", "delta", "test_error", "false_positives",
-         "false_negatives", "tested", "seconds", "bytes", "vertices", "file")
-    )  # fmt: skip
-    for row in rows:
-        spent = row.privacy
-        writer.writerow(
-            (row.name, dict(row.contender.parameters).get("k"), "yes" if row.private else "no",
-             spent and spent.epsilon, spent and spent.delta, row.error, row.false_positives,
-             row.false_negatives, row.tested, f"{row.seconds:.3f}", row.bytes, row.vertices,
-             file_name(row))
-        )  # fmt: skip
+    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
     return text.getvalue()

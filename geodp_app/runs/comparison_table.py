@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -37,14 +36,8 @@ class Comparison(tuple[Row, ...]):
         ImportError
             If pandas is not installed: pip install 'geodp[geo]'.
         """
-        plain = ("tested", "false_positives", "false_negatives", "error", "seconds", "bytes",
-                 "vertices")  # fmt: skip
-        columns: dict[str, list[Any]] = {"learner": [row.name for row in self]}
-        columns["private"] = [row.private for row in self]
-        for name in ("epsilon", "delta"):
-            columns[name] = [getattr(row.privacy, name, math.nan) for row in self]
-        columns |= {name: [getattr(row, name) for row in self] for name in plain}
-        return importlib.import_module("pandas").DataFrame(columns)
+        frame = importlib.import_module("pandas").DataFrame([row.record() for row in self])
+        return frame.astype({"epsilon": float, "delta": float})
 
     def __repr__(self) -> str:
         return "\n".join([*table(self), "", *remarks(self)])

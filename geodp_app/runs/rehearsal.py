@@ -7,8 +7,6 @@ and without wrong labels.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
@@ -20,7 +18,15 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import Dab, Distribution, draw_examples, open_generator
 from geodp_app.formatting import MISSING, aligned, count, counted, duration, percentage
-from geodp_app.runs.comparison import KINDS, Contender, Progress, Row, compare, make_contender
+from geodp_app.runs.comparison import (
+    KINDS,
+    Contender,
+    Progress,
+    Row,
+    compare,
+    csv_text,
+    make_contender,
+)
 
 #: Points on which every run is tested.
 TESTED = 200_000
@@ -219,11 +225,18 @@ def rehearsal_remarks(name: str, runs: int) -> tuple[str, str]:
     )
 
 
+def advice(row: Rehearsed, rows: Sequence[Rehearsed]) -> str:
+    """Of one of the rows: what it reached, whether a better one is there, and its command."""
+    one, least = row.record(), row in best_of(rows)
+    if one["command"] is None:
+        return "Not private: for comparison only."
+    epsilon, n = f"ε = {one['epsilon']:g}", counted(row.n, "report")
+    reached = (
+        f"{percentage(one['error'])} of labels wrong, {'the least' if least else 'not the least'}"
+    )
+    return f"{epsilon}, {n}: {reached} of these learners. To learn so:\n{one['command']}"
+
+
 def rehearsal_csv(rows: Sequence[Rehearsed]) -> str:
     """The figures of the rows as CSV, errors as shares."""
-    text = io.StringIO()
-    records = [row.record() for row in rows]
-    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
+    return csv_text([row.record() for row in rows])

@@ -126,8 +126,8 @@ class LearnedShape:
         Parameters
         ----------
         within : path-like, GeoDataFrame, GeoSeries, or shapely geometry
-            A file of any GIS format in any coordinate reference system; a geometry in that of the
-            bounds, or in grid units where there are none.
+            A file of any GIS format in any coordinate reference system, or the name of an example
+            or of "land"; a geometry in the system of the bounds, or in grid units without any.
         layer : str, optional
             Of a file with several.
 

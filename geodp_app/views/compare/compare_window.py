@@ -14,6 +14,7 @@ import shapely
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QDialog,
     QFileDialog,
@@ -53,7 +54,7 @@ from geodp_app.runs.comparison import (
 )
 from geodp_app.runs.comparison_table import cost_words
 from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
-from geodp_app.runs.rehearsal import Rehearsed, rehearsal_csv
+from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_csv, rehearsal_remarks
 from geodp_app.runs.task_process import (
     HELD_OUT,
     CompareJob,
@@ -63,9 +64,9 @@ from geodp_app.runs.task_process import (
 )
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
-from geodp_app.views.compare.rehearsal_fields import Advice, RehearsalFields, rehearsed_words
+from geodp_app.views.compare.rehearsal_fields import RehearsalFields
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
-from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
+from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, sentences, show_words
 from geodp_app.workers.task_controller import CompareController
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
@@ -179,14 +180,15 @@ class CompareWindow(QDialog):
 
     def _results_group(self) -> QGroupBox:
         group = QGroupBox("Results")
-        self.cost, self.advice = QLabel(wordWrap=True), Advice()
+        self.cost, self.advice = QLabel(wordWrap=True), sentences("")
         self.caution = dressed(QLabel(wordWrap=True), "note")
         tip = "The shapes as GeoJSON and the table as CSV; of a rehearsal the table alone"
         self.save_button = dressed(QPushButton("Save…"), tip=tip)
+        self.copy_button = dressed(QPushButton("Copy command"), tip="To the clipboard")
         self.stale = dressed(QLabel("The drawing, the examples or ε have changed since."), "note")
         foot = fill(QHBoxLayout(), (self.stale, 1))
         foot.addStretch(0)
-        foot.addWidget(self.save_button)
+        fill(foot, self.copy_button, self.save_button, spacing=8)
         parts = ((self.table, 1), self.cost, self.advice, self.caution, foot)
         fill(QVBoxLayout(group), *parts, spacing=8)
         return group
@@ -197,6 +199,7 @@ class CompareWindow(QDialog):
         self.compare_button.clicked.connect(self.compare)
         self.cancel_button.clicked.connect(self.controller.cancel)
         self.save_button.clicked.connect(self.save)
+        self.copy_button.clicked.connect(self._copy)
         for box in self.boxes.values():
             box.toggled.connect(lambda _: self._refresh())
         self.rehearsal.changed.connect(self._refresh)
@@ -238,7 +241,7 @@ class CompareWindow(QDialog):
         self.table.clear_rows(rehearsed=rehearsal)
         self.plane.clear_shapes()
         self.pane.set_private(not rehearsal)
-        self.advice.hide()
+        show_words(self.advice, "")
         self._of = len(job.contenders) * (len(job.sizes) if isinstance(job, RehearsalJob) else 1)
         self._fresh = isinstance(job, CompareJob) and job.test is not None
         self._job_now, self._charge = job, None
@@ -375,7 +378,8 @@ class CompareWindow(QDialog):
         for row in self.rehearsed:
             self.plane.set_shown(row.name, row.name == name)
             if row.name == name:
-                self.advice.show_row(row, self.rehearsed)
+                show_words(self.advice, advice(row, self.rehearsed))
+                self.copy_button.setEnabled(row.contender.kind.private)
 
     def _follow(self) -> None:
         """Show the target of the comparison; before the first one, that of the document."""
@@ -394,12 +398,14 @@ class CompareWindow(QDialog):
         self.compare_button.setText("Rehearse" if asked else "Compare")
         self.progress.setVisible(busy)
         self.save_button.setEnabled(bool(self.rows or self.rehearsed) and not busy)
+        self.copy_button.setVisible(bool(self.rehearsed))
         self.settings_note.setText(_SIMULATED if asked else _settings_text(work))
         show_words(self.cost, cost_words(self.rows))
         caution = _caution_text(self.rows, fresh=self._fresh)
         if self.rehearsed:
             assert self._compared is not None
-            caution = rehearsed_words(self.rehearsed, self._compared.name)
+            runs = len(self.rehearsed[0].errors)
+            caution = " ".join(rehearsal_remarks(self._compared.name, runs))
         show_words(self.caution, caution)
         same = _same(self._compared, work, rehearsed=bool(self.rehearsed))
         self.stale.setVisible(bool(self.rows or self.rehearsed) and not same)
@@ -434,6 +440,9 @@ class CompareWindow(QDialog):
         else:
             private = "" if self.rehearsed else f" {TABLE} is private."
             self.state.setText(f"Saved in {path.name}.{private}")
+
+    def _copy(self) -> None:
+        QApplication.clipboard().setText(self.advice.text().rpartition("\n")[2])
 
     # coming and going
 

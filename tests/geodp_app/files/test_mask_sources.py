@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pyproj import Transformer
 from terminal import geodp as command
 
+import assets
 import geodp
 from geodp import Bounds, Frame, GeoJSONError, InputError, LearnedShape
 from geodp_app.document.document import Document
@@ -158,6 +159,24 @@ def test_a_mask_of_any_file_is_its_polygons_where_they_lie(
 @pytest.mark.parametrize("what", MEMORY)
 def test_a_mask_in_memory_is_its_polygons_where_they_lie(what: str) -> None:
     assert (by_python(MEMORY[what](), None) == INSIDE).all()
+
+
+@pytest.mark.parametrize("name", ["croatia", "land"])
+def test_a_name_is_the_map_that_ships_with_geodp(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = str(assets.shape_path(name))
+    whole = whole_square(FRAME)
+    assert whole.clip(name).polygons.equals(whole.clip(path).polygons)
+    assert (by_python(name, None) == by_python(path, None)).all()
+    assert geodp.areas(whole, name).equals(geodp.areas(whole, path))
+    geodp.save(whole, tmp_path / "w.gpkg")
+    assert command("areas", "w.gpkg", "--districts", name, "-o", "a.csv", "--quiet") == 0
+    Path(name).write_text("{}")
+    for taken in (whole.clip, lambda name: geodp.areas(whole, name)):
+        with pytest.raises(InputError, match=f"{name} is a file here, and an example"):
+            taken(name)
 
 
 def test_a_geometry_without_bounds_is_in_grid_units() -> None:

@@ -194,6 +194,15 @@ def test_a_run_that_is_cancelled_ends_as_by_ctrl_c(program: Any, tmp_path: Path)
     with pytest.raises(Cancelled):
         shown.run(path)
     assert (tmp_path / "heard").exists()
+    # one that was done before it heard has written what it was asked for
+    path = program(
+        "signal.signal(signal.SIGINT, lambda *_: sys.exit(0))\n"
+        "print('{}', flush=True); print('progress 1 writing', file=sys.stderr, flush=True)\n"
+        "time.sleep(60)"
+    )
+    shown = Shown()
+    shown.progress = Ending(shown)
+    assert shown.run(path) == "{}\n"
 
 
 class Ending(list):

@@ -99,7 +99,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(folder: Path) -> dict[str, Any]:
     """What QGIS made of all jobs, by their names."""
-    out = {name: str(folder / name) for name in ("l.gpkg", "k.geojson", "r.json", "m.gpkg")}
+    out = {name: str(folder / name) for name in ("l.gpkg", "k.geojson", "r.json")}
+
+    def refused(name: str) -> str:
+        return str(folder / f"{name}.gpkg")
+
     sixty = {**MEMORY, "points": POINTS[:60]}
     learned = {**LEARN, "OUTPUT": out["l.gpkg"], "REPORT": out["r.json"], "SUPPORT": 0.3}
     counted = {
@@ -135,21 +139,24 @@ def found(folder: Path) -> dict[str, Any]:
         "own extent": {
             "run": "geodp:learn", **sixty,
             "parameters": {
-                **LEARN, "OUTPUT": out["m.gpkg"],
+                **LEARN, "OUTPUT": refused("own extent"),
                 "EXTENT": "{},{},{},{} [EPSG:32633]".format(
                     *(repr(f(each[i] for each in POINTS[:60])) for i in (0, 1) for f in (min, max))
                 ),
             },
         },
         "counted": {"run": "geodp:learn", "parameters": counted},
-        "too much": {"run": "geodp:learn", "parameters": {**counted, "OUTPUT": out["m.gpkg"]}},
+        "too much": {
+            "run": "geodp:learn",
+            "parameters": {**counted, "OUTPUT": refused("too much")},
+        },
         "other ledger": {
             "run": "geodp:learn",
-            "parameters": {**counted, "LEDGER": out["r.json"], "OUTPUT": out["m.gpkg"]},
+            "parameters": {**counted, "LEDGER": out["r.json"], "OUTPUT": refused("other ledger")},
         },
         "label": {
             "run": "geodp:learn", **sixty,
-            "parameters": {**LEARN, "LABEL": "height", "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "LABEL": "height", "OUTPUT": refused("label")},
         },
         "named": {
             "run": "geodp:learn", **MEMORY,
@@ -161,19 +168,19 @@ def found(folder: Path) -> dict[str, Any]:
         "asked": {
             "run": "geodp:learn", **sixty,
             "fields": ["wet:string", "user_id:integer", "height:double"],
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("asked")},
         },
         "nowhere": {
             "run": "geodp:learn", **sixty, "crs": "",
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("nowhere")},
         },
         "no program": {
             "run": "geodp:learn", **sixty, "program": str(folder / "plugin.zip"),
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("no program")},
         },
         "cancelled": {
             "run": "geodp:learn", **MEMORY, "cancel": True,
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("cancelled")},
         },
     }  # fmt: skip
     own = {name: value for name, value in os.environ.items() if name.startswith("NUMBA")}
@@ -307,7 +314,7 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(
     assert reason in found[job]["error"]
     outcome = found[job]["error"].removeprefix("Unable to execute algorithm\n")
     assert outcome.count("\n") == 0
-    assert not (folder / "m.gpkg").exists()
+    assert not (folder / f"{job}.gpkg").exists()
 
 
 def test_the_command_of_qgis_lists_the_algorithms(folder: Path) -> None:

@@ -17,6 +17,7 @@ from window_driver import LEFT, action, draw_l, wait
 
 from geodp import Examples, Frame
 from geodp_app.files.learned_file import read_learned
+from geodp_app.formatting import percentage
 from geodp_app.palette import load_palette
 from geodp_app.runs.comparison import TABLE
 from geodp_app.runs.rehearsal import best_of, rehearsal_cells, rehearsal_csv
@@ -121,7 +122,7 @@ def test_three_learners_on_a_drawing(
     with (folder / TABLE).open(newline="") as text:
         lines = list(csv.DictReader(text))
     assert [line["learner"] for line in lines] == ["tiles", "histogram", "greedy-cover"]
-    assert float(lines[0]["test_error"]) == compare.rows[0].error
+    assert float(lines[0]["error"]) == compare.rows[0].error
     assert (lines[2]["epsilon"], lines[2]["k"]) == ("", "1")
     press(compare.save_button)  # the folder is not empty any more
     assert "is not empty" in compare.banner.text()
@@ -181,16 +182,16 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     assert rows[table.currentRow()] is advised
     shown = [name for name, item in compare.plane.items.items() if item.isVisible()]
     assert shown == [advised.name]
-    assert compare.advice.words.text().startswith("Advised for ε = 2 and 3,000 reports: ")
-    press(compare.advice.copy_button)
+    error = percentage(advised.record()["error"])
+    words = f"ε = 2, 3,000 reports: {error} of labels wrong, the least of these learners."
+    assert compare.advice.text() == f"{words} To learn so:\n{advised.command}"
+    press(compare.copy_button)
     assert QApplication.clipboard().text() == advised.command
     line = next(i for i, row in enumerate(rows) if row.contender.kind.id == "greedy-cover")
     table.scrollToItem(table.item(line, 1))
     QTest.mouseClick(table.viewport(), LEFT, pos=row_rect(compare, line, 1).center())
-    assert compare.advice.words.text().startswith(
-        "Not private for 300 reports: Greedy cover, k = 1"
-    )
-    assert not compare.advice.copy_button.isEnabled()
+    assert compare.advice.text() == "Not private: for comparison only."
+    assert not compare.copy_button.isEnabled()
 
     path = tmp_path / "r.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
@@ -208,6 +209,7 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     assert [row.name for row in compare.rows] == ["histogram"]
     assert compare.rehearsed == []
     assert not compare.advice.isVisible()
+    assert not compare.copy_button.isVisible()
     assert compare.pane.mark.isVisible()
 
 
