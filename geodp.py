@@ -458,11 +458,10 @@ def learn(
     >>> shape.predict([[12.5, 41.9], [7.0, 47.0]])
     array([1, 0])
     """
-    from dataclasses import replace
-
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
     from learners.core.learned_shape import LearnedShape
+    from learners.core.releases import for_persons
     from learners.privacy.accounting import of_persons, one_of_several
     from learners.registry import BY_ID, offered, resolved_parameters, unknown_learner
 
@@ -486,11 +485,7 @@ def learn(
         except ValueError as error:
             raise InputError(f"{learner}: {error}") from None
         recording.released()
-    if examples.unit is not None:
-        public = (*release.parameters, ("unit", examples.unit))
-        privacy = of_persons(release.privacy, *asked)
-        release = replace(release, parameters=public, privacy=privacy)
-    return LearnedShape(release, examples.frame)
+    return LearnedShape(for_persons(release, examples.unit, *asked), examples.frame)
 
 
 @_of_parameters()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +186,7 @@ def run(options: argparse.Namespace) -> None:
     )
     from geodp_app.files.writing import try_files, write_files
     from learners.core.learned_shape import LearnedShape
+    from learners.core.releases import for_persons
     from learners.privacy.accounting import of_persons, one_of_several, privacy_statement
 
     reading = {name: getattr(options, name) for name in HOW_READ}
@@ -211,11 +211,7 @@ def run(options: argparse.Namespace) -> None:
             progress=options.progress,
             before=enter,
         )
-        release = model.release_
-        if options.id is not None:
-            privacy = of_persons(release.privacy, *asked)
-            public = (*release.parameters, ("unit", options.id))
-            release = replace(release, parameters=public, privacy=privacy)
+        release = for_persons(model.release_, options.id, *asked)
         _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
         shape = LearnedShape(release, sample.frame, masks)
         with rescued(shape, recording.released):

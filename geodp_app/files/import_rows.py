@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.csv_table import Batch, Column, as_cells, number_fault
-from geodp_app.files.import_columns import Columns, Kind
+from geodp_app.files.import_columns import Columns, Kind, cut
 from geodp_app.files.import_file import ImportFile
-from geodp_app.files.persons import names_of
+from geodp_app.files.persons import names_of, some_each
 from geometry.grid import GridMap
 from learners.core.examples import COMMON, OPPOSITES, LabelWords, one_form
 
@@ -115,6 +115,8 @@ class ReadRows:
         Whose each row is, if that was read.
     nobody : (int, str) or None
         The first row that names no single person, from 0, and why.
+    unit : str or None
+        Name of the column of persons.
     """
 
     names: tuple[str, str, str]
@@ -128,6 +130,7 @@ class ReadRows:
     of_geometry: bool = False
     persons: tuple[str, ...] = ()
     nobody: tuple[int, str] | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,8 @@ class Meaning:
         Labels that mean 1 and 0; None if there is no such label.
     out_of_bounds : {"refuse", "drop", "clip"}
         A row outside the bounds is a misfit, is left out, or is moved to the nearest place inside.
+    each : int
+        Examples of each person, where persons were read.
     """
 
     kind: Kind
@@ -150,6 +155,7 @@ class Meaning:
     inside: str | None
     outside: str | None
     out_of_bounds: OutOfBounds = "refuse"
+    each: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,11 @@ class Misfit:
     column: str
     reason: str
 
+    def __str__(self) -> str:
+        line = "" if self.line is None else f" (line {self.line})"
+        column = f", column {cut(self.column)}" if self.column else ""
+        return f"row {self.row}{line}{column}: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
@@ -178,28 +189,31 @@ class CheckedRows:
     Attributes
     ----------
     examples : Examples
-        Rows that fit, in order.
+        Rows that fit, in order; of persons so many of each.
     left_out : int
         How many do not.
     misfits : tuple of Misfit
         The first of these.
-    fits : ndarray of bool, shape (n,)
-        Which rows the examples are.
+    rows : ndarray of int64, shape (n,)
+        Which row of the file each example was, from 0.
     beyond : int
         How many lay outside the bounds and were dropped or moved, as was asked for.
     elsewhere : Misfit or None
         The first of those with which nothing is wrong but that they lie outside the bounds.
     tight : bool
         Whether the public bounds are the extent of the rows.
+    nobody : Misfit or None
+        The first row that names no single person: then nothing is to be taken.
     """
 
     examples: Examples
     left_out: int
     misfits: tuple[Misfit, ...]
-    fits: NDArray[np.bool_]
+    rows: NDArray[np.int64]
     beyond: int = 0
     elsewhere: Misfit | None = None
     tight: bool = False
+    nobody: Misfit | None = None
 
 
 def read_rows(
@@ -243,7 +257,7 @@ def read_rows(
             return None
         reader.add(batch)
         tell(batch.share)
-    return reader.result()
+    return replace(reader.result(), unit=None if person is None else file.columns[person])
 
 
 class _Reader:
@@ -434,16 +448,29 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     first = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
     outside = np.flatnonzero(right & ~within & ~beyond)[:1].tolist()
     elsewhere = _misfit(rows, outside[0], meaning, low, high) if outside else None
-    examples = Examples(points, one[fits].astype(np.int64), frame)
+    examples, at = Examples(points, one[fits].astype(np.int64), frame), np.flatnonzero(fits)
+    nobody = None
+    if rows.nobody is not None:
+        i, fault = rows.nobody
+        nobody = Misfit(i + 1, _line(rows, i), str(rows.unit), fault)
+    elif rows.unit is not None:
+        kept = some_each(examples, rows.persons, at, meaning.each)
+        own = {"points": points[kept], "labels": examples.labels[kept]}
+        examples = replace(examples, **own, unit=rows.unit, rows=meaning.each)
+        at = at[kept]
     moved = int(np.count_nonzero(beyond))
-    return CheckedRows(examples, len(misfits), first, fits, moved, elsewhere, tight)
+    return CheckedRows(examples, len(misfits), first, at, moved, elsewhere, tight, nobody)
+
+
+def _line(rows: ReadRows, i: int) -> int | None:
+    return int(rows.lines[i]) if len(rows.lines) else None
 
 
 def _misfit(
     rows: ReadRows, i: int, meaning: Meaning, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> Misfit:
     """Column and reason, the first from the left."""
-    line = int(rows.lines[i]) if len(rows.lines) else None
+    line = _line(rows, i)
     if i in rows.faults:
         return Misfit(i + 1, line, *rows.faults[i])
     for axis in (0, 1):

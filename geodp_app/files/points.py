@@ -31,7 +31,6 @@ from geodp_app.files.import_rows import (
     read_rows,
     unlabelled,
 )
-from geodp_app.files.persons import some_each
 from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
 from geometry.grid import Bounds
@@ -180,25 +179,19 @@ def read_opened(
         moved = in_system(file, rows, wanted, unstated, frame.bounds)
         if moved.numbers is not rows.numbers:
             rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
-    meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", options.out_of_bounds)
+    if person is not None and file.headless:
+        rows = replace(rows, unit=options.person)
+    units: Kind = "grid" if on_grid else "degrees"
+    meaning = Meaning(units, frame, "1", "0", options.out_of_bounds, options.rows)
     checked = check_rows(rows, meaning)
     refused = checked.elsewhere if options.unusable == "drop" else next(iter(checked.misfits), None)
     if refused is not None:
         raise InputError(f"{name}: {_misfit(refused, options.labels)}")
-    examples, fitting = checked.examples, np.flatnonzero(checked.fits)
-    if person is not None:
-        column = options.person if file.headless else file.columns[person]
-        if rows.nobody is not None:
-            row, fault = rows.nobody
-            line = int(rows.lines[row]) if len(rows.lines) else None
-            raise InputError(f"{name}: {_misfit(Misfit(row + 1, line, str(column), fault))}")
-        kept = some_each(examples, rows.persons, fitting, options.rows)
-        points, labels = examples.points[kept], examples.labels[kept]
-        examples = Examples(points, labels, examples.frame, column, rows=options.rows)
-        fitting = fitting[kept]
-    guessed = _guessed(file, kind, columns, options)
+    if checked.nobody is not None:
+        raise InputError(f"{name}: {checked.nobody}")
+    guessed, at = _guessed(file, kind, columns, options), checked.rows
     figures = (checked.beyond, checked.left_out, checked.tight)
-    return PointsRead(examples, guessed, *figures, fitting, rows.numbers[fitting], file)
+    return PointsRead(checked.examples, guessed, *figures, at, rows.numbers[at], file)
 
 
 def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:
@@ -262,14 +255,12 @@ def in_system(
         raise InputError(f"{file.name}: {error}") from None
 
 
-def _misfit(misfit: Misfit, labels: LabelWords = COMMON) -> str:
-    line = "" if misfit.line is None else f" (line {misfit.line})"
-    column = f", column {cut(misfit.column)}" if misfit.column else ""
+def _misfit(misfit: Misfit, labels: LabelWords) -> str:
     hints = (hint for reason, hint in _HINTS.items() if reason in misfit.reason)
     hint = next(hints, "; --unusable drop leaves such rows out")
     if labels.inside and "neither inside nor outside" in misfit.reason:
         hint = " (by --inside and --outside); --unusable drop leaves such rows out"
-    return f"row {misfit.row}{line}{column}: {misfit.reason}{hint}"
+    return f"{misfit}{hint}"
 
 
 #: What to do about a row, by what is wrong with it.

@@ -49,12 +49,7 @@ class Recording:
             If the ledger or its budget does not allow them, or they protect labels alone where
             these choose which row of a person is taken (lemma T1).
         """
-        relations = {run.privacy.neighbours for run in runs if run.privacy is not None}
-        if self._source.unit is not None and "replace-label" in relations:
-            raise InputError(
-                "labels alone cannot be protected with --id: which row of a person is taken "
-                "depends on them; leave it out, or give --neighbours replace-one"
-            )
+        self._source.check_labels_alone(runs)
         if self._ledger is not None:
             self._ledger.begin(runs, self._source, self._head)
             self._open += [run.run for run in runs]

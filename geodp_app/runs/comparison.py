@@ -31,7 +31,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import check_folder_ending, check_home, note_written
 from geometry.files import atomic_write
-from learners.core.releases import Release
+from learners.core.releases import Release, for_persons
 from learners.declaration import Learner
 from learners.privacy.privacy_filter import added_up
 from learners.privacy.randomness import SeededRandom, SystemRandom, new_run_id, words
@@ -303,12 +303,13 @@ def _rows(
             teller.step, teller.steps = record.step, record.steps
             teller.tell()
         seconds = time.perf_counter() - started
+        release = for_persons(model.release_, examples.unit)
         wrong = count_mistakes(model.predict(test.points), test.labels)
         yield Row(
             contender=contender,
-            release=model.release_,
+            release=release,
             shape=model.polygons_,
-            geojson=learned_text(model.release_, examples.frame),
+            geojson=learned_text(release, examples.frame),
             tested=len(test.labels),
             false_positives=wrong[0],
             false_negatives=wrong[1],

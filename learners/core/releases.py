@@ -11,7 +11,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
-from learners.privacy.accounting import PrivacySpent, noise_scale
+from learners.privacy.accounting import PrivacySpent, noise_scale, of_persons
 
 #: What the pieces of a release are taken from.
 Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3 | PolynomialLattice | BallLattice
@@ -472,6 +472,19 @@ def unit_words(release: Release) -> str:
         f"each {unit} counts as {privacy.rows} examples, so many different rows of that one or, "
         "of whoever has fewer, these in turn"
     )
+
+
+def for_persons(
+    release: Release, unit: str | None, epsilon: float = 0.0, delta: float = 0.0, rows: int = 1
+) -> Release:
+    """The release of a run on examples of persons whom a column names; without one as it is.
+
+    The rest as :func:`learners.privacy.accounting.of_persons` takes it.
+    """
+    if unit is None:
+        return release
+    privacy = of_persons(release.privacy, epsilon, delta, rows)
+    return replace(release, parameters=(*release.parameters, ("unit", unit)), privacy=privacy)
 
 
 def release_of(
