@@ -333,9 +333,12 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
 class WithShape(GeodpAlgorithm):
     """An algorithm that reads a learned shape."""
 
+    #: Parameters of layers whose files are read, the shape's first.
+    layers: tuple[str, ...] = ("LEARNED",)
+
     def __init__(self) -> None:
         super().__init__()
-        self.shape = ""
+        self.paths: list[str] = []
 
     def add_shape(self) -> None:
         """Add the layer."""
@@ -348,11 +351,14 @@ class WithShape(GeodpAlgorithm):
         )
 
     def prepareAlgorithm(self, parameters: dict[str, Any], context: Any, feedback: Any) -> bool:
-        """Find the layer's file, while layers may be looked at."""
-        self.shape = self.parameterAsCompatibleSourceLayerPath(
-            parameters, "LEARNED", context, _READ, _READ[0], feedback
-        )
-        return bool(self.shape)
+        """Find the layers' files, while layers may be looked at."""
+        self.paths = [
+            self.parameterAsCompatibleSourceLayerPath(
+                parameters, name, context, _READ, _READ[0], feedback
+            )
+            for name in self.layers
+        ]
+        return all(self.paths)
 
 
 def _ledgers(path: Path) -> list[str]:

@@ -53,7 +53,7 @@ class Evaluate(WithShape):
             write_points(points, source, fields, feedback)
             where = self.bounds(parameters, source, context)
             where += self.labels(parameters, context)
-            arguments = [self.shape, str(points), *where, *self.given(values), "--json"]
+            arguments = [*self.paths, str(points), *where, *self.given(values), "--json"]
             figures = json.loads(self.call(arguments, feedback, points, source))
         feedback.pushInfo(
             f"{figures['errors']:,} of {figures['examples']:,} points are labelled wrong "

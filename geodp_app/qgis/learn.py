@@ -52,6 +52,7 @@ class Learn(GeodpAlgorithm):
             ),
             self.option("id")["help"],
         )
+        self.add_declared("rows")
         self.add(
             QgsProcessingParameterBoolean("EACH", "Each point is of another person", False),
             "Asked only where no Person is chosen and a field's name says that it may be one.",
@@ -109,7 +110,7 @@ class Learn(GeodpAlgorithm):
         title = self.parameterAsEnumString(parameters, "LEARNER", context)
         learner = next(each["id"] for each in learners_of(self.verb) if each["title"] == title)
         values = self.values(
-            parameters, ["grid", "out_of_bounds", "unusable", *self._declared()], context
+            parameters, ["grid", "out_of_bounds", "unusable", "rows", *self._declared()], context
         )
         if values["seed"] is not None:
             feedback.pushWarning("With a seed the result is not private: for tests alone")

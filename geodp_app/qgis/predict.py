@@ -69,7 +69,7 @@ class Predict(WithShape):
             answers.parent.mkdir()
             write_points(points, source, {}, feedback, numbered=True)
             where = self.bounds(parameters, source, context)
-            arguments = [self.shape, str(points), *where, *self.given(values)]
+            arguments = [*self.paths, str(points), *where, *self.given(values)]
             self.call([*arguments, f"--output={answers}"], feedback, points, source)
             names, said = _read(answers)
         own, new = source.fields(), QgsFields()

@@ -91,8 +91,9 @@ def test_every_parameter_reaches_the_learner(learner: Any) -> None:
 
 
 def test_other_options_reach_the_program() -> None:
-    found = typed("learn", grid=512, out_of_bounds="drop", seed=None)
-    assert (found.grid, found.out_of_bounds, found.seed) == (512, "drop", None)
+    found = typed("learn", grid=512, out_of_bounds="drop", seed=None, rows=3)
+    assert (found.grid, found.out_of_bounds, found.seed, found.rows) == (512, "drop", None, 3)
+    assert DECLARED["verbs"]["learn"]["rows"]["low"] == 1
     found = typed("compare", learners=["tiles", "quadtree"], holdout=0.3, neighbours="replace-one")
     assert found.learners == ("tiles", "quadtree")
     assert (found.holdout, found.neighbours) == (0.3, "replace-one")

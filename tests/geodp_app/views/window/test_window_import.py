@@ -680,7 +680,9 @@ def test_of_each_person_one_row_is_taken_and_all_that_is_released_says_so(
     answering: Callable[[Callable[[ImportDialog], None]], list[ImportDialog]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = [f"{12 + i % 70 / 9},{42 + i % 47 / 10},{int(i % 70 < 30)},u{i % 1500}" for i in range(3000)]
+    rows = [
+        f"{12 + i % 70 / 9},{42 + i % 47 / 10},{int(i % 70 < 30)},u{i % 1500}" for i in range(3000)
+    ]
     path = tmp_path / "p.csv"
     path.write_text("\n".join(["lon,lat,label,user_id", *rows, "13,43,1,"]))
     choose_file(monkeypatch, path)
