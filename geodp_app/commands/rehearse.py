@@ -91,5 +91,5 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         write_files([NewFile(options.output, rehearsal_csv(rows))])
     if options.output is None or str(options.output) != STDOUT:
-        remarks = rehearsal_remarks(target.name, options.runs)
+        remarks = rehearsal_remarks(rows, target.name)
         print("\n".join([*rehearsal_table(rows), "", *remarks]))

@@ -113,8 +113,8 @@ class ReadRows:
         Whether the coordinates are those of geometries, which are in the system of the file.
     persons : tuple of str, shape (n,) or (0,)
         Whose each row is, if that was read.
-    nobody : (int, str) or None
-        The first row that names no single person, from 0, and why.
+    nobody : Misfit or None
+        The first row that names no single person.
     unit : str or None
         Name of the column of persons.
     """
@@ -129,7 +129,7 @@ class ReadRows:
     systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     of_geometry: bool = False
     persons: tuple[str, ...] = ()
-    nobody: tuple[int, str] | None = None
+    nobody: Misfit | None = None
     unit: str | None = None
 
 
@@ -190,7 +190,7 @@ class CheckedRows:
     ----------
     examples : Examples
         Rows that fit, in order; of persons so many of each.
-    left_out : int
+    dropped : int
         How many do not.
     misfits : tuple of Misfit
         The first of these.
@@ -207,7 +207,7 @@ class CheckedRows:
     """
 
     examples: Examples
-    left_out: int
+    dropped: int
     misfits: tuple[Misfit, ...]
     rows: NDArray[np.int64]
     beyond: int = 0
@@ -250,14 +250,15 @@ def read_rows(
     # without a label the first column is read twice, and never looked at
     label = columns.first if columns.label is None else columns.label
     places = (columns.first, columns.second, label)
-    reader = _Reader(file, places, words.known, labelled=columns.label is not None)
+    unit = None if person is None else file.columns[person]
+    reader = _Reader(file, places, words.known, unit, labelled=columns.label is not None)
     asked = places if person is None else (*places, person)
     for batch in file.batches(asked, numbers=person is None):
         if stop():
             return None
         reader.add(batch)
         tell(batch.share)
-    return replace(reader.result(), unit=None if person is None else file.columns[person])
+    return reader.result()
 
 
 class _Reader:
@@ -268,10 +269,11 @@ class _Reader:
         file: ImportFile,
         places: tuple[int, int, int],
         words: frozenset[str],
+        unit: str | None,
         *,
         labelled: bool,
     ) -> None:
-        self._words = words
+        self._words, self._unit = words, unit
         self._width = len(file.columns) - 2 * file.placed
         self._comma, self._labelled = file.decimal_comma, labelled
         self._placed = [file.placed and place < 2 for place in places[:2]]
@@ -282,7 +284,7 @@ class _Reader:
         self._lines: list[NDArray[np.int64]] = []
         self._systems: list[NDArray[np.int64]] = []
         self._persons: list[str] = []
-        self._nobody: tuple[int, str] | None = None
+        self._nobody: Misfit | None = None
         self._known: dict[str, int] = {}  # by text as it stands
         self._labels: dict[str, int] = {}
         self._shown: list[str] = []
@@ -312,7 +314,8 @@ class _Reader:
             self._persons += names
             for i, fault in faults.items():
                 if self._nobody is None and i not in batch.wrong:
-                    self._nobody = self._before + i, fault
+                    line = batch.lines[i] if len(batch.lines) else None
+                    self._nobody = Misfit(self._before + i + 1, line, str(self._unit), fault)
         self._numbers.append(numbers)
         self._codes.append(codes)
         self._lines.append(np.array(batch.lines, dtype=np.int64))
@@ -333,6 +336,7 @@ class _Reader:
             all(self._placed),
             tuple(self._persons),
             self._nobody,
+            self._unit,
         )
 
     def _column(self, values: Column, axis: int) -> NDArray[np.float64]:
@@ -449,28 +453,20 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     outside = np.flatnonzero(right & ~within & ~beyond)[:1].tolist()
     elsewhere = _misfit(rows, outside[0], meaning, low, high) if outside else None
     examples, at = Examples(points, one[fits].astype(np.int64), frame), np.flatnonzero(fits)
-    nobody = None
-    if rows.nobody is not None:
-        i, fault = rows.nobody
-        nobody = Misfit(i + 1, _line(rows, i), str(rows.unit), fault)
-    elif rows.unit is not None:
+    if rows.unit is not None and rows.nobody is None:
         kept = some_each(examples, rows.persons, at, meaning.each)
         own = {"points": points[kept], "labels": examples.labels[kept]}
         examples = replace(examples, **own, unit=rows.unit, rows=meaning.each)
         at = at[kept]
     moved = int(np.count_nonzero(beyond))
-    return CheckedRows(examples, len(misfits), first, at, moved, elsewhere, tight, nobody)
-
-
-def _line(rows: ReadRows, i: int) -> int | None:
-    return int(rows.lines[i]) if len(rows.lines) else None
+    return CheckedRows(examples, len(misfits), first, at, moved, elsewhere, tight, rows.nobody)
 
 
 def _misfit(
     rows: ReadRows, i: int, meaning: Meaning, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> Misfit:
     """Column and reason, the first from the left."""
-    line = _line(rows, i)
+    line = int(rows.lines[i]) if len(rows.lines) else None
     if i in rows.faults:
         return Misfit(i + 1, line, *rows.faults[i])
     for axis in (0, 1):

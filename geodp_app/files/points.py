@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, printable
 from geodp_app.files.import_columns import ROLES, Columns, Kind, choose_columns, cut, place_of
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
+    CheckedRows,
     Meaning,
     Misfit,
     OutOfBounds,
@@ -89,38 +90,24 @@ class PointOptions:
     rows: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class PointsRead:
-    """Examples of a file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointsRead(CheckedRows):
+    """Examples of a file, and what they were read from.
 
     Attributes
     ----------
-    examples : Examples
     guessed : str
         What the columns were taken for, in one line; empty if nothing was guessed.
-    beyond : int
-        Rows outside the bounds that were dropped or moved: a private figure.
-    dropped : int
-        Rows without a usable label or place that were dropped: a private figure.
-    tight : bool
-        Whether the bounds are the extent of the rows: private.
-    rows : ndarray of int64, shape (n,), or None
-        Which row of the file each example was, from 0; None for all in order.
-    places : ndarray of float, shape (n, 2), or None
+    places : ndarray of float, shape (n, 2)
         Where the examples were before they were rounded to the grid, in the system of the bounds or
-        in grid units; None if that was not kept.
-    file : ImportFile or None
+        in grid units.
+    file : ImportFile
         What was read: some files can be opened only once.
     """
 
-    examples: Examples
-    guessed: str = ""
-    beyond: int = 0
-    dropped: int = 0
-    tight: bool = False
-    rows: NDArray[np.int64] | None = None
-    places: NDArray[np.float64] | None = None
-    file: ImportFile | None = None
+    guessed: str
+    places: NDArray[np.float64]
+    file: ImportFile
 
 
 def read_points(
@@ -189,9 +176,9 @@ def read_opened(
         raise InputError(f"{name}: {_misfit(refused, options.labels)}")
     if checked.nobody is not None:
         raise InputError(f"{name}: {checked.nobody}")
-    guessed, at = _guessed(file, kind, columns, options), checked.rows
-    figures = (checked.beyond, checked.left_out, checked.tight)
-    return PointsRead(checked.examples, guessed, *figures, at, rows.numbers[at], file)
+    found = {each.name: getattr(checked, each.name) for each in fields(checked)}
+    guessed, places = _guessed(file, kind, columns, options), rows.numbers[checked.rows]
+    return PointsRead(**found, guessed=guessed, places=places, file=file)
 
 
 def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:

@@ -263,7 +263,10 @@ def compare(
     # a frame that cannot be placed is found before anything is drawn
     whole_square(examples.frame).to_geojson()
     before(plans_of(contenders, examples.frame.d))
-    return _rows(examples, test, contenders, watch)
+    return (
+        _row(examples, test, contender, (number, len(contenders)), watch)
+        for number, contender in enumerate(contenders, start=1)
+    )
 
 
 def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent | None, ...]:
@@ -283,53 +286,42 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
     return tuple(plans)
 
 
-def _rows(
+def _row(
     examples: Examples,
     test: Examples,
-    contenders: Sequence[Contender],
+    contender: Contender,
+    place: tuple[int, int],
     watch: CompareWatch | None,
-) -> Iterator[Row]:
-    for number, contender in enumerate(contenders, start=1):
-        model = contender.build(examples.frame.d)
-        place = contender.name, number, len(contenders)
-        teller = _Teller(place, model.plan(contender.run), watch)
-        teller.tell()
-        started = time.perf_counter()
-        try:
-            stream = model.steps(examples.points, examples.labels, watch=teller.tell)
-        except ValueError as error:
-            raise InputError(f"{contender.name}: {error}") from None
-        for record in stream:
-            teller.step, teller.steps = record.step, record.steps
-            teller.tell()
-        seconds = time.perf_counter() - started
-        release = for_persons(model.release_, examples.unit)
-        wrong = count_mistakes(model.predict(test.points), test.labels)
-        yield Row(
-            contender=contender,
-            release=release,
-            shape=model.polygons_,
-            geojson=learned_text(release, examples.frame),
-            tested=len(test.labels),
-            false_positives=wrong[0],
-            false_negatives=wrong[1],
-            seconds=seconds,
-        )
+) -> Row:
+    model, at = contender.build(examples.frame.d), (0, 0)
+    plan = model.plan(contender.run)
 
+    def tell(progress: SelectionProgress | None = None) -> None:
+        if watch is not None:
+            watch(Progress(contender.name, *place, *at, plan))
 
-class _Teller:
-    """Tells the watch where the comparison is."""
-
-    def __init__(
-        self, place: tuple[str, int, int], plan: PrivacySpent | None, watch: CompareWatch | None
-    ) -> None:
-        self._place, self._plan, self._watch = place, plan, watch
-        self.step = self.steps = 0
-
-    def tell(self, progress: SelectionProgress | None = None) -> None:
-        """Also the watch of a selection."""
-        if self._watch is not None:
-            self._watch(Progress(*self._place, self.step, self.steps, self._plan))
+    tell()
+    started = time.perf_counter()
+    try:
+        stream = model.steps(examples.points, examples.labels, watch=tell)
+    except ValueError as error:
+        raise InputError(f"{contender.name}: {error}") from None
+    for record in stream:
+        at = record.step, record.steps
+        tell()
+    seconds = time.perf_counter() - started
+    wrong = count_mistakes(model.predict(test.points), test.labels)
+    release = for_persons(model.release_, examples.unit)
+    return Row(
+        contender=contender,
+        release=release,
+        shape=model.polygons_,
+        geojson=learned_text(release, examples.frame),
+        tested=len(test.labels),
+        false_positives=wrong[0],
+        false_negatives=wrong[1],
+        seconds=seconds,
+    )
 
 
 def _try_out(contender: Contender) -> None:

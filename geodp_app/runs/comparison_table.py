@@ -86,10 +86,8 @@ def remarks(rows: Sequence[Row]) -> list[str]:
         elif len(spending) == 1:
             lines.append(f"The private learner spends {text} of these examples' privacy.")
         else:
-            lines.append(
-                f"The {len(spending)} private learners together spend {text}: on the same "
-                "examples their epsilons add up."
-            )
+            many = f"The {len(spending)} private learners together"
+            lines.append(f"{many} spend {text}: on the same examples runs add up.")
     bare = [row.name for row in rows if row.privacy is None]
     if bare:
         lines.append(f"Not private, for comparison only: {', '.join(bare)}. Do not publish.")
@@ -98,20 +96,3 @@ def remarks(rows: Sequence[Row]) -> list[str]:
         "So is a choice made by them."
     )
     return lines
-
-
-def cost_words(rows: Sequence[Row]) -> str:
-    """What publishing everything costs, for the window."""
-    if not rows:
-        return ""
-    bare = [row for row in rows if row.privacy is None]
-    if len(bare) == len(rows):
-        return "No shape here is private: publish none of them."
-    if any(row.privacy is not None and not row.private for row in rows):
-        return "The runs were seeded: no shape here is private, publish none of them."
-    epsilon, delta = total_spent(rows)
-    these = "all of these shapes" if not bare else "all private shapes"
-    text = f"Publishing {these} would cost ε = {epsilon:g}, δ = {delta:g}."
-    if bare:
-        text += " Shapes that are not private must not be published."
-    return text

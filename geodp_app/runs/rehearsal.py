@@ -146,8 +146,7 @@ def rehearse(
     runs : int
         Samples of each size.
     distribution, noise, dabs
-        Of the samples, as :func:`geodp_app.document.sampling.draw_examples` has them; test points
-        lie as these do.
+        Of the samples; test points lie as these do.
     seed : int, optional
         Of the samples; learners have their own.
     watch : callable
@@ -182,8 +181,7 @@ def rehearse(
 
 # -- as people read it ----------------------------------------------------------------------------
 
-#: Of the table's columns, and of one more: the command.
-HEADINGS = ("learner", "examples", "epsilon", "error", "from", "to", "seconds")
+_HEADINGS = ("learner", "examples", "epsilon", "error", "from", "to", "seconds", "command")
 
 
 def best_of(rows: Iterable[Rehearsed]) -> list[Rehearsed]:
@@ -214,27 +212,26 @@ def rehearsal_table(rows: Sequence[Rehearsed]) -> list[str]:
     """Rows in columns, each with its command."""
     cells = zip(rehearsal_cells(rows), rows, strict=True)
     lines = [(*line, row.record()["command"] or "not private") for line, row in cells]
-    return aligned([(*HEADINGS, "command"), *lines], texts=(0, len(HEADINGS)))
+    return aligned([_HEADINGS, *lines], texts=(0, len(_HEADINGS) - 1))
 
 
-def rehearsal_remarks(name: str, runs: int) -> tuple[str, str]:
+def rehearsal_remarks(rows: Sequence[Rehearsed], name: str) -> tuple[str, str]:
     """What must be said with the table: whence it is, and what the commands lack."""
+    runs = counted(len(rows[0].errors), "run")
     return (
-        f"Simulated from {name}, {counted(runs, 'run')} each: nothing was spent, all may be shown.",
+        f"Simulated from {name}, {runs} each: nothing was spent, all may be shown.",
         "POINTS are your reports; add --bounds W,S,E,N of their map.",
     )
 
 
 def advice(row: Rehearsed, rows: Sequence[Rehearsed]) -> str:
     """Of one of the rows: what it reached, whether a better one is there, and its command."""
-    one, least = row.record(), row in best_of(rows)
+    one, rank = row.record(), "the least" if row in best_of(rows) else "not the least"
     if one["command"] is None:
         return "Not private: for comparison only."
-    epsilon, n = f"ε = {one['epsilon']:g}", counted(row.n, "report")
-    reached = (
-        f"{percentage(one['error'])} of labels wrong, {'the least' if least else 'not the least'}"
-    )
-    return f"{epsilon}, {n}: {reached} of these learners. To learn so:\n{one['command']}"
+    reached = f"{percentage(one['error'])} of labels wrong, {rank} of these learners"
+    at = f"ε = {one['epsilon']:g}, {counted(row.n, 'report')}"
+    return f"{at}: {reached}. To learn so:\n{one['command']}"
 
 
 def rehearsal_csv(rows: Sequence[Rehearsed]) -> str:

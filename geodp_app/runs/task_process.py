@@ -167,14 +167,6 @@ class RehearsalJob:
 
 
 @dataclass(frozen=True, slots=True)
-class RehearsalProgress:
-    """How far a rehearsal is, as a share, 0..1, and what is at work."""
-
-    share: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonProgress:
     """How far it is; `preparing`: learners are tried on a made-up sample, which compiles loops."""
 
@@ -219,8 +211,8 @@ class _Teller:
         self._send(progress.name, progress, ComparisonProgress(progress, self.preparing))
 
     def tell_rehearsal(self, share: float, text: str) -> None:
-        """The watch of a rehearsal."""
-        self._send(text, share, RehearsalProgress(share, text))
+        """The watch of a rehearsal; the owner gets the same two."""
+        self._send(text, share, (share, text))
 
     def _send(self, name: str, how_far: object, news: object) -> None:
         now, last = time.monotonic(), self._last

@@ -11,25 +11,16 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from geodp_app.runs.comparison import Row
 from geodp_app.runs.process_link import ProcessLink
-from geodp_app.runs.rehearsal import Rehearsed
-from geodp_app.runs.task_process import (
-    AgainBegun,
-    AgainShape,
-    ComparisonProgress,
-    RehearsalProgress,
-    TaskDone,
-    TaskFailed,
-    again,
-    compare_once,
-)
+from geodp_app.runs.task_process import TaskDone, TaskFailed
 from geodp_app.workers.post import handed_over
 
 
 class OneTask(QObject):
-    """Owner of at most one process, which runs `entry`; a subclass says what its replies mean."""
+    """Owner of at most one process, which runs `entry` (:mod:`geodp_app.runs.task_process`)."""
 
+    #: What the task under way says, but for its end.
+    replied = Signal(object)
     #: The task was cancelled; what has arrived is whole.
     cancelled = Signal()
     #: One line for the person.
@@ -57,11 +48,6 @@ class OneTask(QObject):
         """The process that it has now, if any."""
         return self._link
 
-    @property
-    def pid(self) -> int | None:
-        """The number of the process, while there is one."""
-        return None if self._link is None else self._link.pid
-
     def start(self, job: object) -> None:
         """Begin; a task under way is dropped."""
         self.drop()
@@ -81,10 +67,6 @@ class OneTask(QObject):
         if link is not None:
             link.kill()
 
-    def replied(self, reply: object) -> None:
-        """A reply of the task under way."""
-        raise NotImplementedError
-
     def _handle(self, link: ProcessLink, reply: object) -> None:
         if link is not self._link:
             return  # of a task that was dropped
@@ -102,43 +84,4 @@ class OneTask(QObject):
                     "short, use a coarser grid, fewer examples or fewer learners."
                 )
             case _:
-                self.replied(reply)
-
-
-class AgainController(OneTask):
-    """Owner of at most one series of runs (:class:`geodp_app.runs.task_process.AgainJob`)."""
-
-    #: AgainBegun: another run, and what it will spend.
-    begun = Signal(object)
-    #: The shape that a run has learned.
-    arrived = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(again, parent)
-
-    def replied(self, reply: object) -> None:
-        """Pass the reply on to those who listen."""
-        if isinstance(reply, AgainBegun):
-            self.begun.emit(reply)
-        elif isinstance(reply, AgainShape):
-            self.arrived.emit(reply.shape)
-
-
-class CompareController(OneTask):
-    """Owner of at most one comparison or rehearsal: a CompareJob or a RehearsalJob of
-    :mod:`geodp_app.runs.task_process`."""
-
-    #: ComparisonProgress or RehearsalProgress: how far it is.
-    announced = Signal(object)
-    #: Row or Rehearsed: a learner is done.
-    arrived = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(compare_once, parent)
-
-    def replied(self, reply: object) -> None:
-        """Pass the reply on to those who listen."""
-        if isinstance(reply, ComparisonProgress | RehearsalProgress):
-            self.announced.emit(reply)
-        elif isinstance(reply, Row | Rehearsed):
-            self.arrived.emit(reply)
+                self.replied.emit(reply)

@@ -19,6 +19,7 @@ from geodp_app.runs.comparison import Contender, Row
 from geodp_app.runs.comparison_table import row_cells
 from geodp_app.runs.rehearsal import Rehearsed, best_of, rehearsal_cells
 from geodp_app.views.compare.compare_plane import swatch
+from geodp_app.views.widgets.panes import dress_table
 
 _COMPARED = (
     ("Learner", "The box shows or hides the shape; a click on the row brings it forward"),
@@ -39,7 +40,7 @@ _REHEARSED = (
 )
 _NAME = Qt.ItemDataRole.UserRole
 #: Beside the words of a cell, in device-independent pixels.
-_PADDING = 7
+_PADDING = 14
 
 
 class CompareTable(QTableWidget):
@@ -53,21 +54,11 @@ class CompareTable(QTableWidget):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
-        self.setAccessibleName("Learners compared")
-        self.verticalHeader().hide()
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        # in line with the words of the header; the whole row shows where the keyboard is
-        padded = f"QTableWidget::item {{ padding: 0 {_PADDING}px; }}"
-        self.setStyleSheet(f"QTableWidget {{ outline: none; }} {padded}")
+        dress_table(self, "Learners compared")
         self.setMinimumHeight(100)
         self.setIconSize(QSize(30, 14))
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.clear_rows(rehearsed=False)
         self.itemSelectionChanged.connect(self._tell_picked)
         self.itemChanged.connect(self._tell_shown)
@@ -134,7 +125,7 @@ class CompareTable(QTableWidget):
         header = self.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
         room = self.viewport().width() - header.length() + header.sectionSize(0)
-        header.resizeSection(0, max(room, self.sizeHintForColumn(0) + 2 * _PADDING))
+        header.resizeSection(0, max(room, self.sizeHintForColumn(0) + _PADDING))
 
     def _side(self, column: int) -> Qt.AlignmentFlag:
         side = Qt.AlignmentFlag.AlignLeft if column < self._texts else Qt.AlignmentFlag.AlignRight

@@ -52,7 +52,7 @@ from geodp_app.runs.comparison import (
     plans_of,
     write_shapes,
 )
-from geodp_app.runs.comparison_table import cost_words
+from geodp_app.runs.comparison_table import remarks
 from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
 from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_csv, rehearsal_remarks
 from geodp_app.runs.task_process import (
@@ -60,14 +60,14 @@ from geodp_app.runs.task_process import (
     CompareJob,
     ComparisonProgress,
     RehearsalJob,
-    RehearsalProgress,
+    compare_once,
 )
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.compare.rehearsal_fields import RehearsalFields
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, sentences, show_words
-from geodp_app.workers.task_controller import CompareController
+from geodp_app.workers.task_controller import OneTask
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
 
@@ -91,17 +91,16 @@ class CompareWindow(QDialog):
         self._document = document
         self._compared: Work | None = None
         self._job_now: CompareJob | RehearsalJob | None = None
-        #: Of its runs in a ledger, and how many of them have come to their end.
+        #: Of its runs in a ledger, those that have not come to their end.
         self._names: list[str] = []
-        self._ended_runs = 0
         #: Noted of the contender at work, if it is private.
         self._charge: RunCharge | None = None
         self.rows: list[Row] = []
         #: Of a rehearsal.
         self.rehearsed: list[Rehearsed] = []
-        # of the comparison made last: how many learners, and whether the drawing gave its tests
-        self._of, self._fresh = 0, False
-        self.controller = CompareController(self)
+        #: Rows of the comparison made last, once it is done.
+        self._of = 0
+        self.controller = OneTask(compare_once, self)
         self.plane, self.table = ComparePlane(palette), CompareTable(palette)
         self.pane = Pane("Learned shapes", self.plane)
         side, self.banner = QWidget(), dressed(QLabel(wordWrap=True), "banner")
@@ -199,15 +198,15 @@ class CompareWindow(QDialog):
         self.compare_button.clicked.connect(self.compare)
         self.cancel_button.clicked.connect(self.controller.cancel)
         self.save_button.clicked.connect(self.save)
-        self.copy_button.clicked.connect(self._copy)
+        copy = QApplication.clipboard().setText
+        self.copy_button.clicked.connect(lambda: copy(self.advice.text().rpartition("\n")[2]))
         for box in self.boxes.values():
             box.toggled.connect(lambda _: self._refresh())
         self.rehearsal.changed.connect(self._refresh)
         self.table.picked.connect(self._picked)
         self.table.shown_changed.connect(self.plane.set_shown)
         c = self.controller
-        c.announced.connect(self._show_progress)
-        c.arrived.connect(self._arrived)
+        c.replied.connect(self._replied)
         c.finished.connect(lambda: self._ended(""))
         c.cancelled.connect(self._cancelled)
         c.failed.connect(self._failed)
@@ -228,7 +227,7 @@ class CompareWindow(QDialog):
         self._complain("")
         try:
             job = self._job()
-            self._names, self._ended_runs = [], 0
+            self._names = []
             if isinstance(job, CompareJob):
                 self._enter(job)
         except InputError as error:
@@ -243,7 +242,6 @@ class CompareWindow(QDialog):
         self.pane.set_private(not rehearsal)
         show_words(self.advice, "")
         self._of = len(job.contenders) * (len(job.sizes) if isinstance(job, RehearsalJob) else 1)
-        self._fresh = isinstance(job, CompareJob) and job.test is not None
         self._job_now, self._charge = job, None
         self.progress.setValue(0)
         self.state.setText("Starting…")
@@ -265,14 +263,10 @@ class CompareWindow(QDialog):
     def _tell_ends(self, first: End, later: End | None = None) -> None:
         """Tell the ledger how the run at work ended, and those after it, which may have begun in
         their process: nobody here knows."""
-        work, open_runs = self._compared, self._names[self._ended_runs :]
-        if work is None or not open_runs:
-            return
-        ends = {open_runs[0]: first} | (
-            {} if later is None else dict.fromkeys(open_runs[1:], later)
-        )
-        self._ended_runs += len(ends)
-        if problem := tell_end(work, ends):
+        ended = self._names[:1] if later is None else self._names
+        self._names = self._names[len(ended) :]
+        ends = dict.fromkeys(ended, later or first) | dict.fromkeys(ended[:1], first)
+        if ends and self._compared is not None and (problem := tell_end(self._compared, ends)):
             self._complain(problem)
 
     def _job(self) -> CompareJob | RehearsalJob:
@@ -307,11 +301,22 @@ class CompareWindow(QDialog):
             for name in checked
         )
 
-    def _show_progress(self, news: ComparisonProgress | RehearsalProgress) -> None:
-        if isinstance(news, RehearsalProgress):
-            self.state.setText(news.text)
-            self.progress.setValue(round(_FINE * news.share))
-            return
+    def _replied(self, reply: ComparisonProgress | Row | Rehearsed | tuple[float, str]) -> None:
+        match reply:
+            case ComparisonProgress():
+                self._show_progress(reply)
+            case Row():
+                self._arrived(reply)
+            case Rehearsed():
+                self.rehearsed.append(reply)
+                self.plane.add_shape(reply.name, reply.shape)
+                self.table.show_rehearsed(self.rehearsed)
+                self._refresh()
+            case share, text:
+                self.state.setText(text)
+                self.progress.setValue(round(_FINE * share))
+
+    def _show_progress(self, news: ComparisonProgress) -> None:
         p = news.progress
         text = f"{short_title(p.name)} ({p.number} of {p.of})"
         if news.preparing:
@@ -335,13 +340,7 @@ class CompareWindow(QDialog):
             self._charge = RunCharge(plan, finished=False)
             self._document.charge(job.examples, self._charge)
 
-    def _arrived(self, row: Row | Rehearsed) -> None:
-        if isinstance(row, Rehearsed):
-            self.rehearsed.append(row)
-            self.plane.add_shape(row.name, row.shape)
-            self.table.show_rehearsed(self.rehearsed)
-            self._refresh()
-            return
+    def _arrived(self, row: Row) -> None:
         # it may have been too quick to be told of
         self._charge_contender(len(self.rows) + 1, row.privacy)
         begun, self._charge = self._charge, None
@@ -400,12 +399,12 @@ class CompareWindow(QDialog):
         self.save_button.setEnabled(bool(self.rows or self.rehearsed) and not busy)
         self.copy_button.setVisible(bool(self.rehearsed))
         self.settings_note.setText(_SIMULATED if asked else _settings_text(work))
-        show_words(self.cost, cost_words(self.rows))
-        caution = _caution_text(self.rows, fresh=self._fresh)
-        if self.rehearsed:
-            assert self._compared is not None
-            runs = len(self.rehearsed[0].errors)
-            caution = " ".join(rehearsal_remarks(self._compared.name, runs))
+        cost = " ".join(remarks(self.rows)[:-1])
+        show_words(self.cost, cost.replace("epsilon", "ε").replace("delta", "δ"))
+        fresh = isinstance(self._job_now, CompareJob) and self._job_now.test is not None
+        caution = _caution_text(self.rows, fresh=fresh)
+        if self.rehearsed and self._compared is not None:
+            caution = " ".join(rehearsal_remarks(self.rehearsed, self._compared.name))
         show_words(self.caution, caution)
         same = _same(self._compared, work, rehearsed=bool(self.rehearsed))
         self.stale.setVisible(bool(self.rows or self.rehearsed) and not same)
@@ -440,9 +439,6 @@ class CompareWindow(QDialog):
         else:
             private = "" if self.rehearsed else f" {TABLE} is private."
             self.state.setText(f"Saved in {path.name}.{private}")
-
-    def _copy(self) -> None:
-        QApplication.clipboard().setText(self.advice.text().rpartition("\n")[2])
 
     # coming and going
 

@@ -62,8 +62,7 @@ class RehearsalFields(QWidget):
             raise InputError("there is nothing to simulate reports of: draw a target")
         epsilons = _typed(self.epsilons) or [work.run["epsilon"]]
         sizes = _typed(self.sizes) or [s.n]
-        for n in sizes:
-            # a number that is not whole is refused by its name
+        for n in sizes:  # one that is not whole is refused by its name
             check_sampling(replace(s, n=int(n) if n % 1 == 0 else n), work.drawing.grid)  # type: ignore[arg-type]
         runs = [work.run.with_(epsilon=epsilon) for epsilon in epsilons]
         found = told_apart(each for run in runs for each in contenders(run))

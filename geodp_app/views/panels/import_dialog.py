@@ -323,7 +323,7 @@ class ImportDialog(QDialog):
             return
         self._result_card.show()
         n, inside = len(checked.examples.labels), int(checked.examples.labels.sum())
-        left_out, agreed = checked.left_out, self.misfits.leave_out.isChecked()
+        left_out, agreed = checked.dropped, self.misfits.leave_out.isChecked()
         self.title.setText(f"{self._path.name}: {counted(self._n, 'row')}")
         fit = counted(n, "example") + (" fits" if n == 1 else " fit")
         if checked.examples.unit is not None:
@@ -349,7 +349,7 @@ class ImportDialog(QDialog):
         strict = is_plain(self._file.columns)
         stated = self.choices.coordinates() == "grid" or self._known_bounds() is not None
         labels = self.choices.labels() == ("1", "0")
-        fine = strict and stated and labels and not checked.left_out
+        fine = strict and stated and labels and not checked.dropped
         return not self._asked and fine and self._answered()
 
     def _answered(self) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QCheckBox,
     QComboBox,
     QFormLayout,
@@ -28,7 +27,7 @@ from geodp_app.files.import_rows import CheckedRows, ReadRows, guess_labels
 from geodp_app.files.persons import person_column
 from geodp_app.formatting import MISSING, count
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField
-from geodp_app.views.widgets.panes import add_field, fill, narrow_box
+from geodp_app.views.widgets.panes import add_field, dress_table, fill, narrow_box
 from geometry.halfplane import MAX_D
 
 _KINDS: tuple[tuple[Kind, str], ...] = (
@@ -208,19 +207,11 @@ class SmallTable(QTableWidget):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(0, 0, parent)
-        self.setAccessibleName(name)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        dress_table(self, name)
         self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.verticalHeader().hide()
-        # in line with the words of the header; the whole row shows where the keyboard is
-        self.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
         self.verticalHeader().setMinimumSectionSize(_ROW)
         self.verticalHeader().setDefaultSectionSize(_ROW)
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setStretchLastSection(True)
 
@@ -265,7 +256,7 @@ class Misfits(QWidget):
 
     def show_rows(self, checked: CheckedRows, n: int, *, bounded: bool) -> None:
         """Others of n rows, within public bounds or not; a decision about others does not hold."""
-        left_out = checked.left_out
+        left_out = checked.dropped
         shown = len(checked.misfits)
         first = "" if shown == left_out else f" The first {shown} are below."
         do = "does" if left_out == 1 else "do"

@@ -16,8 +16,8 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.formatting import counted
 from geodp_app.runs.protocol import Job
-from geodp_app.runs.task_process import AgainBegun, AgainJob
-from geodp_app.workers.task_controller import AgainController
+from geodp_app.runs.task_process import AgainBegun, AgainJob, AgainShape, again
+from geodp_app.workers.task_controller import OneTask
 
 #: How many runs are made.
 TIMES = 20
@@ -37,9 +37,8 @@ class Again(QObject):
         self._work: Work | None = None
         self._charge: RunCharge | None = None
         self.shapes: tuple[BaseGeometry, ...] = ()
-        self.controller = AgainController(self)
-        self.controller.begun.connect(self._begun)
-        self.controller.arrived.connect(self._arrived)
+        self.controller = OneTask(again, self)
+        self.controller.replied.connect(self._replied)
         self.controller.finished.connect(self.changed)
         self.controller.failed.connect(self._failed)
 
@@ -88,17 +87,18 @@ class Again(QObject):
         self._work, self.shapes = None, ()
         self.changed.emit()
 
-    def _begun(self, reply: AgainBegun) -> None:
-        plan, work, self._charge = reply.plan, self._work, None
-        if plan is not None and work is not None and work.examples is not None and work.run.private:
-            self._charge = RunCharge(plan, finished=False)
-            self._document.charge(work.examples, self._charge)
-
-    def _arrived(self, shape: BaseGeometry) -> None:
-        charge, work = self._charge, self._work
-        if charge is not None and work is not None and work.examples is not None:
-            self._document.charge(work.examples, replace(charge, finished=True), charge)
-        self.shapes = (*self.shapes, shape)
+    def _replied(self, reply: AgainBegun | AgainShape) -> None:
+        if self._work is None or (examples := self._work.examples) is None:
+            return  # the task was begun with some
+        if isinstance(reply, AgainBegun):
+            plan = reply.plan if self._work.run.private else None
+            self._charge = None if plan is None else RunCharge(plan, finished=False)
+            if self._charge is not None:
+                self._document.charge(examples, self._charge)
+            return
+        if self._charge is not None:
+            self._document.charge(examples, replace(self._charge, finished=True), self._charge)
+        self.shapes = (*self.shapes, reply.shape)
         self.changed.emit()
 
     def _failed(self, message: str) -> None:

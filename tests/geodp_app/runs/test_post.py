@@ -39,7 +39,7 @@ class Window(QMainWindow):
     def __init__(self):
         super().__init__()
         run_controller.RunController(self)
-        self.again = task_controller.AgainController(self)
+        self.again = task_controller.OneTask(None, self)
         for _ in range(50):
             QWidget(self)
 

@@ -92,7 +92,7 @@ def test_three_learners_on_a_drawing(
     assert all(item.path().elementCount() > 3 for item in plane.items.values())
     assert not plane.target.path().isEmpty()
     assert "ε = 4" in compare.cost.text()
-    assert "not private must not be published" in compare.cost.text()
+    assert "Not private, for comparison only: greedy-cover. Do not publish." in compare.cost.text()
     assert "20,000 new points" in compare.caution.text()
 
     QTest.mouseClick(table.viewport(), LEFT, pos=row_rect(compare, 1, 2).center())
