@@ -177,7 +177,9 @@ def read_opened(
     if checked.nobody is not None:
         raise InputError(f"{name}: {checked.nobody}")
     found = {each.name: getattr(checked, each.name) for each in fields(checked)}
-    guessed, places = _guessed(file, kind, columns, options), rows.numbers[checked.rows]
+    guessed, places = _guessed(file, kind, columns, options), rows.numbers
+    if person is not None or len(checked.rows) < len(places):
+        places = places[checked.rows]
     return PointsRead(**found, guessed=guessed, places=places, file=file)
 
 

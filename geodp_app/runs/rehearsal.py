@@ -16,7 +16,8 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import DEFAULT_GRID, Frame
-from geodp_app.document.sampling import Dab, Distribution, draw_examples, open_generator
+from geodp_app.document.sampling import draw_examples, open_generator
+from geodp_app.document.work import Dab, Distribution
 from geodp_app.formatting import MISSING, aligned, count, counted, duration, percentage
 from geodp_app.runs.comparison import (
     KINDS,

@@ -32,10 +32,9 @@ from PySide6.QtWidgets import (
 )
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
-from geodp_app.document.simulating import fresh_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.sampling import fresh_sample
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
@@ -67,7 +66,7 @@ from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.compare.rehearsal_fields import RehearsalFields
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, sentences, show_words
-from geodp_app.workers.task_controller import OneTask
+from geodp_app.workers.processes import OneTask
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
 
@@ -239,7 +238,7 @@ class CompareWindow(QDialog):
         rehearsal = isinstance(job, RehearsalJob)
         self.table.clear_rows(rehearsed=rehearsal)
         self.plane.clear_shapes()
-        self.pane.set_private(not rehearsal)
+        self.pane.mark.setVisible(not rehearsal)
         show_words(self.advice, "")
         self._of = len(job.contenders) * (len(job.sizes) if isinstance(job, RehearsalJob) else 1)
         self._job_now, self._charge = job, None
