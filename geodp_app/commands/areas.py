@@ -47,12 +47,9 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser = add_verb(verbs, "areas", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument(
-        "--districts",
-        type=arguments.named_shape,
-        required=True,
-        metavar="FILE",
+        "--districts", type=arguments.named_shape, required=True, metavar="FILE",
         help="public polygons, or an example by its name",
-    )
+    )  # fmt: skip
     parser.add_argument("--layer", metavar="NAME", help="layer of a file with several")
     parser.add_argument(
         "--name",

@@ -10,12 +10,11 @@ from geodp_app.commands.compare import learner_names
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
-from geodp_app.runs.comparison import DEFAULT, KINDS
+from geodp_app.runs.comparison import DEFAULT, KINDS, csv_text
 from geodp_app.runs.rehearsal import (
     RUNS,
     TESTED,
     contenders_of,
-    rehearsal_csv,
     rehearsal_remarks,
     rehearsal_table,
     rehearse,
@@ -89,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     with bar, telling_of_compiling(bar):
         rows = list(rehearse(shape, frame, contenders, options.n, **how, watch=bar.update))
     if options.output is not None:
-        write_files([NewFile(options.output, rehearsal_csv(rows))])
+        write_files([NewFile(options.output, csv_text(row.record() for row in rows))])
     if options.output is None or str(options.output) != STDOUT:
         remarks = rehearsal_remarks(rows, target.name)
         print("\n".join([*rehearsal_table(rows), "", *remarks]))

@@ -199,8 +199,8 @@ def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
     bounds = None if work.bounds is None else work.bounds.to_json()
     examples: dict[str, Any] | None = None
     if work.examples is not None:
-        examples = {"count": len(work.examples.labels), "simulated": work.simulated}
-        examples |= {} if work.examples.unit is None else {"unit": work.examples.unit}
+        own = {"count": len(work.examples.labels), "unit": work.examples.unit}
+        examples = {**own, "simulated": work.simulated}
     state = {
         "format": _FORMAT,
         "schema": SCHEMA,

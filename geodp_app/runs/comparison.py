@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 import shutil
 import time
@@ -263,10 +264,39 @@ def compare(
     # a frame that cannot be placed is found before anything is drawn
     whole_square(examples.frame).to_geojson()
     before(plans_of(contenders, examples.frame.d))
-    return (
-        _row(examples, test, contender, (number, len(contenders)), watch)
-        for number, contender in enumerate(contenders, start=1)
-    )
+
+    def row(number: int, contender: Contender) -> Row:
+        model, at = contender.build(examples.frame.d), (0, 0)
+        plan = model.plan(contender.run)
+
+        def tell(progress: SelectionProgress | None = None) -> None:
+            if watch is not None:
+                watch(Progress(contender.name, number, len(contenders), *at, plan))
+
+        tell()
+        started = time.perf_counter()
+        try:
+            stream = model.steps(examples.points, examples.labels, watch=tell)
+        except ValueError as error:
+            raise InputError(f"{contender.name}: {error}") from None
+        for record in stream:
+            at = record.step, record.steps
+            tell()
+        seconds = time.perf_counter() - started
+        wrong = count_mistakes(model.predict(test.points), test.labels)
+        release = for_persons(model.release_, examples.unit)
+        return Row(
+            contender=contender,
+            release=release,
+            shape=model.polygons_,
+            geojson=learned_text(release, examples.frame),
+            tested=len(test.labels),
+            false_positives=wrong[0],
+            false_negatives=wrong[1],
+            seconds=seconds,
+        )
+
+    return itertools.starmap(row, enumerate(contenders, start=1))
 
 
 def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent | None, ...]:
@@ -284,44 +314,6 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
         except ValueError as error:
             raise InputError(f"{contender.name}: {error}") from None
     return tuple(plans)
-
-
-def _row(
-    examples: Examples,
-    test: Examples,
-    contender: Contender,
-    place: tuple[int, int],
-    watch: CompareWatch | None,
-) -> Row:
-    model, at = contender.build(examples.frame.d), (0, 0)
-    plan = model.plan(contender.run)
-
-    def tell(progress: SelectionProgress | None = None) -> None:
-        if watch is not None:
-            watch(Progress(contender.name, *place, *at, plan))
-
-    tell()
-    started = time.perf_counter()
-    try:
-        stream = model.steps(examples.points, examples.labels, watch=tell)
-    except ValueError as error:
-        raise InputError(f"{contender.name}: {error}") from None
-    for record in stream:
-        at = record.step, record.steps
-        tell()
-    seconds = time.perf_counter() - started
-    wrong = count_mistakes(model.predict(test.points), test.labels)
-    release = for_persons(model.release_, examples.unit)
-    return Row(
-        contender=contender,
-        release=release,
-        shape=model.polygons_,
-        geojson=learned_text(release, examples.frame),
-        tested=len(test.labels),
-        false_positives=wrong[0],
-        false_negatives=wrong[1],
-        seconds=seconds,
-    )
 
 
 def _try_out(contender: Contender) -> None:
@@ -437,13 +429,13 @@ def file_name(row: Row) -> str:
 
 def table_text(rows: Sequence[Row]) -> str:
     """The rows' figures as CSV; private."""
-    return csv_text([{**row.record(), "file": file_name(row)} for row in rows])
+    return csv_text({**row.record(), "file": file_name(row)} for row in rows)
 
 
-def csv_text(records: Sequence[dict[str, Any]]) -> str:
-    """Figures by the names of columns as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+def csv_text(records: Iterable[dict[str, Any]]) -> str:
+    """Figures by the names of columns as CSV; there are some."""
+    text, (first, *others) = io.StringIO(), records
+    writer = csv.DictWriter(text, list(first), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows([first, *others])
     return text.getvalue()

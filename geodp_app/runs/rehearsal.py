@@ -25,7 +25,6 @@ from geodp_app.runs.comparison import (
     Progress,
     Row,
     compare,
-    csv_text,
     make_contender,
 )
 
@@ -233,8 +232,3 @@ def advice(row: Rehearsed, rows: Sequence[Rehearsed]) -> str:
     reached = f"{percentage(one['error'])} of labels wrong, {rank} of these learners"
     at = f"ε = {one['epsilon']:g}, {counted(row.n, 'report')}"
     return f"{at}: {reached}. To learn so:\n{one['command']}"
-
-
-def rehearsal_csv(rows: Sequence[Rehearsed]) -> str:
-    """The figures of the rows as CSV, errors as shares."""
-    return csv_text([row.record() for row in rows])

@@ -156,8 +156,7 @@ class CompareJob:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalJob:
-    """A rehearsal to be made on what is drawn; the arguments of
-    :func:`geodp_app.runs.rehearsal.rehearse`, and no examples."""
+    """A rehearsal to be made on what is drawn: what `rehearse` takes, and no examples."""
 
     shape: BaseGeometry
     frame: Frame

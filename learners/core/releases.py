@@ -478,16 +478,14 @@ def unit_words(release: Release) -> str:
     )
 
 
-def for_persons(
-    release: Release, unit: str | None, epsilon: float = 0.0, delta: float = 0.0, rows: int = 1
-) -> Release:
+def for_persons(release: Release, unit: str | None, *asked: Any) -> Release:
     """The release of a run on examples of persons whom a column names; without one as it is.
 
-    The rest as :func:`learners.privacy.accounting.of_persons` takes it.
+    `asked` is as :func:`of_persons` takes it, of persons with several examples.
     """
     if unit is None:
         return release
-    privacy = of_persons(release.privacy, epsilon, delta, rows)
+    privacy = of_persons(release.privacy, *asked) if asked else release.privacy
     return replace(release, parameters=(*release.parameters, ("unit", unit)), privacy=privacy)
 
 

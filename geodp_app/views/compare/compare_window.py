@@ -47,13 +47,14 @@ from geodp_app.runs.comparison import (
     Contender,
     Row,
     check_folder,
+    csv_text,
     make_contender,
     plans_of,
     write_shapes,
 )
 from geodp_app.runs.comparison_table import remarks
 from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
-from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_csv, rehearsal_remarks
+from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_remarks
 from geodp_app.runs.task_process import (
     HELD_OUT,
     CompareJob,
@@ -75,9 +76,6 @@ _FIRST = ("tiles", "histogram", "quadtree")
 
 #: Of the bar, a step of it being invisible.
 _FINE = 1000
-
-#: Beside what is typed of a rehearsal.
-_SIMULATED = "On samples of the drawing: nothing is spent."
 
 
 class CompareWindow(QDialog):
@@ -397,7 +395,8 @@ class CompareWindow(QDialog):
         self.progress.setVisible(busy)
         self.save_button.setEnabled(bool(self.rows or self.rehearsed) and not busy)
         self.copy_button.setVisible(bool(self.rehearsed))
-        self.settings_note.setText(_SIMULATED if asked else _settings_text(work))
+        simulated = "On samples of the drawing: nothing is spent."
+        self.settings_note.setText(simulated if asked else _settings_text(work))
         cost = " ".join(remarks(self.rows)[:-1])
         show_words(self.cost, cost.replace("epsilon", "ε").replace("delta", "δ"))
         fresh = isinstance(self._job_now, CompareJob) and self._job_now.test is not None
@@ -428,7 +427,7 @@ class CompareWindow(QDialog):
         self._complain("")
         try:
             if self.rehearsed:
-                write_whole(path, rehearsal_csv(self.rehearsed))
+                write_whole(path, csv_text(row.record() for row in self.rehearsed))
             else:
                 check_folder(path)
                 with named_failures(path):

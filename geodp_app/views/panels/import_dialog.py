@@ -244,9 +244,8 @@ class ImportDialog(QDialog):
         """Read the chosen columns anew."""
         self._rows = self.checked = None
         self._background.drop("check")
-        file, columns, share = self._file, self.choices.columns(), [0.0]
-        person = self.choices.unit()
-        self._share = share
+        file, columns, person = self._file, self.choices.columns(), self.choices.unit()
+        self._share = share = [0.0]
         if file is not None and columns.complete:
 
             def tell(done: float) -> None:

@@ -19,8 +19,8 @@ from geodp import Examples, Frame
 from geodp_app.files.learned_file import read_learned
 from geodp_app.formatting import percentage
 from geodp_app.palette import load_palette
-from geodp_app.runs.comparison import TABLE
-from geodp_app.runs.rehearsal import best_of, rehearsal_cells, rehearsal_csv
+from geodp_app.runs.comparison import TABLE, csv_text
+from geodp_app.runs.rehearsal import best_of, rehearsal_cells
 from geodp_app.views.compare.compare_plane import stroke_pen
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow
@@ -196,7 +196,7 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     path = tmp_path / "r.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     press(compare.save_button)
-    assert path.read_text() == rehearsal_csv(rows)
+    assert path.read_text() == csv_text(row.record() for row in rows)
 
     compare.rehearsal.epsilons.clear()
     compare.rehearsal.sizes.clear()
