@@ -54,7 +54,8 @@ from shapely.geometry.base import BaseGeometry
 import assets
 import learners.theory
 from geodp_app.document.examples import Frame
-from geodp_app.document.sampling import Distribution, draw_examples, place_target
+from geodp_app.document.sampling import draw_examples, place_target
+from geodp_app.document.work import Distribution
 from geodp_app.runs.comparison import make_contender
 from geometry.files import atomic_write
 from geometry.geojson import read_geojson

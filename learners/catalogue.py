@@ -126,9 +126,8 @@ TOOLS: tuple[Entry, ...] = (
         "learners.envelope.envelope_selection.EnvelopeSelection",
         (6, 8),
         "the exponential mechanism over lattice halfplanes or triangles, within a factor "
-        "exp(2^-38) that is charged; what covers and tiles draw by. A tenth of a second to some "
-        "seconds a draw as a rule, more where pieces fit badly (docs/performance.md); KMMS's is "
-        "polynomial in n, this has no such bound for triangles",
+        "exp(2^-38) that is charged; what covers and tiles draw by; its time is measured, KMMS's "
+        "proved",
     ),
     Entry(
         "Selection by the arrangement",
@@ -342,42 +341,22 @@ TOOLS: tuple[Entry, ...] = (
 CATALOGUE: tuple[Entry, ...] = (*(_entry(learner) for learner in LEARNERS), *TOOLS)
 
 
-def _shortly(where: tuple[Where, ...]) -> str:
-    """The places in a line: verbs of geodp together, and parts of the window."""
-    verbs = [f"`{each.removeprefix('geodp ')}`" for each in where if each.startswith("geodp ")]
-    window = [each.removeprefix("window: ") for each in where if each.startswith("window")]
-    text = ["python"]
-    if verbs:
-        text.append(f"geodp {', '.join(verbs)}")
-    if window:
-        text.append(", ".join(["window", *(each for each in window if each != "window")]))
-    return "; ".join(text)
-
-
 def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
-    """The catalogue as a Markdown page: systems, and the learners and tools for each."""
-    entries = tuple(entries)
+    """The catalogue as a Markdown table."""
     lines = [
         "# Learners and tools",
         "",
-        "Made by `geodp learners --markdown`; do not edit. Numbers of examples for each promise:",
-        "`geodp plan --theorems`. Proofs of privacy: [privacy](privacy.md).",
+        "Every learner and tool of geodp, with its name for `--learner`, its import in Python and",
+        "what it promises. Made by `geodp learners --markdown`; do not edit. `geodp learners` says",
+        "which verbs and windows offer each, `geodp plan --theorems` how many examples a promise",
+        "takes. Proofs: [privacy](privacy.md).",
         "",
-        "| name | `--learner` | import | promise | where | systems |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| name | import | promise | systems |",
+        "| --- | --- | --- | --- |",
     ]
     for entry in entries:
-        module, _, name = entry.path.rpartition(".")
-        source = f"[`{name}`](../{module.replace('.', '/')}.py) of `{module}`"
+        source = f"[`{entry.path}`](../{entry.path.rpartition('.')[0].replace('.', '/')}.py)"
+        typed = f", `{entry.id}`" if entry.id else ""
         items = ", ".join(str(item) for item in entry.items)
-        where = _shortly(entry.where)
-        typed = f"`{entry.id}`" if any(each.startswith("geodp") for each in entry.where) else ""
-        typed = typed if entry.id else ""
-        lines.append(
-            f"| {entry.name} | {typed} | {source} | {entry.guarantee} | {where} | {items} |"
-        )
-    lines += ["", "## Systems of the sources", ""]
-    for item, system in SYSTEMS.items():
-        names = ", ".join(entry.name for entry in entries if item in entry.items)
-        lines.append(f"{item}. {system}: {names}")
+        lines.append(f"| {entry.name}{typed} | {source} | {entry.guarantee} | {items} |")
     return "\n".join(lines) + "\n"

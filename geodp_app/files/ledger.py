@@ -29,7 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from geodp_app.document.charges import RunCharge
+from geodp_app.document.work import RunCharge
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_state import (
     FORMAT,

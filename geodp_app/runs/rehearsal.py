@@ -17,7 +17,8 @@ from typing import Any
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import DEFAULT_GRID, Frame
-from geodp_app.document.sampling import Distribution, draw_examples, open_generator
+from geodp_app.document.sampling import draw_examples, open_generator
+from geodp_app.document.work import Distribution
 from geodp_app.formatting import aligned, count, duration, percentage
 from geodp_app.runs.comparison import KINDS, Contender, Progress, compare, make_contender
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
-from geodp_app.document.simulating import fresh_sample
+from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.files.run_record import Question, RunRecord

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
-from geodp_app.document.simulating import another_sample
+from geodp_app.document.sampling import another_sample
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.runs import messages

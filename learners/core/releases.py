@@ -156,8 +156,6 @@ class TilesRelease(Release):
     tiles : tuple of TileStep
         In the order in which they were learned; together they hold every grid point once.  The last
         one may change labels of all.
-    support : Support or None
-        Where there were enough examples to say anything; None where that is not released.
     """
 
     kind: ClassVar[str] = "tiles"

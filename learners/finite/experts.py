@@ -267,7 +267,7 @@ class PrivateExperts:
         neighbours: Neighbours = "add-remove",
         seed: int | None = None,
     ) -> None:
-        self._source = open_source(None if seed is None else whole("seed", seed))
+        self._source = open_source(None if seed is None else whole("seed", seed, 0))
         self._rounds = check_count("rounds", rounds)
         budget = real("epsilon", epsilon), real("delta", delta)
         private = self._source.private

@@ -30,10 +30,9 @@ from PySide6.QtWidgets import (
 )
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
-from geodp_app.document.simulating import fresh_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.sampling import fresh_sample
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
@@ -57,7 +56,7 @@ from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
-from geodp_app.workers.task_controller import CompareController
+from geodp_app.workers.processes import CompareController
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
 

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import hover, pixel
 
-from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
+from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
 from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet, WhyNone
@@ -399,7 +399,7 @@ def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale
     view.set_change(Change((), 0.0, 0.0, 0.0, why), 0.5)
     settle(qtbot, view)
     plain = view.sheets[view.sheet].plot.grab().toImage()
-    view.sheets[view.sheet].set_density(
+    view.sheets[view.sheet].density.set_image(
         rgba_image(rng.integers(0, 256, (64, 64, 4), dtype=np.uint8)), extent(LATTICE)
     )
     assert view.sheets[view.sheet].plot.grab().toImage() == plain

@@ -46,7 +46,7 @@ from geodp_app.document.work import FIRST_RUN, LEARNERS, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.views.panels.vertex_table import VertexDialog, VertexModel
+from geodp_app.views.panels.dialogs import VertexDialog, VertexModel
 from geodp_app.views.run.live import REST
 from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow
@@ -299,7 +299,7 @@ def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) ->
     assert len(window.editor.draft.vertices) == 1
     key(window, Qt.Key.Key_Escape)
     assert window.editor.draft is None
-    assert not window.document.can_undo
+    assert not window.document.undo_label
 
 
 def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWindow) -> None:
@@ -493,7 +493,7 @@ def test_the_first_minute_one_key_from_opening_to_a_shape(window: MainWindow) ->
     window.begin()
     assert window.document.work.examples is not None
     assert not window.document.dirty
-    assert not window.document.can_undo
+    assert not window.document.undo_label
     assert window.commands.by_id["run"].isEnabled()
     assert window.status_line.text()
 
@@ -590,9 +590,9 @@ def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
 ) -> None:
     line = window.status_line
     assert line.text()
-    monkeypatch.setattr(layout, "_TELL_FOR", 50)
+    monkeypatch.setattr(layout, "TELL_FOR", 50)
     window.tell("somewhere.geojson: shapes: 2, vertices: 11")
-    line.set_hint("Click to place a vertex.")
+    line.say(hint="Click to place a vertex.")
     assert line.text().startswith("somewhere")
     # pointing at a command of a menu
     QApplication.sendEvent(window, QStatusTipEvent("Take back the last change"))

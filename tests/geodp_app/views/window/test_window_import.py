@@ -12,7 +12,6 @@ import geopandas
 import pytest
 import shapely
 import shapely.geometry
-from contrast import contrast
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -499,7 +498,7 @@ def test_files_that_leave_no_question_open_without_one(
 ) -> None:
     """A large one shows how far it is read, and closes by itself."""
     if large:
-        monkeypatch.setattr(window_files, "_SMALL", 0)
+        monkeypatch.setattr(window_files, "SMALL", 0)
     stated = '# geodp {"grid": 128, "bounds": [12, 42, 20, 47]}\n'
     degrees = stated + "lon,lat,label\n13.5,43.25,1\n19,46,0\n"
     for text in ("x,y,label\n3,4,1\n50,60,0\n", degrees):
@@ -608,15 +607,6 @@ def test_every_widget_that_takes_keys_has_a_name(
 
     answering(look)
     window.files.open(path)
-
-
-def test_words_on_the_map_can_be_read() -> None:
-    from geodp_app.palette import mix
-
-    for name in ("light", "dark"):
-        p = load_palette(name)
-        for ground in (p.canvas, mix(p.canvas, p.border, 0.35)):
-            assert contrast(p.ink, ground) >= 4.5
 
 
 PERSONS = "lon,lat,label,user_id\n12,42,1,7\n19,46,0,7\n20,47,1,8\n"

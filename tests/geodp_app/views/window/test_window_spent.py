@@ -182,7 +182,7 @@ def test_a_run_is_not_charged_before_its_first_step(
 ) -> None:
     """Stopped while loops are prepared, nothing has looked at the examples."""
     sampled(window)
-    monkeypatch.setattr(window.runs.controller, "_prepared", False)
+    monkeypatch.setattr(window.runs.controller, "prepared", False)
     key(window, Qt.Key.Key_F5)
     assert window.runs.controller.pending
     window.runs.cancel()

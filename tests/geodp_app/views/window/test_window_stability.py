@@ -17,7 +17,7 @@ from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import load_palette
 from geodp_app.runs.figures import Selecting
 from geodp_app.runs.protocol import Progressed
-from geodp_app.views.plane.votes_layer import margin_image
+from geodp_app.views.plane.learned_layer import margin_image
 from geodp_app.views.window.main_window import MainWindow
 from learners.core.releases import CoverRelease
 from learners.stability.sample_and_aggregate import PLACES, VoteProgress, VoteView

@@ -173,7 +173,7 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     window.runs.move_cursor(1)
     # every example lies in one tile: the first costs as much as all
     assert window.figures.budget.spent.text() == "1 of ε = 1"
-    assert window.figures.step.title() == "Tile 1 of 16"
+    assert window.figures.step.heading.text() == "Tile 1 of 16"
     window.runs.move_cursor(16)
     errors = window.figures.errors.values
     f = log.figures(16)

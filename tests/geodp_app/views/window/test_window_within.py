@@ -37,7 +37,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run import again
+from geodp_app.views.run import live
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 
@@ -213,7 +213,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
 def test_the_outlines_of_twenty_runs_are_clipped_too(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(again, "TIMES", 2)
+    monkeypatch.setattr(live, "TIMES", 2)
     window.document.sample()
     action(window, "again")
     wait(qtbot, lambda: not window.again.busy and len(window.again.shapes) == 2)
@@ -262,7 +262,9 @@ def test_the_tip_says_that_the_map_must_be_public(window: MainWindow) -> None:
 def test_of_several_layers_of_a_map_one_is_asked_for(
     window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window.document.set_bounds(Bounds(0, 0, 25.6, 25.6))  # ten steps a degree
+    window.document.change(
+        "change the bounds", bounds=Bounds(0, 0, 25.6, 25.6)
+    )  # ten steps a degree
     path = tmp_path / "m.gpkg"
     for layer, east in (("sea", 5), ("land", 12.8)):
         shape = [shapely.box(0, 2, east, 24)]
