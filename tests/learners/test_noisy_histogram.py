@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chi_square import assert_counted
 from counted import counted
 from grids import grid_points
 from known_targets import halved, mean_error
@@ -182,16 +183,14 @@ def test_neighbours_differ_by_epsilon_at_most_over_every_release(epsilon: float)
 def test_releases_follow_the_stated_law() -> None:
     examples = ((0, 0, 1), (0, 0, 1), (1, 0, 0), (1, 1, 1), (1, 1, 0))
     table = np.array(examples)
-    runs = 2000
     counts = np.zeros(16)
-    for seed in range(runs):
+    for seed in range(2000):
         model = NoisyHistogramLearner(epsilon=1.2, grid=1, cells=2, smooth=False, seed=seed)
         model.fit(table[:, :2], table[:, 2])
         labels = model.predict([[0, 0], [1, 0], [0, 1], [1, 1]])
         counts[int(labels @ [8, 4, 2, 1])] += 1
     scale = plan_histogram(1.2, 1e-6, "add-remove", False, counted=False).cell_scale
-    expected = runs * np.array(release_law(examples, scale))
-    assert ((counts - expected) ** 2 / expected).sum() < 15 + 5 * math.sqrt(30)
+    assert_counted(release_law(examples, scale), counts, outcomes=8)
 
 
 @pytest.mark.parametrize("positives", [0, 1, 2])

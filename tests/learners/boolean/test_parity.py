@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from numpy.typing import NDArray
 
 from learners import ParityLearner, PrivateParityLearner
@@ -226,9 +227,7 @@ def test_runs_follow_the_enumerated_law(test_share: float) -> None:
     for _ in range(runs):
         found, _ = private_parity(rows, labels, plan, source)
         counts[BOTTOM if found is None else int(found[0])] += 1
-    chi_square = sum((counts[o] - runs * w) ** 2 / (runs * w) for (o,), w in law.items())
-    assert counts.total() == runs == sum(counts[o] for (o,) in law)
-    assert chi_square < 4 + 5 * math.sqrt(8)
+    assert_drawn_from({o: float(w) for (o,), w in law.items()}, counts, runs, outcomes=5)
 
 
 # -- what is promised ----------------------------------------------------------------------

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chi_square import assert_counted
 from concept_matrix import concept_matrix
 from numpy.typing import NDArray
 from silent_noise import silent_noise
@@ -144,16 +145,15 @@ def distance(one: list[float], two: list[float]) -> float:
 def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
     sample = ((0, 1), (1, 0), (1, 1), (2, 1), (2, 1))
     X, y = np.array(sample).T
-    runs, counts = 2000, np.zeros(4)
-    for seed in range(runs):
+    counts = np.zeros(4)
+    for seed in range(2000):
         model = PrivateFiniteClassLearner(
             concepts=TINY, epsilon=1.5, neighbours=neighbours, seed=seed  # type: ignore[arg-type]
         ).fit(X, y)  # fmt: skip
         counts[model.release_.index] += 1
     rate = {"add-remove": 1.5, "replace-one": 0.75}[neighbours]
     assert model.privacy_.charges == (Charge("selections", rate),)
-    expected = runs * np.array(law(sample, rate))
-    assert ((counts - expected) ** 2 / expected).sum() < 3 + 5 * math.sqrt(6)
+    assert_counted(law(sample, rate), counts, outcomes=4)
 
 
 def test_laplace_adds_noise_of_the_classs_size_to_every_sum(
@@ -203,15 +203,13 @@ def test_erm_weighs_whole_losses() -> None:
     table = np.array([[0, 3, 1], [2, 0, 3]])
     X, y = np.array([0, 1, 1, 0, 1]), np.zeros(5)
     sums = table[X].sum(axis=0)
-    runs, counts = 1500, np.zeros(3)
-    for seed in range(runs):
+    counts = np.zeros(3)
+    for seed in range(1500):
         model = PrivateERM(losses=lambda X, y: table[X], bound=3, epsilon=2.0, seed=seed)
         counts[model.fit(X, y).release_.index] += 1
     # per example, whose loss is 3 at most
     assert model.privacy_.charges[0].each == pytest.approx(2)
-    weights = np.exp(-2 / 3 * sums)
-    expected = runs * weights / weights.sum()
-    assert ((counts - expected) ** 2 / expected).sum() < 2 + 5 * 2
+    assert_counted(np.exp(-2 / 3 * sums), counts, outcomes=3)
     assert model.diagnostics_.loss == sums[model.release_.index] / 5
     assert model.diagnostics_.least_loss == sums.min() / 5
 
