@@ -163,7 +163,7 @@ class HalfspaceLattice3(ListedLattice):
     levels: int = 64
 
     def __post_init__(self) -> None:
-        _check(self.d, MAX_D3, reach=(self.reach, 1, MAX_REACH), levels=(self.levels, 2, 1 << 20))
+        _check(self.d, MAX_D3, reach=(self.reach, 1, MAX_REACH), levels=(self.levels, 2, math.inf))
 
     def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.asarray(points, dtype=np.int64)
@@ -316,7 +316,7 @@ def cells_shape(inside: NDArray[np.bool_]) -> BaseGeometry:
     return orient_valid(shapely.union_all(shapely.box(*low, *high)))
 
 
-def _check(d: int, most: int, **ranges: tuple[int, int, int]) -> None:
+def _check(d: int, most: int, **ranges: tuple[int, int, float]) -> None:
     if not 1 <= d <= most:
         raise ValueError(
             f"grid size d = {d} is outside 1..{most}, what these take; use a coarser grid"
