@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import tiny_samples
 from chi_square import assert_drawn_from
 from numpy.typing import NDArray
 
@@ -130,17 +131,12 @@ def worst_ratio(
     """Largest ratio of a transcript's probabilities between neighbours of up to `size` examples."""
     worst = Fraction(0)
     law = cache(lambda s: transcript_law(s, plan, decay))
-    for count in range(size):
-        for sample in itertools.combinations_with_replacement(KINDS, count):
-            grown = [law(tuple(sorted((*sample, extra)))) for extra in KINDS]
-            if neighbours == "add-remove":
-                pairs = [(law(sample), g) for g in grown]
-            else:
-                pairs = list(itertools.combinations(grown, 2))
-            for one, two in pairs:
-                # nothing is possible for one neighbour alone
-                assert one.keys() == two.keys()
-                worst = max(worst, *(max(one[o] / two[o], two[o] / one[o]) for o in one))
+    for one, two in (
+        (law(a), law(b)) for a, b in tiny_samples.all_neighbours(KINDS, size - 1, neighbours)
+    ):
+        # nothing is possible for one neighbour alone
+        assert one.keys() == two.keys()
+        worst = max(worst, *(max(one[o] / two[o], two[o] / one[o]) for o in one))
     return worst
 
 
