@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pytest
 import shapely
+from chi_square import assert_counted
 from counted import counted
 from grids import grid_points
 from numpy.typing import NDArray
@@ -105,9 +105,7 @@ def test_draws_follow_the_law(direction: Direction | None) -> None:
         model = ThresholdLearner(grid=2, direction=direction, epsilon=1.2, seed=seed)
         (piece,) = model.fit(table[:, :2], table[:, 2]).release_.pieces  # type: ignore[attr-defined]
         counts[names[piece]] += 1
-    expected = runs * weights
-    freedom = len(names) - 1
-    assert ((counts - expected) ** 2 / expected).sum() < freedom + 5 * math.sqrt(2 * freedom)
+    assert_counted(weights, counts, outcomes=len(names) - 2)
 
 
 @pytest.mark.parametrize("direction", [None, "left"])

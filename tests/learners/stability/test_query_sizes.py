@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from majority import Majority, sample
 from scipy.stats import binom
 from terminal import printed
@@ -187,8 +189,7 @@ def test_settings_are_the_formulas() -> None:
 def test_random_rows_are_a_uniform_subset() -> None:
     source = SeededRandom(4)
     seen = Counter(tuple(random_rows(4, 2, source)) for _ in range(3000))
-    assert len(seen) == 12
-    assert sum((c - 250) ** 2 / 250 for c in seen.values()) < 31.3
+    assert_drawn_from(dict.fromkeys(itertools.permutations(range(4), 2), 1 / 12), seen, 3000, 12)
 
 
 def test_a_split_protects_labels_and_says_so() -> None:
