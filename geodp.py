@@ -557,7 +557,7 @@ def compare(
     from geodp_app.runs.comparison_table import Comparison
     from learners.parameters import real, whole
 
-    seed = None if seed is None else whole("seed", seed)
+    seed = None if seed is None else whole("seed", seed, 0)
     _checked("ledger", ledger, _PATHS, "a path")
     names = _known_names(names)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}

@@ -238,7 +238,8 @@ def read_rows(
     places = (columns.first, columns.second, label)
     reader = _Reader(file, places, words.known, labelled=columns.label is not None)
     asked = places if person is None else (*places, person)
-    for batch in file.batches(asked, numbers=person is None):
+    numbers = {columns.first, columns.second} - {columns.label, person}
+    for batch in file.batches(asked, numbers):
         if stop():
             return None
         reader.add(batch)
@@ -359,11 +360,10 @@ class _Reader:
                 different, each = np.unique(values, return_inverse=True)
             codes = np.array([self._code(text) for text in as_cells(different)], dtype=np.int32)
             return codes[each]
-        known = self._known
-        return np.array(
-            [known[text] if text in known else self._code(text) for text in as_cells(values)],
-            dtype=np.int32,
-        )
+        texts, known = as_cells(values), self._known
+        found = {text: known[text] if text in known else self._code(text)
+                 for text in dict.fromkeys(texts)}  # fmt: skip
+        return np.fromiter(map(found.__getitem__, texts), dtype=np.int32, count=len(texts))
 
     def _code(self, text: str) -> int:
         label = one_form(text)
@@ -403,16 +403,16 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     pays for two changes, and covers that one.)  docs/privacy.md, lemma T0.
     """
     frame, numbers = meaning.frame, rows.numbers
-    readable = np.isfinite(numbers).all(axis=1) & (rows.codes != _EMPTY)
+    readable = _both(np.isfinite(numbers)) & (rows.codes != _EMPTY)
     whole = np.ones(len(numbers), dtype=bool)
     low, high = np.zeros(2), np.full(2, float(frame.d))
     if meaning.kind == "grid":
-        whole = (numbers == np.rint(numbers)).all(axis=1)
+        whole = _both(numbers == np.rint(numbers))
     else:
         assert frame.bounds is not None
         low, high = np.array(frame.bounds.low), np.array(frame.bounds.high)
         numbers = frame.bounds.unrolled(numbers)
-    within = ((numbers >= low) & (numbers <= high)).all(axis=1)  # NaN is not
+    within = _both((numbers >= low) & (numbers <= high))  # NaN is not
     code = {label: i for i, label in enumerate(rows.labels)}
     one = rows.codes == code.get(meaning.inside or "", len(code))
     zero = rows.codes == code.get(meaning.outside or "", len(code))
@@ -423,13 +423,14 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
         place = None if meaning.kind == "grid" else frame.bounds
         inside = numbers.clip(low, high) if place is None else place.nearest(numbers)
         numbers, fits = np.where(beyond[:, None], inside, numbers), right
-    kept, tight = numbers[fits], False
+    every = bool(fits.all())
+    kept, tight = numbers if every else numbers[fits], False
     if meaning.kind == "grid":
         points = kept.astype(np.int64)
     else:
         assert frame.bounds is not None
         points = GridMap(frame.d, frame.bounds).own_to_grid(kept)
-        tight = frame.bounds.spanned_by(numbers[right])
+        tight = frame.bounds.spanned_by(kept if every else numbers[right])
     misfits = np.flatnonzero(wrong & ~beyond)
     first = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
     outside = np.flatnonzero(right & ~within & ~beyond)[:1].tolist()
@@ -437,6 +438,12 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     examples = Examples(points, one[fits].astype(np.int64), frame)
     moved = int(np.count_nonzero(beyond))
     return CheckedRows(examples, len(misfits), first, fits, moved, elsewhere, tight)
+
+
+def _both(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Where both of two columns hold."""
+    both: NDArray[np.bool_] = pairs[:, 0] & pairs[:, 1]
+    return both
 
 
 def _misfit(

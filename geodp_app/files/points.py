@@ -198,7 +198,9 @@ def read_opened(
         fitting = fitting[kept]
     guessed = _guessed(file, kind, columns, options)
     figures = (checked.beyond, checked.left_out, checked.tight)
-    return PointsRead(examples, guessed, *figures, fitting, rows.numbers[fitting], file)
+    every = person is None and bool(checked.fits.all())
+    places = rows.numbers if every else rows.numbers[fitting]
+    return PointsRead(examples, guessed, *figures, fitting, places, file)
 
 
 def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:

@@ -33,7 +33,7 @@ from learners.core.codec_parts import (
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.core.releases import Release, SharpenedRelease, TilesRelease
 from learners.stability.classifiers import QueryDiagnostics
-from learners.stability.stable_queries import QueryRelease
+from learners.stability.sparse_vector import QueryRelease
 
 Lattice = HalfplaneLattice | ConicLattice
 

@@ -29,7 +29,8 @@ from learners.core.records import Piece, StepRecord, StepRelease, TileStep, half
 from learners.core.releases import Release
 from learners.core.selection import PIECE_SIZE, HeavyBox, Role
 from learners.cover.set_cover import rate_before_sharpening
-from learners.privacy.accounting import PrivacySpent, spent_after
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.composition import spent_after
 from learners.stability.sample_and_aggregate import VoteView
 from learners.tiles.tile_choice import piece_rate
 

@@ -19,9 +19,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
-from geometry.halfspace3 import HalfspaceLattice3
+from geometry.halfspaces import (
+    BallLattice,
+    HalfspaceLattice3,
+    LiftedRegion,
+    ListedLattice,
+    PolynomialLattice,
+)
 from geometry.lift import ConicLattice
-from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
 from learners.core.accuracy import COUNTS
 from learners.core.codec_parts import (
     amount,
@@ -30,9 +35,9 @@ from learners.core.codec_parts import (
     privacy_from_dict,
     privacy_to_dict,
     read_conic,
-    read_halfspace,
     read_lattice,
     read_piece,
+    read_region,
     read_role,
     read_thresholds,
     text,
@@ -295,7 +300,7 @@ def _write_space(release: SpaceRelease) -> dict[str, Any]:
         "grid": release.lattice.d,
         "reach": release.lattice.reach,
         "levels": release.lattice.levels,
-        "halfspaces": [[[*h.normal, h.level] for h in piece] for piece in release.pieces],
+        "halfspaces": [[write_region(one) for one in piece] for piece in release.pieces],
         "thresholds": list(release.thresholds),
     }
 
@@ -306,15 +311,19 @@ def _read_space(data: dict[str, Any], common: dict[str, Any]) -> SpaceRelease:
         whole(data["reach"], "reach"),
         whole(data["levels"], "levels"),
     )
-    pieces = tuple(
-        tuple(read_halfspace(entries, lattice) for entries in piece) for piece in data["halfspaces"]
-    )
+    pieces = _regions(data, "halfspaces", lattice)
     if {len(piece) for piece in pieces} not in (set(), {1}, {4}):
         raise ValueError("halfspaces: each piece has one or four, and all have as many")
     thresholds = read_thresholds(data, len(pieces))
     return SpaceRelease(
         **common, lattice=lattice, role=read_role(data), pieces=pieces, thresholds=thresholds
     )
+
+
+def _regions(
+    data: dict[str, Any], name: str, lattice: ListedLattice
+) -> tuple[tuple[LiftedRegion, ...], ...]:
+    return tuple(tuple(read_region(one, lattice, name) for one in piece) for piece in data[name])
 
 
 #: By the name that files have for them.
@@ -343,14 +352,7 @@ def _read_lifted(data: dict[str, Any], common: dict[str, Any]) -> LiftedRelease:
     if not isinstance(given, dict) or set(given) != {field.name for field in fields(known)}:
         raise ValueError("lattice: a member is missing or unknown")
     lattice = known(**{name: whole(value, name) for name, value in given.items()})
-
-    def region(entries: Any) -> LiftedRegion:
-        *normal, level = (whole(value, "regions") for value in entries)
-        if not lattice.holds(tuple(normal), level):
-            raise ValueError(f"regions: {short(entries)} is not of the stated class")
-        return lattice.member(tuple(normal), level)
-
-    pieces = tuple(tuple(region(entries) for entries in piece) for piece in data["regions"])
+    pieces = _regions(data, "regions", lattice)
     if {len(piece) for piece in pieces} not in (set(), {1}):
         raise ValueError("regions: each piece has one")
     thresholds = read_thresholds(data, len(pieces))
@@ -375,7 +377,7 @@ def _write_formula(release: Any) -> dict[str, Any]:
 
 
 def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> Any:
-    made = _loaded("learners.boolean.literals.Literal")
+    made = _loaded("learners.boolean.formulas.Literal")
     d = whole(data["variables"], "variables")
 
     def literal(entry: Any) -> Any:

@@ -20,10 +20,15 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
+from geometry.halfspaces import (
+    BallLattice,
+    HalfspaceLattice3,
+    LiftedRegion,
+    PolynomialLattice,
+    cells_shape,
+)
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
-from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
@@ -151,8 +156,6 @@ class TilesRelease(Release):
     tiles : tuple of TileStep
         In the order in which they were learned; together they hold every grid point once.  The last
         one may change labels of all.
-    support : Support or None
-        Where there were enough examples to say anything; None where that is not released.
     """
 
     kind: ClassVar[str] = "tiles"
@@ -317,7 +320,7 @@ class SpaceRelease(PiecesRelease):
     kind: ClassVar[str] = "space"
 
     lattice: HalfspaceLattice3
-    pieces: tuple[tuple[Halfspace3, ...], ...]
+    pieces: tuple[tuple[LiftedRegion, ...], ...]
 
     def shape(self) -> BaseGeometry:
         """A body in space has no shape in the plane.

@@ -13,10 +13,8 @@ threshold:
 The threshold is the least one at which the expected number of empty cells that are called
 supported stays below 1 / 20, if all cells were empty.
 
-Privacy (docs/privacy.md, lemma 10), for neighbours that add or remove one example: given 1., the
-example moves the count of one cell by 1, so the noisy counts are epsilon_support-DP however many
-cells there are, and which of them reach the threshold is a function of them.  The noise is exact
-(:mod:`learners.privacy.noise`).
+For neighbours that add or remove one example that is epsilon_support-DP however many cells there
+are (docs/privacy.md, lemma 10).  The noise is exact (:mod:`learners.privacy.noise`).
 
 Chosen by figures (outlines of six countries, noise of scale 10, d = 1024; share of the examples in
 supported cells on the worst outline, and share of the sea that is supported in the mean, of uniform

@@ -2,10 +2,10 @@
 
 KMMS: their constructions extend to constant dimension D, in time exponential in D; an
 arrangement of n hyperplanes has n^D cells, and a simplex is one of n^(D(D+1)) tuples.  Here the
-class is public and small (:mod:`geometry.halfspace3`), and every member is scored: halfspaces from
+class is public and small (:mod:`geometry.halfspaces`), and every member is scored: halfspaces from
 prefix sums over the levels of each normal, simplices from four-dimensional prefix sums over the
 levels of each four normals.  Balls and regions bounded by a polynomial are halfspaces of lifted
-points (:mod:`geometry.polynomials`) and scored like these.  One member is drawn by
+points (:mod:`geometry.halfspaces`) and scored like these.  One member is drawn by
 :func:`learners.privacy.exponential_mechanism.exponential_index`, exactly (docs/privacy.md, lemma
 L2).
 
@@ -41,8 +41,7 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Region
-from geometry.halfspace3 import HalfspaceLattice3, Normal, spanning_fours
-from geometry.polynomials import BallLattice, PolynomialLattice
+from geometry.halfspaces import HalfspaceLattice3, ListedLattice, Normal, spanning_fours
 from learners.core.selection import Score, Selected, SelectionProgress, Watch
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import RandomSource
@@ -52,10 +51,6 @@ MOST_MEMBERS = 1 << 23
 
 #: What one member costs, measured: seconds and bytes.
 _SECONDS, _BYTES = 1.8e-7, 40
-
-
-#: What is enumerated: normals with levels, of points as the lattice lifts them.
-_Lattice = HalfspaceLattice3 | PolynomialLattice | BallLattice
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +65,9 @@ class LiftedSelection:
         If the class is too large to be enumerated.
     """
 
-    lattice: _Lattice
+    lattice: ListedLattice
 
     def __post_init__(self) -> None:
-        assert not isinstance(self.lattice, HalfspaceLattice3)
         refuse_large("regions", self.lattice.directions * (self.lattice.levels + 1))
 
     def _sets(self) -> tuple[tuple[Normal, ...], ...]:
@@ -152,7 +146,7 @@ def fours_of(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
 
 
 def _draw(
-    lattice: _Lattice,
+    lattice: ListedLattice,
     sets: tuple[tuple[Normal, ...], ...],
     counts: GridCounts,
     score: Score,
@@ -184,7 +178,7 @@ def _draw(
 
 
 def values_of(
-    lattice: _Lattice,
+    lattice: ListedLattice,
     sets: tuple[tuple[Normal, ...], ...],
     counts: GridCounts,
     score: Score,

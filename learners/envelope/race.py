@@ -213,12 +213,13 @@ def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, 
 
 
 def _details(strands: list[Strand]) -> dict[str, Any]:
+    tally = _tally(strands)
     return {
-        "exact_evaluations": _tally(strands, EXACT),
-        "factorised": _tally(strands, FACTORISED),
+        "exact_evaluations": tally[EXACT],
+        "factorised": tally[FACTORISED],
         "lines": sum(int(strand.tables.used[0]) for strand in strands),
-        "compactions": _tally(strands, COMPACTIONS),
-        "tables_dropped": _tally(strands, FORGOTTEN),
+        "compactions": tally[COMPACTIONS],
+        "tables_dropped": tally[FORGOTTEN],
         "strands_full": sum(strand.full for strand in strands),
     }
 
@@ -230,9 +231,10 @@ def _progress(
     total = sum(strand.mass for strand in strands)
     log_mass = math.log(total) if total > 0 else -math.inf
     log_mass += strands[0].target.rate * strands[0].target.reference
+    tally = _tally(strands)
     return SelectionProgress(
-        trials=_tally(strands, TRIALS),
-        boxes=_tally(strands, BOXES),
+        trials=tally[TRIALS],
+        boxes=tally[BOXES],
         log_mass=log_mass - log_measure,
         heaviest=functools.partial(heaviest_boxes, partitions, lattice),
         density=functools.partial(edge_density, partitions, lattice),
@@ -243,8 +245,8 @@ def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ..
     return lambda count: boxes[:count]
 
 
-def _tally(strands: list[Strand], which: int) -> int:
-    return sum(int(strand.partition.tally[which]) for strand in strands)
+def _tally(strands: list[Strand]) -> list[int]:
+    return [sum(each) for each in zip(*(s.partition.tally.tolist() for s in strands), strict=True)]
 
 
 class _Turn:
@@ -309,6 +311,9 @@ def weigh_all(strands: Sequence[Strand]) -> None:
     best = max(int(best_bound(s.target, s.partition)) for s in strands)
     for strand in strands:
         gain = strand.target.rate * (best - strand.target.reference)
+        if gain == 0 and strand.mass > 0:
+            # all masses are what they would be, and so are their sums
+            continue
         strand.target = strand.target._replace(reference=best)
         weigh(strand.target, strand.partition)
         # time runs in units of 1 / mass; it has not begun when the first reference is chosen

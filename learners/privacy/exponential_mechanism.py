@@ -5,12 +5,9 @@ exp(rate * q_i): exactly, for any rational rate, in integer arithmetic (McSherry
 proposition 2.5, Nikolov's notes).  Nothing is rounded in the law, so nothing is charged for
 arithmetic.
 
-How: candidates are counted by their gap g = max q - q_i.  A uniform number u of [0, 1) is
-revealed bit by bit, and the cumulative weights of the gaps, in increasing order, are known within
-integer bounds: exp(-rate g) to Q bits by intervals, and all gaps whose weight is below 2^-Q
-lumped as one tail.  If the bounds decide in which gap u falls, that gap is drawn; if not, more
-bits of the *same* u are revealed and Q is raised.  So the gap is the inverse of the exact
-cumulative law at u.  In the end one of the candidates of the gap is drawn uniformly.
+How (docs/privacy.md, lemma X2): candidates are counted by their gap g = max q - q_i, and the gap is
+the inverse of the exact cumulative law at a uniform number u, revealed bit by bit until integer
+bounds of the cumulative weights decide.  Then one of its candidates is drawn uniformly.
 
 Departs from the sources: they weigh with real numbers; in floating point the law would depend
 on rounding, and the guarantee with it (Mironov 2012; Ilvento 2020).  Ilvento restricts rates to
@@ -284,11 +281,8 @@ def decide_in_doubles(
 ) -> int | None:
     """As :func:`_decide` for the first bits, in doubles, where these cannot err; else None.
 
-    A weight is a product of at most 8 correctly rounded table values and a count: relative error
-    at most 17 * 2^-53.  A partial sum of n positive weights adds n * 2^-53, the tail beyond the
-    gaps at most 2^-100 of the total.  With e = (n + 32) * 2^-53, S_i and Z are within a factor
-    exp(+-e) of the doubles s_i and z, also after the few roundings of this comparison: so 3 e
-    around u z is margin enough.
+    With e = (n + 32) * 2^-53, S_i and Z are within a factor exp(+-e) of the doubles (lemma X2): so
+    3 e around u z is margin enough.
     """
     sums = np.cumsum(_approximate_weights(gaps, rate) * number)
     margin = 3 * (len(gaps) + 32) * _ROUNDING

@@ -39,11 +39,15 @@ from learners.privacy.accounting import (
     delta_of_cover,
     halve_for_replacement,
     neglected_delta,
+)
+from learners.privacy.composition import (
+    MOST_MECHANISMS,
+    advanced_epsilon,
+    optimal_delta,
+    run_epsilon,
     steps_cost,
     zcdp_epsilon,
 )
-from learners.privacy.composition import MOST_MECHANISMS, advanced_epsilon, optimal_delta
-from learners.privacy.cover_account import run_epsilon
 
 #: What a mechanism is known by: its worst pair of laws.
 Kind = Literal["discrete Laplace", "pure", "exponential mechanism"]

@@ -2,7 +2,7 @@
 
 1. Every example goes to one of K chunks by a coin; a learner, `base`, is trained on each.
 2. Public grid points are labelled by the chunks' majority where it is stable, until m are or T are
-   answered ⊥ (:mod:`learners.stability.stable_queries`).
+   answered ⊥ (:mod:`learners.stability.sparse_vector`).
 3. The greedy union of k triangles that is not private (:mod:`learners.baselines.greedy`) learns
    from these points and labels alone, so its polygons cost nothing more.
 
@@ -79,12 +79,14 @@ from learners.stability.sample_and_aggregate import (
     places,
     train_chunks,
 )
-from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import (
+from learners.stability.sparse_vector import (
+    Constants,
     QueryRelease,
+    SparseVectorBudget,
     StableQueries,
     default_chunks,
     kept_queries,
+    plan_sparse_vector,
 )
 
 PointChoice = Literal["refined", "random"]

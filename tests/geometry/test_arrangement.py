@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from geometry.arrangement import Arrangement, Cell, area, arrange
-from geometry.duality import admitted_parts
-from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet, clip, side
+from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet, admitted_parts, clip, side
 
 
 def small_lattices() -> list[HalfplaneLattice]:

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import shapely
 
-from geometry.duality import (
+from geometry.halfplane import (
+    HalfplaneLattice,
+    Sheet,
     admitted_parts,
     dual_line,
+    side,
 )
-from geometry.halfplane import HalfplaneLattice, Sheet, side
 
 LATTICES = [
     HalfplaneLattice(1, "chord", 1),

@@ -18,17 +18,14 @@ from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 from learners.core.selection import Role
 from learners.privacy.accounting import (
     ARITHMETIC,
-    Account,
     Charge,
     PrivacySpent,
     after_arithmetic,
     check_budget,
     halve_for_replacement,
     noise_scale,
-    selection_account,
-    zcdp_budget,
-    zcdp_epsilon,
 )
+from learners.privacy.composition import Account, selection_account, zcdp_budget, zcdp_epsilon
 
 BUDGETS = [(0.1, 1e-9), (0.5, 0.05), (1.0, 1e-6), (3.0, 1e-12), (8.0, 1e-3)]
 

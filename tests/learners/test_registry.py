@@ -243,7 +243,7 @@ def test_the_exercise_adds_a_learner_in_one_module_and_one_entry(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "1 tile, (2, 0)-differentially private" in done.stderr
     assert '"refuted": false' in done.stdout
-    assert "| The more frequent label | `majority` |" in done.stdout
+    assert "| The more frequent label, `majority` |" in done.stdout
     assert "majority         Labels all points as most examples are." in done.stdout
 
 

@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from learners.cover.set_cover import plan_budget
-from learners.privacy.accounting import (
-    ARITHMETIC,
-    MOST_RATE,
-    Charge,
-    PrivacySpent,
-    neglected_delta,
-    selection_account,
-    spent_after,
-)
-from learners.privacy.cover_account import run_delta, run_epsilon
+from learners.privacy.accounting import ARITHMETIC, MOST_RATE, Charge, PrivacySpent, neglected_delta
+from learners.privacy.composition import run_delta, run_epsilon, selection_account, spent_after
 
 
 def spent(epsilon: float, delta: float, steps: int, neighbours: str = "add-remove") -> PrivacySpent:

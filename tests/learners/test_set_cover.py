@@ -25,7 +25,7 @@ from learners.cover.set_cover import (
     theorem_steps,
 )
 from learners.privacy.accounting import after_arithmetic, halve_for_replacement
-from learners.privacy.cover_account import run_epsilon, run_rate
+from learners.privacy.composition import run_epsilon, run_rate
 from learners.privacy.randomness import RandomSource, SeededRandom
 
 ROLES: tuple[Role, ...] = ("disjunction", "conjunction")

@@ -36,8 +36,8 @@ from learners.privacy.accounting import (
     MOST_RATE,
     Neighbours,
     neglected_delta,
-    spent_after,
 )
+from learners.privacy.composition import spent_after
 from learners.privacy.randomness import SeededRandom
 from learners.tiles.tile_choice import usual_per_side
 

@@ -23,7 +23,8 @@ from learners.cover.threshold_learner import (
     threshold_mistakes,
     threshold_piece,
 )
-from learners.privacy.accounting import Charge, spent_after
+from learners.privacy.accounting import Charge
+from learners.privacy.composition import spent_after
 
 DIRECTIONS: tuple[Direction, ...] = ("right", "left", "above", "below")
 

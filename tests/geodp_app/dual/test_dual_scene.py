@@ -56,8 +56,7 @@ from geodp_app.dual.sheets import (
     region,
 )
 from geodp_app.runs.protocol import ShadedCell, ShadedSheet
-from geometry.duality import dual_line
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice, Sheet, dual_line
 from learners.core.selection import HeavyBox
 
 LATTICES = [

@@ -30,7 +30,7 @@ from learners.core.records import (
 from learners.core.releases import CoverRelease, TilesRelease
 from learners.core.selection import HeavyBox
 from learners.cover.set_cover import Finish
-from learners.privacy.accounting import spent_after
+from learners.privacy.composition import spent_after
 from learners.tiles.tile_choice import CHOICE_SHARE
 
 ALL = ("cover", "convex-cover", "greedy-cover", "greedy-convex")

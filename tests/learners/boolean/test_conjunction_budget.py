@@ -9,8 +9,7 @@ import pytest
 
 from learners.boolean.conjunction import NOISE_SHARE, cover_budget
 from learners.cover.set_cover import plan_budget
-from learners.privacy.accounting import selection_account
-from learners.privacy.composition import advanced_rate
+from learners.privacy.composition import advanced_rate, selection_account
 
 
 @pytest.mark.parametrize("steps", [1, 12, 300])

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from learners import PrivateConsistentConjunctionLearner, PrivateConsistentDisjunctionLearner
 from learners.boolean import conjunction, consistent_conjunction
 from learners.boolean.conjunction import LiteralCover, private_literal_steps
-from learners.boolean.literals import read_columns
+from learners.boolean.formulas import read_columns
 from learners.core.selection import Role
 from learners.cover.set_cover import Budget
-from learners.privacy.accounting import selection_account
-from learners.privacy.composition import advanced_rate
-from learners.privacy.cover_account import run_delta, run_rate
+from learners.privacy.composition import advanced_rate, run_delta, run_rate, selection_account
 from learners.privacy.randomness import SeededRandom
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
@@ -85,18 +83,14 @@ def every_path(
     """Run the engine once for every sequence of thresholds and candidates."""
     X, y = arrays(sample, d)
     columns, budget = read_columns(X), Budget(steps, Fraction(1), 0, 1.0, None)  # type: ignore[arg-type]
-    covers: list[LiteralCover] = []
+    cover: LiteralCover
     asked: list[NDArray[np.int64]] = []
     script: tuple[tuple[int, int], ...] = ()
     noise: list[int] = []
 
-    def books(*arguments: Any) -> LiteralCover:
-        covers.append(LiteralCover(*arguments))
-        return covers[-1]
-
     def laplace(source: Any, scale: Fraction) -> int:
         wanted = fixed if fixed is not None else script[len(asked)][0]
-        noise.append(wanted - covers[-1].gain)
+        noise.append(wanted - cover.gain)
         return noise[-1]
 
     def draw(source: Any, scores: NDArray[np.int64], rate: Fraction) -> int:
@@ -104,16 +98,14 @@ def every_path(
         asked.append(scores)
         return script[len(asked) - 1][1]
 
-    monkeypatch.setattr(conjunction, "LiteralCover", books)
     monkeypatch.setattr(conjunction, "discrete_laplace", laplace)
     monkeypatch.setattr(conjunction, "exponential_index", draw)
     options = list(product(thresholds, range(2 * d + 1)))
     parts: list[tuple[Any, ...]] = []
     for one in product(options, repeat=steps):
         script, asked, noise = one, [], []
-        stream = private_literal_steps(
-            columns, y, role=role, k=k, budget=budget, source=SeededRandom(0)
-        )
+        cover = LiteralCover(columns, y, role)
+        stream = private_literal_steps(cover, k, budget, SeededRandom(0))
         released = [record.release.threshold for record in stream]
         parts.append((np.array(asked), [c for _, c in one], noise, released))
     return Paths(*(np.array(part) for part in zip(*parts, strict=True)))

@@ -29,8 +29,7 @@ from learners.finite.finite_class import (
     check_domain_points,
     count_labels,
 )
-from learners.finite.sample_sizes import one_sided_examples
-from learners.finite.vc import vc_dimension
+from learners.finite.sample_sizes import one_sided_examples, vc_dimension
 from learners.privacy.accounting import Charge
 from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution, check_promise

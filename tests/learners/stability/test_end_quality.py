@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from stability_laws import pass_law
 
-from learners.core.confidence import mean_bounds, verdict
+from learners.core.accuracy import mean_bounds, verdict
 from learners.privacy.randomness import SeededRandom
 from learners.stability.quality import EndQuality, check_randomization, end_quality, strong_failure
 from learners.stability.sample_and_aggregate import assign_chunks, distances

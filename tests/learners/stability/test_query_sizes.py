@@ -11,7 +11,7 @@ from terminal import printed
 
 from benchmarks.promises.bounds import halts_needed
 from geodp_app.cli import main
-from learners.finite import vc
+from learners.finite import sample_sizes as vc
 from learners.stability.query_sizes import (
     examples_of_chunks,
     label_sizes,
@@ -20,8 +20,7 @@ from learners.stability.query_sizes import (
     soft_width,
 )
 from learners.stability.soft_labels import plan_soft_queries
-from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.sparse_vector import chunks_needed, plan_sparse_vector
 
 PRIVACY: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-6}
 

@@ -12,23 +12,29 @@ import pytest
 from noise_laws import at_least, laplace
 from stability_laws import exact_delta, pass_law, query_law
 
+from learners.core.accuracy import clopper_pearson
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
-from learners.core.confidence import clopper_pearson
-from learners.privacy.accounting import spent_after, zcdp_epsilon
-from learners.privacy.composition import advanced_epsilon, largest_epsilon0, optimal_delta
+from learners.privacy.composition import (
+    advanced_epsilon,
+    largest_epsilon0,
+    optimal_delta,
+    spent_after,
+    zcdp_epsilon,
+)
 from learners.privacy.randomness import SeededRandom
-from learners.stability.noisy_votes import NoisyVotes, plan_noisy_votes
-from learners.stability.sample_and_aggregate import distances, winners
+from learners.stability.sample_and_aggregate import NoisyVotes, distances, plan_noisy_votes, winners
 from learners.stability.sparse_vector import (
+    DistanceTest,
+    QueryRelease,
     SparseVector,
     SparseVectorBudget,
+    StableQueries,
     difference_tail,
     least_margin,
     plan_sparse_vector,
     stability_spent,
     tail,
 )
-from learners.stability.stable_queries import DistanceTest, QueryRelease, StableQueries
 
 # -- votes ---------------------------------------------------------------------------------------
 
@@ -389,7 +395,7 @@ def test_noisy_votes_have_bounded_range_and_all_queries_pay() -> None:
 
 def test_stability_wins_where_few_of_many_queries_are_unstable() -> None:
     from benchmarks.promises.bounds import noisy_chunks
-    from learners.stability.stable_queries import chunks_needed
+    from learners.stability.sparse_vector import chunks_needed
 
     ratios = []
     for m in (10, 100, 1000, 10_000):

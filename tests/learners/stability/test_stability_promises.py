@@ -14,8 +14,7 @@ from benchmarks.promises.bounds import halts_needed, plan_queries, printed_chunk
 from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import LabelPrivateLearner, random_rows
-from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.sparse_vector import chunks_needed, plan_sparse_vector
 
 # -- settings ------------------------------------------------------------------------------------
 
