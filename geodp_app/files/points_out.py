@@ -202,7 +202,8 @@ def _csv(source: Path, head: Head, kept: NDArray[np.int64], added: Added) -> byt
     for values in named.values():
         cells = list(map(add, cells, (between + cell for cell in _texts(values))))
     parts, before = ["\n".join((*above, ""))], 0
-    longer = _longer if "\r" in text or _CARRIAGE in text else add
+    odd = "\r" in text or _CARRIAGE in text or text.count('"') % 2  # a quote that nothing closes
+    longer = _longer if odd else add
     for rows in _records(text, between):
         first, last = np.searchsorted(kept, [before, before + len(rows)]).tolist()
         some = rows
