@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count, pairwise
+from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -228,7 +228,8 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         piece = text[start:stop]
         if plain is None:
             lines, ends = list(io.StringIO(piece)), [0]
-            reader = csv.reader(map(_line, lines), delimiter=delimiter)
+            bare = (line.rstrip(f"\r\n{_CARRIAGE}") + "\n" for line in lines)
+            reader = csv.reader(bare, delimiter=delimiter)
             ends += [reader.line_num for _ in reader]
             found = ["".join(lines[a:b]).removesuffix("\n") for a, b in pairwise(ends)]
         elif '"' in piece:
@@ -236,10 +237,6 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         else:
             found = piece.split("\n")
         yield [row for row in found if row not in ("", "\r", _CARRIAGE)]
-
-
-def _line(line: str) -> str:
-    return line.rstrip(f"\r\n{_CARRIAGE}") + "\n"
 
 
 def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
@@ -257,7 +254,7 @@ def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool
     writer.writerow([*columns, *named])
     new = zip(*map(_texts, named.values()), strict=True)
     wanted = dict(zip(kept.tolist(), new, strict=True))
-    for i, (row, _, _) in zip(count(), file.rows, strict=False):
+    for i, (row, _, _) in enumerate(file.rows):
         if i in wanted:
             writer.writerow([*row[first:], *wanted[i]])
     return text.getvalue().encode()

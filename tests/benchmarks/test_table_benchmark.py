@@ -33,6 +33,16 @@ def test_rows_are_labelled_by_the_target_in_several_files(scale, tmp_path, kind)
     assert found.n == 5_000 if "persons" not in kind else 3_000 < found.n < 3_300
 
 
+def test_files_of_the_rows_are_read_and_labelled(scale, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["scale.py", "--engine", "none", "--rows", "1e3", "--folder",
+                                      str(tmp_path)])  # fmt: skip
+    some = {name: scale.FILES[name] for name in ("x,y,label", "with `--id`", "GeoParquet")}
+    monkeypatch.setattr(scale, "FILES", some)
+    scale.main()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert [line.split(" | ")[0][2:] for line in lines[2:]] == list(some)
+
+
 def test_the_table_has_a_line_for_every_size(scale, tmp_path, monkeypatch, capsys):
     argv = ["scale.py", "--rows", "1e3", "3e3", "--folder", str(tmp_path), "--tiles", "2"]
     monkeypatch.setattr(sys, "argv", argv)
