@@ -38,8 +38,8 @@ NIL_UUID = "00000000-0000-0000-0000-000000000000"
 #: Texts that are whole numbers as floating-point numbers are written, and decimals: 7.0 is 7.
 WHOLE = r"^-?(0|[1-9][0-9]*)[.]0*$"
 
-#: Texts that are floating-point numbers, which may stand for several whole ones; each in one way, or
-#: a long one would take quadratic time.
+#: Texts that are floating-point numbers, which may stand for several whole ones; each in one way,
+#: or a long one would take quadratic time.
 FLOATING = r"^-?([0-9]+([.][0-9]*)?|[.][0-9]*)?([eE][+-]?[0-9]+)?$"
 
 _SHOWN, _WHOLE = re.compile(f"[^{BLANKS}]"), re.compile(WHOLE)
