@@ -421,16 +421,16 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     pays for two changes, and covers that one.)  docs/privacy.md, lemma T0.
     """
     frame, numbers = meaning.frame, rows.numbers
-    readable = _both(np.isfinite(numbers)) & (rows.codes != _EMPTY)
+    readable = np.logical_and(*np.isfinite(numbers).T) & (rows.codes != _EMPTY)
     whole = np.ones(len(numbers), dtype=bool)
     low, high = np.zeros(2), np.full(2, float(frame.d))
     if meaning.kind == "grid":
-        whole = _both(numbers == np.rint(numbers))
+        whole = np.logical_and(*(numbers == np.rint(numbers)).T)
     else:
         assert frame.bounds is not None
         low, high = np.array(frame.bounds.low), np.array(frame.bounds.high)
         numbers = frame.bounds.unrolled(numbers)
-    within = _both((numbers >= low) & (numbers <= high))  # NaN is not
+    within = np.logical_and(*((numbers >= low) & (numbers <= high)).T)  # NaN is not
     code = {label: i for i, label in enumerate(rows.labels)}
     one = rows.codes == code.get(meaning.inside or "", len(code))
     zero = rows.codes == code.get(meaning.outside or "", len(code))
@@ -460,12 +460,6 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
         examples = Examples(points, labels, frame, rows.unit, rows=meaning.each)
     moved = int(np.count_nonzero(beyond))
     return CheckedRows(examples, len(misfits), first, at, moved, elsewhere, tight, rows.nobody)
-
-
-def _both(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Where both of two columns hold."""
-    both: NDArray[np.bool_] = pairs[:, 0] & pairs[:, 1]
-    return both
 
 
 def _misfit(

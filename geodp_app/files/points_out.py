@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count, pairwise
+from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -199,7 +199,8 @@ def _csv(source: Path, head: Head, kept: NDArray[np.int64], added: Added) -> byt
     for values in named.values():
         cells = list(map(add, cells, (between + cell for cell in _texts(values))))
     parts, before = ["\n".join((*above, ""))], 0
-    longer = _longer if "\r" in text or _CARRIAGE in text else add
+    odd = "\r" in text or _CARRIAGE in text or text.count('"') % 2  # a quote that nothing closes
+    longer = _longer if odd else add
     for rows in _records(text, between):
         first, last = np.searchsorted(kept, [before, before + len(rows)]).tolist()
         some = rows
@@ -224,7 +225,8 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         piece = text[start:stop]
         if plain is None:
             lines, ends = list(io.StringIO(piece)), [0]
-            reader = csv.reader(map(_line, lines), delimiter=delimiter)
+            bare = (line.rstrip(f"\r\n{_CARRIAGE}") + "\n" for line in lines)
+            reader = csv.reader(bare, delimiter=delimiter)
             ends += [reader.line_num for _ in reader]
             found = ["".join(lines[a:b]).removesuffix("\n") for a, b in pairwise(ends)]
         elif '"' in piece:
@@ -232,10 +234,6 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         else:
             found = piece.split("\n")
         yield [row for row in found if row not in ("", "\r", _CARRIAGE)]
-
-
-def _line(line: str) -> str:
-    return line.rstrip(f"\r\n{_CARRIAGE}") + "\n"
 
 
 def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
@@ -253,7 +251,7 @@ def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool
     writer.writerow([*columns, *named])
     new = zip(*map(_texts, named.values()), strict=True)
     wanted = dict(zip(kept.tolist(), new, strict=True))
-    for i, (row, _, _) in zip(count(), file.rows, strict=False):
+    for i, (row, _, _) in enumerate(file.rows):
         if i in wanted:
             writer.writerow([*row[first:], *wanted[i]])
     return text.getvalue().encode()
