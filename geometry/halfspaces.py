@@ -163,14 +163,12 @@ class HalfspaceLattice3(ListedLattice):
     levels: int = 64
 
     def __post_init__(self) -> None:
-        _check(self.d, MAX_D3, reach=(self.reach, 1, MAX_REACH), levels=(self.levels, 2, 1 << 20))
+        _check(self.d, MAX_D3, reach=(self.reach, 1, MAX_REACH), levels=(self.levels, 2, math.inf))
 
     def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The points themselves, int64 of shape (n, 3)."""
         return np.asarray(points, dtype=np.int64)
 
     def levels_of(self, normal: Normal) -> NDArray[np.int64]:
-        """Levels of a normal, rising; the first holds the whole cube."""
         low = self.d * sum(min(0, entry) for entry in normal)
         return self._spaced(low, self.d * sum(map(abs, normal)) + 1)
 
@@ -231,7 +229,6 @@ class PolynomialLattice(ListedLattice):
         return tuple(sorted(wanted, key=lambda one: (sum(one), one)))
 
     def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Lifted coordinates, int64 of shape (n, monomials), of grid points (n, dimensions)."""
         u = 2 * np.asarray(points, dtype=np.int64) - self.d
         columns = [
             np.prod(u ** np.array(one), axis=1) * self.d ** (self.degree - sum(one))
@@ -245,7 +242,6 @@ class PolynomialLattice(ListedLattice):
         return len(self.exponents)
 
     def levels_of(self, normal: Normal) -> NDArray[np.int64]:
-        """Levels of a normal, rising; the first holds everything."""
         most = self.d**self.degree * sum(map(abs, normal))
         return self._spaced(-most, 2 * most + 1)
 
@@ -275,7 +271,6 @@ class BallLattice(ListedLattice):
         _check(self.d, MAX_D3, centres=(self.centres, 2, 129), levels=(self.levels, 1, 1 << 12))
 
     def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Lifted coordinates, int64 of shape (n, 4), of grid points (n, 3)."""
         xyz = np.asarray(points, dtype=np.int64)
         return np.column_stack([xyz, (xyz * xyz).sum(axis=1)])
 
@@ -293,7 +288,6 @@ class BallLattice(ListedLattice):
         return tuple((*(2 * self.d * q * i for i in place), -q * q) for place in places)
 
     def levels_of(self, normal: Normal) -> NDArray[np.int64]:
-        """Levels of a normal, rising; the first holds everything."""
         q = self.centres - 1
         away = sum((entry // (2 * q)) ** 2 for entry in normal[:3])
         radii = [(self.d * q * i) ** 2 // self.levels**2 for i in range(self.levels, 0, -1)]
@@ -322,7 +316,7 @@ def cells_shape(inside: NDArray[np.bool_]) -> BaseGeometry:
     return orient_valid(shapely.union_all(shapely.box(*low, *high)))
 
 
-def _check(d: int, most: int, **ranges: tuple[int, int, int]) -> None:
+def _check(d: int, most: int, **ranges: tuple[int, int, float]) -> None:
     if not 1 <= d <= most:
         raise ValueError(
             f"grid size d = {d} is outside 1..{most}, what these take; use a coarser grid"

@@ -214,12 +214,6 @@ def _refuse_none(path: Path, examples: Examples) -> None:
 # --- what is printed ---------------------------------------------------------------------------
 
 
-#: Of a row, as JSON has them.
-_FIGURES = (
-    "errors", "false_positives", "false_negatives", "error", "seconds", "bytes", "vertices",
-)  # fmt: skip
-
-
 def _document(
     options: argparse.Namespace, examples: Examples, rows: Sequence[Row]
 ) -> dict[str, Any]:
@@ -234,13 +228,10 @@ def _document(
         "together": {"epsilon": epsilon, "delta": delta, "neighbours": options.neighbours},
         "learners": [
             {
+                **row.record(),
                 "name": row.name,
                 "learner": row.contender.kind.class_name,
-                "private": row.private,
-                "epsilon": row.privacy.epsilon if row.privacy else None,
-                "delta": row.privacy.delta if row.privacy else None,
                 "accounting": accounting_document(row.privacy) if row.privacy else None,
-                **{name: getattr(row, name) for name in _FIGURES},
                 "file": str(options.output / file_name(row)) if options.output else None,
             }
             for row in rows

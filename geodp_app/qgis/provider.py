@@ -1,4 +1,4 @@
-"""The plugin and its Processing provider: four algorithms, the setting that names the program."""
+"""The plugin and its Processing provider: the algorithms, the setting that names the program."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from qgis.core import QgsApplication, QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from .algorithm import PROGRAM_SETTING
+from .areas import Areas
 from .compare import Compare
 from .evaluate import Evaluate
 from .learn import Learn
@@ -59,7 +60,7 @@ class GeodpProvider(QgsProcessingProvider):
 
     def loadAlgorithms(self) -> None:
         """Called by QGIS."""
-        for algorithm in (Learn(), Evaluate(), Predict(), Compare()):
+        for algorithm in (Learn(), Evaluate(), Predict(), Compare(), Areas()):
             self.addAlgorithm(algorithm)
 
     def supportsNonFileBasedOutput(self) -> bool:

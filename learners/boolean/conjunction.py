@@ -265,8 +265,6 @@ class ConjunctionLearner(BooleanLearner):
     seed: int | None = None
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Run the learner, one record a step; as of all learners of formulas."""
-
         def budget(own: Self, d: int, steps: int, private: bool) -> Budget:
             spent = own.epsilon, own.delta, steps, own.beta, own.neighbours, private
             return cover_budget(*spent, own.account)
@@ -349,8 +347,6 @@ class StrawmanConjunctionLearner(BooleanLearner):
     seed: int | None = None
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Run the learner, one record a step; as of all learners of formulas."""
-
         def budget(own: Self, d: int, steps: int, private: bool) -> Budget:
             given = own.epsilon, own.delta, d, steps, own.beta, own.neighbours, private
             return strawman_budget(*given)

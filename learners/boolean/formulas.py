@@ -46,8 +46,6 @@ from learners.privacy.accounting import PrivacySpent
 
 #: Rows whose sum of ones fits into a byte.
 _BYTE_ROWS = 255
-#: Rows that are gathered at once from sparse examples: their indices fit into the cache.
-_SPARSE_ROWS = 1 << 13
 
 
 class Columns(Protocol):
@@ -106,18 +104,7 @@ class SparseColumns:
         """How many of these rows have a 1 in each column, shape (d,); O(d + their ones)."""
         if self._by_row is None:
             self._by_row = self._matrix.tocsr()
-        starts, indices = self._by_row.indptr, self._by_row.indices
-        counts = np.zeros(self.d, dtype=np.int64)
-        # with few ones a row, larger parts, so that adding d counts costs less than gathering
-        size = max(_SPARSE_ROWS, self.d * self.n // max(1, len(indices)))
-        for first in range(0, len(rows), size):
-            some = rows[first : first + size]
-            begin = starts[some].astype(np.int64)
-            length = starts[some + 1] - begin
-            shift = begin - (np.cumsum(length) - length)
-            at = np.repeat(shift, length) + np.arange(int(length.sum()))
-            counts += np.bincount(indices[at], minlength=self.d)
-        return counts
+        return np.bincount(self._by_row[rows].indices, minlength=self.d)
 
 
 def is_sparse(X: object) -> bool:

@@ -304,17 +304,17 @@ def share_limits(
     -------
     low, high : float
     """
-    noise, total = _noise(scale, several), wrong + right
+    (values, masses), total = _noise(scale, several), wrong + right
     for_total = error * _FOR_TOTAL / 2
     reach = most_noise(scale, 2 * several, for_total)
     least, most = total - reach, total + reach
     each = error / 2 - for_total
 
     def at_least(p: float) -> float:  # P(W + noise >= wrong), at most
-        return noise.mean(lambda z: _binomial_tail(most, p, wrong - z))
+        return float(masses @ _binomial_tail(most, p, wrong - values))
 
     def at_most(p: float) -> float:  # P(W + noise <= wrong), at most
-        return noise.mean(lambda z: 1 - _binomial_tail(least, p, wrong + z + 1))
+        return float(masses @ (1 - _binomial_tail(least, p, wrong + values + 1)))
 
     low = 0.0 if most < 1 else _crossing(at_least, each)
     high = 1.0 if least < 1 else 1 - _crossing(lambda q: at_most(1 - q), each)
@@ -341,29 +341,10 @@ def _crossing(rising: Callable[[float], float], level: float) -> float:
     return low
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Noise:
-    """A law above that of a sum of integer Laplace noises, and above that of its negative.
-
-    Attributes
-    ----------
-    values : ndarray of int64, shape (m,)
-        Rising, at equal distances.
-    masses : ndarray of float64, shape (m,)
-        Their probabilities.
-    """
-
-    values: NDArray[np.int64]
-    masses: NDArray[np.float64]
-
-    def mean(self, rising: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> float:
-        """An upper bound of the mean of a function of the noise, or of its negative."""
-        return float(self.masses @ rising(self.values))
-
-
 @lru_cache(maxsize=64)
-def _noise(scale: Fraction, several: int) -> _Noise:
-    """The law of so many noises, their values rounded up to a grid; tails go to its last value."""
+def _noise(scale: Fraction, several: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Values, rising, and their probabilities: a law above that of a sum of so many noises and of
+    its negative, values rounded up to a grid; tails go to its last value."""
     step = max(1, int(scale) // _FINE)
     last = math.ceil(_REACH * float(scale) / step)
     values = step * np.arange(-last - 1, last + 1)
@@ -373,4 +354,4 @@ def _noise(scale: Fraction, several: int) -> _Noise:
     for _ in range(several - 1):
         masses = np.convolve(masses, one)
     masses[-1] += max(0.0, 1 - float(masses.sum()))
-    return _Noise(several * first + step * np.arange(len(masses)), masses)
+    return several * first + step * np.arange(len(masses)), masses

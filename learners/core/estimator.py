@@ -188,7 +188,7 @@ class Estimator(WithParameters, ABC):
         record is asked for.
         """
         learner, points, labels = self._begin(X, y)
-        return self._start(learner, GridCounts.of_examples(points, labels, learner._side()), watch)
+        return self._start(learner, learner._counted(points, labels), watch)
 
     def steps_counts(
         self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
@@ -281,6 +281,9 @@ class Estimator(WithParameters, ABC):
         if names is not None:
             self.feature_names_in_: NDArray[np.object_] = names
         return learner, points, labels
+
+    def _counted(self, points: NDArray[np.int64], labels: NDArray[np.bool_]) -> GridCounts:
+        return GridCounts.of_examples(points, labels, self._side())
 
     def _bounds(self) -> Bounds | None:
         box: Box | None = getattr(self, "bounds", None)

@@ -199,12 +199,8 @@ def noisy_support(counts: GridCounts, count: int, scale: Fraction, source: Rando
     """
     per_side = cells_per_side(count, scale, counts.d)
     threshold = least_count(per_side**2, scale)
-    cells = _index(counts.d, per_side).find(counts.points)
+    cells = TileIndex.of(tile_square(counts.d, per_side)).find(counts.points)
     negatives, positives = counts.by_group(cells, per_side**2)
     noise = discrete_laplace_array(source, scale, per_side**2)
     reached = negatives + positives + noise >= threshold
     return Support(per_side, threshold, tuple(reached.tolist()))
-
-
-def _index(d: int, per_side: int) -> TileIndex:
-    return TileIndex.of(tile_square(d, per_side))

@@ -83,7 +83,27 @@ class LiftedSelection:
         watch: Watch | None = None,
     ) -> Selected:
         """Draw one piece."""
-        return _draw(self.lattice, self._sets(), counts, score, rate, source, watch)
+        sets = self._sets()
+        parts: list[NDArray[np.int64]] = []
+        scored = 0
+        for values in values_of(self.lattice, sets, counts, score):
+            parts.append(values.ravel())
+            scored += values.size
+            if watch is not None:
+                watch(SelectionProgress(scored, 0, -math.inf))
+        values = np.concatenate(parts)
+        index = exponential_index(source, values, rate)
+        starts = np.cumsum([0, *(len(part) for part in parts)])
+        chosen = int(np.searchsorted(starts, index, side="right")) - 1
+        levels = [self.lattice.levels_of(normal) for normal in sets[chosen]]
+        places = np.unravel_index(index - starts[chosen], [len(each) for each in levels])
+        piece: tuple[Region, ...] = tuple(
+            self.lattice.member(normal, int(each[place]))
+            for normal, each, place in zip(sets[chosen], levels, places, strict=True)
+        )
+        best = int(values.max())
+        log_mass = rate * best + math.log(float(np.mean(np.exp(rate * (values - best)))))
+        return Selected(piece, SelectionProgress(scored, 0, log_mass))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,38 +163,6 @@ def refuse_large(what: str, members: int) -> None:
 def fours_of(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
     """Normals of simplices, four each."""
     return spanning_fours(lattice.normals)
-
-
-def _draw(
-    lattice: ListedLattice,
-    sets: tuple[tuple[Normal, ...], ...],
-    counts: GridCounts,
-    score: Score,
-    rate: float,
-    source: RandomSource,
-    watch: Watch | None,
-) -> Selected:
-    """One intersection of halfspaces, a level of each normal of one of the sets."""
-    parts: list[NDArray[np.int64]] = []
-    scored = 0
-    for values in values_of(lattice, sets, counts, score):
-        parts.append(values.ravel())
-        scored += values.size
-        if watch is not None:
-            watch(SelectionProgress(scored, 0, -math.inf))
-    values = np.concatenate(parts)
-    index = exponential_index(source, values, rate)
-    starts = np.cumsum([0, *(len(part) for part in parts)])
-    chosen = int(np.searchsorted(starts, index, side="right")) - 1
-    levels = [lattice.levels_of(normal) for normal in sets[chosen]]
-    places = np.unravel_index(index - starts[chosen], [len(each) for each in levels])
-    piece: tuple[Region, ...] = tuple(
-        lattice.member(normal, int(each[place]))
-        for normal, each, place in zip(sets[chosen], levels, places, strict=True)
-    )
-    best = int(values.max())
-    log_mass = rate * best + math.log(float(np.mean(np.exp(rate * (values - best)))))
-    return Selected(piece, SelectionProgress(scored, 0, log_mass))
 
 
 def values_of(

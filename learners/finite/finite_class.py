@@ -158,7 +158,7 @@ class ConceptClass(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FiniteClass:
+class FiniteClass(ConceptClass):
     """A class given by all its labels.
 
     Parameters
@@ -186,12 +186,10 @@ class FiniteClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts, |C|."""
         return len(self.concepts)
 
     @property
     def domain(self) -> int:
-        """Number of points, N."""
         return int(self.concepts.shape[1])
 
     def mistakes(
@@ -202,7 +200,6 @@ class FiniteClass:
         return np.asarray(wrong.sum(axis=1, dtype=np.int64))
 
     def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Labels of points by one concept."""
         return np.asarray(self.concepts[index, points])
 
 
@@ -252,7 +249,7 @@ Rule = Literal["x >= t", "x < t"]
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdClass:
+class ThresholdClass(ConceptClass):
     """Concept t, 0 <= t <= d + 1, labels x in 0..d by x >= t, or by x < t; VC dimension 1.
 
     The source's thresholds are x < j (and x <= j, which is x < j + 1).  By either rule one concept
@@ -280,12 +277,10 @@ class ThresholdClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts, |C|."""
         return self.d + 2
 
     @property
     def domain(self) -> int:
-        """Number of points, N."""
         return self.d + 1
 
     def mistakes(
@@ -299,7 +294,6 @@ class ThresholdClass:
         return np.asarray(np.cumsum(moved, dtype=np.int64))
 
     def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Labels of points by one concept."""
         return np.asarray((points >= index) == (self.rule == "x >= t"))
 
 

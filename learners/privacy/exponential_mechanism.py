@@ -26,7 +26,6 @@ Proofs: docs/privacy.md, lemmas X1, X2 and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from decimal import (
     MAX_EMAX,
     MIN_EMIN,
@@ -317,28 +316,20 @@ def _table(rate: Fraction, level: int) -> NDArray[np.float64]:
 def _weights(
     gaps: NDArray[np.uint64], number: NDArray[np.int64], rate: Fraction, precision: int
 ) -> list[tuple[int, int, int]]:
-    """Each gap with bounds of its weight, in units of 2^-precision."""
-    bounds = _exponentials(gaps.tolist(), rate, precision)
-    return [
-        (gap, count * low, count * high)
-        for gap, count, (low, high) in zip(gaps.tolist(), number.tolist(), bounds, strict=True)
-    ]
+    """Each of increasing gaps, the first one 0, with bounds of its weight in units of 2^-precision.
 
-
-def _exponentials(gaps: list[int], rate: Fraction, precision: int) -> Iterator[tuple[int, int]]:
-    """Integers low <= exp(-rate g) 2^precision <= high, for increasing gaps g, the first one 0.
-
-    Each from the one before, by one factor exp(-rate (difference)); differences repeat.
+    Each exp(-rate g) from the one before, by one factor exp(-rate (difference)); these repeat.
     """
     low = high = 1 << precision
-    last = 0
-    for gap in gaps:
+    last, weighed = 0, []
+    for gap, count in zip(gaps.tolist(), number.tolist(), strict=True):
         if gap != last:
             factor_low, factor_high = exp_bounds(rate * (gap - last), precision)
             low = low * factor_low >> precision
             high = -(-high * factor_high >> precision)
             last = gap
-        yield low, high
+        weighed.append((gap, count * low, count * high))
+    return weighed
 
 
 @lru_cache(maxsize=1 << 12)

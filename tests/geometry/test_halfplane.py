@@ -1,4 +1,4 @@
-"""Halfplanes of the lattice: integer side tests against the definition in fractions."""
+"""Halfplanes and their lattice; the dual map both ways."""
 
 import numpy as np
 import pytest

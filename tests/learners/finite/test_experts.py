@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from chi_square import assert_counted
 from numpy.typing import NDArray
 
 from learners import MultiplicativeWeights, PrivateExperts
@@ -115,13 +116,11 @@ def test_the_set_cover_account_is_not_used() -> None:
 def test_draws_follow_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learners.finite.experts.plan_experts", cache(plan_experts))
     losses = np.array([[0, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 2]])
-    counts, runs = np.zeros(3), 1500
-    for seed in range(runs):
+    counts = np.zeros(3)
+    for seed in range(1500):
         game = PrivateExperts(experts=3, rounds=4, epsilon=6.0, bound=2, seed=seed)
         counts[game.run(losses).chosen[3]] += 1
-    weights = np.exp(-game.plan.rate * losses[:3].sum(axis=0) / 2)
-    expected = runs * weights / weights.sum()
-    assert ((counts - expected) ** 2 / expected).sum() < 2 + 5 * 2
+    assert_counted(np.exp(-game.plan.rate * losses[:3].sum(axis=0) / 2), counts, outcomes=3)
 
 
 def test_with_enough_budget_the_rate_is_hedges() -> None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from noise_laws import at_least, laplace
 from stability_laws import exact_delta, pass_law, query_law
 
@@ -169,10 +170,7 @@ def test_tests_have_the_enumerated_law(halts: int) -> None:
             if tests.halts_left:
                 done.append(tests.test(value))
         seen[tuple(done)] += 1
-    assert set(seen) <= set(law)
-    chi = sum((seen[t] - runs * p) ** 2 / (runs * p) for t, p in law.items())
-    # 99.9 % of chi-square with at most 7 degrees of freedom
-    assert chi < 24.3
+    assert_drawn_from(law, seen, runs, outcomes=len(law))
 
 
 @pytest.mark.parametrize(("epsilon", "halts"), [(0.7, 1), (1.5, 1), (1.5, 2), (2.0, 3)])
@@ -347,11 +345,7 @@ def test_the_distance_test_keeps_epsilon_and_delta(epsilon: float, delta: float)
         for moved in (far, far + 1):
             for value in (0, 1) if far == moved == 0 else (0,):
                 one, two = law(0, far), law(value, moved)
-                for a, b in ((one, two), (two, one)):
-                    spent = sum(
-                        max(0.0, p - math.exp(epsilon) * b.get(t, 0.0)) for t, p in a.items()
-                    )
-                    worst = max(worst, spent)
+                worst = max(worst, exact_delta(one, two, epsilon), exact_delta(two, one, epsilon))
     assert delta / 10 < worst <= delta
     runs = 3000
     source = SeededRandom(3)
