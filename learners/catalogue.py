@@ -75,7 +75,7 @@ class Entry:
     guarantee : str
         What is promised, in a sentence.
     where : tuple of str
-        Of :data:`Where`; a test goes to all of them (test_window_catalogue).
+        Of :data:`Where`; a test goes to all of them (test_window_learners).
     id : str
         Of a learner; empty for a tool.
     """

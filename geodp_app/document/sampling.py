@@ -294,11 +294,6 @@ def simulate(work: Work) -> Examples:
     )
 
 
-def another_sample(work: Work, number: int) -> Examples:
-    """A sample as the work's own, and independent of it: one for each number, from 1."""
-    return simulate(replace(work, sampling=replace(work.sampling, seed=_FRESH_SEED + number)))
-
-
 def fresh_sample(work: Work, n: int = 20_000) -> Examples | None:
     """Points to test a hypothesis on: drawn as the work's examples are, but without label noise.
 

@@ -401,6 +401,8 @@ def check_crossings(drawing: Drawing) -> None:
 
 def check_examples(examples: Examples) -> None:
     """Refuse examples that are no labelled grid points; there may be none of them."""
+    if not (examples.unit is None or (isinstance(examples.unit, str) and examples.unit)):
+        raise InputError(f"unit: {short(examples.unit)} names no column")
     points, labels, d = examples.points, examples.labels, examples.frame.d
     n = len(labels)
     if points.shape != (n, 2) or labels.shape != (n,):

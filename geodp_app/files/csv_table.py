@@ -36,8 +36,8 @@ GEOMETRY = -1
 #: Names of columns that hold points as text, without capitals.
 GEOMETRIES = ("wkt", "geom", "geometry", "the_geom", "wkt_geom", "wkb", "wkb_geometry")
 
-#: Rows that are taken apart at a time: so few that the collector of garbage has nothing to do.
-_ROWS_AT_ONCE = 500
+#: Rows that are taken apart one by one at a time: so few that the collector of garbage is idle.
+_ROWS_AT_ONCE = 1_000
 #: Rows in a batch: some milliseconds' work.
 BATCH = 5_000
 
@@ -177,41 +177,22 @@ class CsvRows:
         width, size = len(self.head.names), self.text.count("\n", start, stop) + 1
         given = chain.from_iterable(map(io.StringIO, chunks()))
         reader = csv.reader(given, delimiter=self.head.delimiter)
-        lines: list[int] = []
-        most = _ROWS_AT_ONCE  # at first: somebody may want to see no more than that
-        batch = Batch([[] for _ in wanted], 0, 0.0)
         try:
-            ended = False
-            while not ended:
-                rows, ended = [], True
-                for i, row in enumerate(islice(reader, _ROWS_AT_ONCE), 1):
-                    ended = i < _ROWS_AT_ONCE
-                    if row:
-                        rows.append(row)
-                        lines.append(before + reader.line_num)
-                self._add(batch, rows, wanted, width)
-                if batch.n >= most or (ended and batch.n):
-                    batch.lines, batch.share = lines, reader.line_num / size
-                    yield batch
-                    lines, batch, most = [], Batch([[] for _ in wanted], 0, 0.0), BATCH
+            while read := [(row, reader.line_num) for row in islice(reader, _ROWS_AT_ONCE)]:
+                rows, wrong = [row for row, _ in read if row], {}
+                for i, row in enumerate(rows):
+                    if len(row) != width:
+                        rows[i] = self._again(row, width)
+                        if len(rows[i]) != width:
+                            wrong[i], rows[i] = len(row), [""] * width
+                if rows:
+                    cells = list(zip(*rows, strict=True))
+                    columns: list[Column] = [_unquoted(cells[place]) for place in wanted]
+                    lines = [before + line for row, line in read if row]
+                    yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
         except csv.Error as error:
             line = before + reader.line_num
             raise InputError(f"{self.name}: line {line}: {error}") from None
-
-    def _add(self, batch: Batch, rows: list[list[str]], wanted: Sequence[int], width: int) -> None:
-        """Put rows at the end of a batch's columns."""
-        if any(len(row) != width for row in rows):
-            for i, row in enumerate(rows):
-                if len(row) != width:
-                    rows[i] = self._again(row, width)
-                    if len(rows[i]) != width:
-                        batch.wrong[batch.n + i] = len(row)
-                        rows[i] = [""] * width
-        if rows:
-            columns = list(zip(*rows, strict=True))
-            for column, place in zip(batch.columns, wanted, strict=True):
-                column += _unquoted(columns[place])  # type: ignore[operator]
-        batch.n += len(rows)
 
     def _again(self, row: list[str], width: int) -> list[str]:
         """A row in which spaces stand before a quote: 1, 2, "yes, or no"."""
@@ -243,7 +224,7 @@ def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
         If it is no text, or has no usable header.
     """
     text = text_of(name, data)
-    head = read_head(name, text, ",;\t|")
+    head = read_head(name, text)
     if all(_is_number(cell) for cell in head.names):
         raise InputError(
             f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
@@ -317,16 +298,8 @@ def not_utf8(name: str, line: int) -> str:
 _SEPARATOR = re.compile(r'\s*"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 
 
-def read_head(name: str, text: str, delimiters: str = ",") -> Head:
-    """Read the comment lines and the header line.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    text : str
-    delimiters : str
-        What may stand between columns: the one that the header has most of is taken.
+def read_head(name: str, text: str) -> Head:
+    """Read the comment lines and the header line; what it has most of stands between columns.
 
     Raises
     ------
@@ -347,7 +320,7 @@ def read_head(name: str, text: str, delimiters: str = ",") -> Head:
         elif line == 1 and stated_separator(content):
             stated = stated_separator(content)
         elif content.strip() and not content.startswith("#"):
-            delimiter = stated or max(delimiters, key=content.count)
+            delimiter = stated or max(",;\t|", key=content.count)
             names = _read_names(name, line, content, delimiter)
             return Head(member, names, delimiter, start, line)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")

@@ -97,6 +97,15 @@ class Source:
         whole = real and all(os.path.isfile(path) for path in real)
         return cls(name or "\n".join(real), unit, (lambda: _bytes_of(real)) if whole else None)
 
+    def check_labels_alone(self, runs: Iterable[NewRun]) -> None:
+        """Refuse runs that protect labels alone where these choose a person's row (lemma T1)."""
+        relations = {run.privacy.neighbours for run in runs if run.privacy is not None}
+        if self.unit is not None and "replace-label" in relations:
+            raise InputError(
+                "labels alone cannot be protected with --id: which row of a person is taken "
+                "depends on them; leave it out, or give --neighbours replace-one"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class NewRun:

@@ -38,8 +38,9 @@ NIL_UUID = "00000000-0000-0000-0000-000000000000"
 #: Texts that are whole numbers as floating-point numbers are written, and decimals: 7.0 is 7.
 WHOLE = r"^-?(0|[1-9][0-9]*)[.]0*$"
 
-#: Texts that are floating-point numbers, which may stand for several whole ones.
-FLOATING = r"^-?[0-9]*[.]?[0-9]*([eE][+-]?[0-9]+)?$"
+#: Texts that are floating-point numbers, which may stand for several whole ones; each in one way,
+#: or a long one would take quadratic time.
+FLOATING = r"^-?([0-9]+([.][0-9]*)?|[.][0-9]*)?([eE][+-]?[0-9]+)?$"
 
 _SHOWN, _WHOLE = re.compile(f"[^{BLANKS}]"), re.compile(WHOLE)
 
@@ -113,17 +114,9 @@ def names_of(values: Sequence[Any] | NDArray[Any]) -> tuple[list[str], dict[int,
         bits = 8 * values.dtype.itemsize if values.dtype.kind == "f" else None
         values = values.astype(float).tolist() if bits else values.tolist()
     names, faults = [], {}
-    known: dict[Any, tuple[str, str]] = {}
     for i, value in enumerate(values):
-        if type(value) is str and _ITSELF.fullmatch(value):
-            names.append(value)
-            continue
-        if type(value) is str and value in known:
-            name, fault = known[value]
-        else:
-            name, fault = _name(value, bits)
-            if type(value) is str:
-                known[value] = name, fault
+        plain = type(value) is str and _ITSELF.fullmatch(value)
+        name, fault = (value, "") if plain else _name(value, bits)
         if fault:
             faults[i] = f"{fault}: it must name a person"
         names.append(name)

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count, pairwise
+from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -93,9 +93,7 @@ def points_files(
     driver = "GeoJSON" if lines else DRIVERS.get(path.suffix.lower())
     points = read if isinstance(read, PointsRead) else None
     file = read.file if isinstance(read, PointsRead) else read
-    assert file is not None  # of points that were read
-    kept = None if points is None else points.rows
-    kept = np.arange(len(next(iter(added.values())))) if kept is None else kept
+    kept = np.arange(len(next(iter(added.values())))) if points is None else points.rows
     private = points is not None
     if driver is None:
         rows = file.reader
@@ -142,7 +140,6 @@ def rows_of(source: Path, layer: str | None, *, areal: bool = True) -> _Found:
 
 def _places(read: PointsRead, frame: Frame) -> tuple[NDArray[np.float64], str]:
     """Where the rows lie, and in which system."""
-    assert read.places is not None  # of points without labels
     if frame.bounds is None:
         return unit_box_map(frame.d).to_own(read.places), LONLAT
     return frame.bounds.rolled(read.places), frame.bounds.crs
@@ -202,7 +199,8 @@ def _csv(source: Path, head: Head, kept: NDArray[np.int64], added: Added) -> byt
     for values in named.values():
         cells = list(map(add, cells, (between + cell for cell in _texts(values))))
     parts, before = ["\n".join((*above, ""))], 0
-    longer = _longer if "\r" in text or _CARRIAGE in text else add
+    odd = "\r" in text or _CARRIAGE in text or text.count('"') % 2  # a quote that nothing closes
+    longer = _longer if odd else add
     for rows in _records(text, between):
         first, last = np.searchsorted(kept, [before, before + len(rows)]).tolist()
         some = rows
@@ -227,7 +225,8 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         piece = text[start:stop]
         if plain is None:
             lines, ends = list(io.StringIO(piece)), [0]
-            reader = csv.reader(map(_line, lines), delimiter=delimiter)
+            bare = (line.rstrip(f"\r\n{_CARRIAGE}") + "\n" for line in lines)
+            reader = csv.reader(bare, delimiter=delimiter)
             ends += [reader.line_num for _ in reader]
             found = ["".join(lines[a:b]).removesuffix("\n") for a, b in pairwise(ends)]
         elif '"' in piece:
@@ -235,10 +234,6 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         else:
             found = piece.split("\n")
         yield [row for row in found if row not in ("", "\r", _CARRIAGE)]
-
-
-def _line(line: str) -> str:
-    return line.rstrip(f"\r\n{_CARRIAGE}") + "\n"
 
 
 def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
@@ -256,7 +251,7 @@ def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool
     writer.writerow([*columns, *named])
     new = zip(*map(_texts, named.values()), strict=True)
     wanted = dict(zip(kept.tolist(), new, strict=True))
-    for i, (row, _, _) in zip(count(), file.rows, strict=False):
+    for i, (row, _, _) in enumerate(file.rows):
         if i in wanted:
             writer.writerow([*row[first:], *wanted[i]])
     return text.getvalue().encode()

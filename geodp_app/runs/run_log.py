@@ -26,7 +26,7 @@ from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.tiling import Tile, tiles_shape
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
-from learners.core.releases import Release
+from learners.core.releases import Release, for_persons
 from learners.core.selection import PIECE_SIZE, HeavyBox, Role
 from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import PrivacySpent
@@ -148,7 +148,8 @@ class RunLog:
 
     def finish(self, release: Release) -> None:
         """The run has come to its end."""
-        self.run = replace(self.run, release=release)
+        unit = None if self.work.examples is None else self.work.examples.unit
+        self.run = replace(self.run, release=for_persons(release, unit))
 
     def ask(self, question: Question) -> None:
         """A point was asked about after its end."""

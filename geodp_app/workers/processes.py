@@ -21,14 +21,8 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from shiboken6 import isValid
 
-from geodp_app.runs.comparison import Row
 from geodp_app.runs.process_link import ProcessLink
-from geodp_app.runs.task_process import (
-    ComparisonProgress,
-    TaskDone,
-    TaskFailed,
-    compare_once,
-)
+from geodp_app.runs.task_process import TaskDone, TaskFailed
 
 
 class _Post(QObject):
@@ -70,8 +64,10 @@ def handed_over(take: Callable[..., None]) -> Callable[..., None]:
 
 
 class OneTask(QObject):
-    """Owner of at most one process, which runs `entry`."""
+    """Owner of at most one process, which runs `entry` (:mod:`geodp_app.runs.task_process`)."""
 
+    #: What the task under way says, but for its end.
+    replied = Signal(object)
     #: The task was cancelled; what has arrived is whole.
     cancelled = Signal()
     #: One line for the person.
@@ -100,11 +96,6 @@ class OneTask(QObject):
     def link(self) -> ProcessLink | None:
         """The process that it has now, if any."""
         return self._link
-
-    @property
-    def pid(self) -> int | None:
-        """The number of the process, while there is one."""
-        return None if self._link is None else self._link.pid
 
     def start(self, job: object) -> None:
         """Begin; a task under way is dropped."""
@@ -143,22 +134,3 @@ class OneTask(QObject):
                 )
             case _:
                 self.replied.emit(reply)
-
-
-class CompareController(OneTask):
-    """Owner of at most one comparison (:class:`geodp_app.runs.task_process.CompareJob`)."""
-
-    #: ComparisonProgress: how far it is.
-    announced = Signal(object)
-    #: Row: a learner is done.
-    arrived = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(compare_once, parent)
-        self.replied.connect(self._sort)
-
-    def _sort(self, reply: object) -> None:
-        if isinstance(reply, ComparisonProgress):
-            self.announced.emit(reply)
-        elif isinstance(reply, Row):
-            self.arrived.emit(reply)

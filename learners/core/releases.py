@@ -11,7 +11,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
-from learners.privacy.accounting import PrivacySpent, noise_scale
+from learners.privacy.accounting import PrivacySpent, noise_scale, of_persons
 
 #: What the pieces of a release are taken from.
 Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3 | PolynomialLattice | BallLattice
@@ -446,6 +446,7 @@ def support_words(release: Release) -> str:
         return "the noisy counts of its tiles are too small to tell where nobody reported"
     several = len(blocks.reported)
     parts = "tiles" if blocks.per_side == blocks.tiles else "blocks of tiles"
+    parts = f"{parts} ({blocks.per_side} a side)"
     if all(blocks.reported):
         return f"there were reports in all {several} {parts}"
     return (
@@ -475,6 +476,17 @@ def unit_words(release: Release) -> str:
         f"each {unit} counts as {privacy.rows} examples, so many different rows of that one or, "
         "of whoever has fewer, these in turn"
     )
+
+
+def for_persons(release: Release, unit: str | None, *asked: Any) -> Release:
+    """The release of a run on examples of persons whom a column names; without one as it is.
+
+    `asked` is as :func:`of_persons` takes it, of persons with several examples.
+    """
+    if unit is None:
+        return release
+    privacy = of_persons(release.privacy, *asked) if asked else release.privacy
+    return replace(release, parameters=(*release.parameters, ("unit", unit)), privacy=privacy)
 
 
 def release_of(

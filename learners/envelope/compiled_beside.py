@@ -1,10 +1,10 @@
 """Compiling loops in a second process, beside the first one's.
 
 Numba compiles one loop at a time in a process, and half of what it does is Python.  From an empty
-cache a draw's loops take some 18 s.  Two in five of them are those of factorised boxes, which are
-needed last (:mod:`learners.envelope.core`).  A second process compiles them into the cache, and the
-loop that tiles need first, while the first one compiles the rest and then waits for them; after
-that it goes on with the loops of other learners.  No draw depends on it.
+cache a draw's loops take some 20 s.  Two in five of them are those of factorised boxes, which are
+needed last (:mod:`learners.envelope.core`).  A second process compiles them into the cache, with
+some that stand alone, while the first one compiles the rest and then waits for them; after that it
+goes on with the loops of other learners.  No draw depends on it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ FEWEST = "learners.tiles.fewest_mistakes.fewest_in_tile"
 
 #: Loops that the second process compiles at once, in this order: they are waited for.
 _BESIDE = (
+    "learners.envelope.partition.best_bound",
+    "learners.envelope.partition.weigh",
     "learners.envelope.factorised_moves.factor_trial",
     "learners.envelope.factorised_moves.factorise",
     "learners.envelope.factorised_moves.split_factors",
@@ -44,8 +46,6 @@ LOOPS = frozenset(
         *_BESIDE,
         "geometry.columns._fill",
         "learners.envelope.partition.add_boxes",
-        "learners.envelope.partition.best_bound",
-        "learners.envelope.partition.weigh",
         "learners.envelope.core.run_plain",
         "learners.envelope.core.run",
     }
@@ -158,40 +158,46 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
     """The functions, and the numba types of their arguments in a run."""
     from numba import typeof
 
+    from geometry.columns import HEAD
     from geometry.counting import make_tables
     from learners.core.selection import mistakes_score
     from learners.envelope.factorised_boxes import make_workspace
     from learners.envelope.factorised_moves import factor_trial, factorise, split_factors
-    from learners.envelope.partition import box_type, make_partition
-    from learners.envelope.strands import Examples
+    from learners.envelope.partition import best_bound, box_type, make_partition, weigh
     from learners.envelope.target import make_target
 
     lattice = HalfplaneLattice(GRID)
-    points, labels = np.zeros((1, 2), dtype=np.int64), np.zeros(1, dtype=bool)
-    examples = Examples.of(GridCounts.of_examples(points, labels, GRID))
+    # no examples: to count some takes a loop that the first process is compiling
+    along = GRID + 1
+    packed = np.zeros(HEAD + along + 1 + along * (along + 1), dtype=np.int32)
+    packed[0] = GRID
+    totals = packed, packed
+    ordinates = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
     target = make_target(lattice, mistakes_score(1), 1.0, 1)
-    tables = make_tables(examples.totals, lattice.basis, 0)
-    partition = make_partition(1, 1, box_type(lattice, examples.totals[0]))
+    tables = make_tables(totals, lattice.basis, 0)
+    partition = make_partition(1, 1, box_type(lattice, totals[0]))
     work, number = make_workspace(), np.int64(0)
     chunks = np.frombuffer(bytes(2), dtype="<u2")
     theta = np.zeros(12, dtype=np.int64)
     for function, arguments in (
+        (best_bound, (target, partition)),
+        (weigh, (target, partition)),
         (
             factor_trial,
             (
-                target, tables, examples.ordinates, partition, number, work, chunks, number, theta,
+                target, tables, ordinates, partition, number, work, chunks, number, theta,
             ),
         ),
-        (factorise, (target, tables, examples.ordinates, partition, number, work)),
+        (factorise, (target, tables, ordinates, partition, number, work)),
         (split_factors, (target, tables, partition, number, number, number, work)),
     ):  # fmt: skip
         yield function, tuple(map(typeof, arguments))
 
 
 def compile_here() -> None:
-    """Compile the loops of factorised boxes, and say so: what the second process does first."""
+    """Compile what is waited for, and say so: what the second process does first."""
     for function, types in signatures():
-        vars(function)["loop"].compile(types)
+        vars(function).get("loop", function).compile(types)
         tell_compiled(f"{function.__module__}.{function.__qualname__}")
 
 

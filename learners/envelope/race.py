@@ -144,25 +144,21 @@ def run_race(
         if max(strand.mass for strand in strands) < _LIGHT:
             weigh_all(strands)
         if watch is not None:
-            progress = _progress(strands, lattice, log_measure)
-            watch(progress)
-            amid = replace(progress, heaviest=None, density=None, amid=True)
-            listen = functools.partial(watch, amid)
+            progress = _progress(strands, log_measure)
+            partitions = [strand.partition for strand in strands]
+            heaviest = functools.partial(heaviest_boxes, partitions, lattice)
+            density = functools.partial(edge_density, partitions, lattice)
+            watch(replace(progress, heaviest=heaviest, density=density))
+            listen = functools.partial(watch, replace(progress, amid=True))
     accepted = [i for i, strand in enumerate(strands) if strand.accepted is not None]
     winner = min(accepted, key=lambda i: strands[i].clock)
-    progress = _progress(strands, lattice, log_measure)
-    # what is handed out must not keep the partition in memory
-    final = (
-        None
-        if watch is None
-        else _remember(
-            heaviest_boxes([strand.partition for strand in strands], lattice, _FINAL_BOXES)
-        )
-    )
-    drawn = _drawn_piece(strands[winner], lattice)
-    return Selected(
-        drawn, replace(progress, heaviest=final, density=None), _details(strands)
-    ), winner
+    progress = _progress(strands, log_measure)
+    if watch is not None:
+        # what is handed out must not keep the partition in memory
+        partitions = [strand.partition for strand in strands]
+        boxes = heaviest_boxes(partitions, lattice, _FINAL_BOXES)
+        progress = replace(progress, heaviest=_remember(boxes))
+    return Selected(_drawn_piece(strands[winner], lattice), progress, _details(strands)), winner
 
 
 def _advance_last(behind: list[Strand], strands: list[Strand], horizon: float) -> None:
@@ -224,10 +220,7 @@ def _details(strands: list[Strand]) -> dict[str, Any]:
     }
 
 
-def _progress(
-    strands: list[Strand], lattice: HalfplaneLattice, log_measure: float
-) -> SelectionProgress:
-    partitions = [strand.partition for strand in strands]
+def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
     total = sum(strand.mass for strand in strands)
     log_mass = math.log(total) if total > 0 else -math.inf
     log_mass += strands[0].target.rate * strands[0].target.reference
@@ -236,8 +229,6 @@ def _progress(
         trials=tally[TRIALS],
         boxes=tally[BOXES],
         log_mass=log_mass - log_measure,
-        heaviest=functools.partial(heaviest_boxes, partitions, lattice),
-        density=functools.partial(edge_density, partitions, lattice),
     )
 
 
@@ -246,7 +237,9 @@ def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ..
 
 
 def _tally(strands: list[Strand]) -> list[int]:
-    return [sum(each) for each in zip(*(s.partition.tally.tolist() for s in strands), strict=True)]
+    tallies = (strand.partition.tally for strand in strands)
+    counts: list[int] = functools.reduce(np.add, tallies).tolist()
+    return counts
 
 
 class _Turn:

@@ -145,6 +145,16 @@ def test_scale_has_a_line_for_every_size(printed: Printed, tmp_path: Path) -> No
     assert lines[3].startswith("| grid | 3,000 | ")
 
 
+def test_files_of_the_rows_are_read_and_labelled(
+    small: Callable[..., ModuleType], printed: Printed, tmp_path: Path
+) -> None:
+    files = small("scale").FILES
+    some = {name: files[name] for name in ("x,y,label", "with `--id`", "GeoParquet")}
+    asked = ["--engine", "none", "--rows", "1e3", "--folder", str(tmp_path)]
+    lines = [line for line in printed("scale", *asked, FILES=some) if line.startswith("|")]
+    assert [line.split(" | ")[0][2:] for line in lines[2:]] == list(some)
+
+
 def test_tidying_has_a_row_for_each_distribution_and_the_outlines(printed: Printed) -> None:
     asked = ["--learners", "tiles", "--n", "300", "--seeds", "2"]
     shown = printed("tidying", *asked, TARGETS={"tri": 1}, OUTLINES=("flood",))

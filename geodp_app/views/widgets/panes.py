@@ -10,6 +10,7 @@ from typing import TypeVar
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QBoxLayout,
     QComboBox,
     QFormLayout,
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QScrollArea,
     QSizePolicy,
+    QTableWidget,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -121,6 +123,19 @@ def ask(
     box.setInformativeText(more)
     box.setDetailedText(details)
     return box.exec()
+
+
+def dress_table(table: QTableWidget, name: str) -> None:
+    """Rows that can be looked at and read out, not changed."""
+    table.setAccessibleName(name)
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.verticalHeader().hide()
+    table.horizontalHeader().setHighlightSections(False)
+    # in line with the words of the header; the whole row shows where the keyboard is
+    table.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
 
 
 def show_words(label: QLabel, words: str) -> None:

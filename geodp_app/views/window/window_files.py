@@ -356,16 +356,16 @@ class WindowFiles(QObject):
     def _take_examples(self, path: Path, *, opening: bool, layer: str | None = None) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""
         read = importing.open_any if opening else importing.import_examples
+
+        def take_at_once() -> None:
+            self._taken(path, read(path, self.document), anew=opening)
+
         if not self.asks:
-
-            def take_at_once() -> None:
-                self._taken(path, read(path, self.document), anew=opening)
-
             return self.attempt(f"open {path.name}", take_at_once)
         with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
             small = path.stat().st_size <= SMALL and path.suffix.lower() == ".csv"
             if small and person_column(open_import(path).columns) is None:
-                self._taken(path, read(path, self.document), anew=opening)
+                take_at_once()
                 return True
         if self.release_view:
             self._complain(
@@ -391,11 +391,7 @@ class WindowFiles(QObject):
 
         def take() -> None:
             opened = importing.take_examples(
-                path,
-                checked.examples,
-                self.document,
-                opening=opening,
-                left_out=checked.left_out,
+                path, checked.examples, self.document, opening=opening, left_out=checked.dropped
             )
             self._taken(path, opened, anew=opening)
 

@@ -5,6 +5,7 @@ import pytest
 from own_clock import unhindered
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import hover, pixel
@@ -295,7 +296,7 @@ def test_wheel_drag_and_keys_move_the_window(qtbot: QtBot, view: DualView) -> No
     start = at.toPoint()
     qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
     for step in (20, 40, 60):
-        drag(viewport, start + QPoint(step, 0))
+        QTest.mouseMove(viewport, start + QPoint(step, 0), 20)
     qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
     dragged = sheet.plot.window()
     assert dragged.u0 < nearer.u0
@@ -312,24 +313,6 @@ def test_wheel_drag_and_keys_move_the_window(qtbot: QtBot, view: DualView) -> No
         assert moved(before, sheet.plot.window())
     qtbot.keyClick(sheet.plot, Qt.Key.Key_F)
     assert sheet.plot.window().width == pytest.approx(first.width)
-
-
-def drag(viewport: object, at: QPoint) -> None:
-    """A mouse move with the left button held."""
-    from PySide6.QtGui import QMouseEvent
-
-    held = Qt.MouseButton.LeftButton
-    QApplication.sendEvent(
-        viewport,
-        QMouseEvent(
-            QEvent.Type.MouseMove,
-            QPointF(at),
-            QPointF(viewport.mapToGlobal(at)),
-            Qt.MouseButton.NoButton,
-            held,
-            Qt.KeyboardModifier.NoModifier,
-        ),
-    )
 
 
 def test_the_plot_keeps_its_keys_from_shortcuts_of_the_window(view: DualView) -> None:

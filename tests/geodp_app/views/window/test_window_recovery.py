@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QStandardPaths
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import action, open_window
+from window_driver import action, choose_file, open_window
 
 from geodp_app.document.document import Document
 from geodp_app.files import autosave
@@ -93,7 +93,7 @@ def test_sessions_and_recovery_files_are_their_owners_alone(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = tmp_path / "mine.geodp"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(session), ""))
+    choose_file(monkeypatch, session)
     before = os.umask(0o022)
     try:
         with open_window(tmp_path) as window:
