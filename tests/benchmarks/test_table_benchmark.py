@@ -17,7 +17,7 @@ from geometry.polygons import contains_points
 def scale(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = program("scale", monkeypatch)
     monkeypatch.setattr(module, "apart", lambda work, *arguments: work(*arguments))
-    monkeypatch.setattr(module, "unit_seconds", lambda: 1.0)
+    monkeypatch.setattr(module, "unit_seconds", lambda *_: 1.0)
     monkeypatch.setattr(module, "PART", 2_000)
     return module
 
