@@ -191,14 +191,6 @@ def _checked(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -
     return value
 
 
-def _listed(labels: Any) -> list[Any]:
-    """Labels, of which one may stand for itself."""
-    if labels is None:
-        return []
-    several = isinstance(labels, Sequence | set | frozenset) and not isinstance(labels, str)
-    return list(labels) if several else [labels]
-
-
 def _path(name: str, value: Any) -> str:
     """A path, if it is one."""
     path: str = os.fspath(_checked(name, "" if value is None else value, _PATHS, "a path"))
@@ -314,13 +306,13 @@ def read_points(
         raise InputError("rows is how many rows of a person: give id, too")
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
-    words = LabelWords.named(*(as_cells(_listed(each)) for each in (inside, outside)))
+    words = LabelWords.named(*(as_cells(list(_several(each))) for each in (inside, outside)))
     options = PointOptions(
         grid, box, dict(columns or {}), known, layer, out_of_bounds, unusable, words, id, rows=rows
     )
     framed = is_data_frame(source)
     found = read_opened(open_frame(source), options) if framed else read(source, options)
-    names = () if found.file is None or id is not None else found.file.columns
+    names = () if id is not None else found.file.columns
     if (person := person_column(names, (columns or {}).values())) is not None:
         text = f"{person_words(person)}: then give id={person!r}"
         warnings.warn(text, PrivacyWarning, stacklevel=3)
@@ -458,11 +450,10 @@ def learn(
     >>> shape.predict([[12.5, 41.9], [7.0, 47.0]])
     array([1, 0])
     """
-    from dataclasses import replace
-
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
     from learners.core.learned_shape import LearnedShape
+    from learners.core.releases import for_persons
     from learners.privacy.accounting import of_persons, one_of_several
     from learners.registry import BY_ID, offered, resolved_parameters, unknown_learner
 
@@ -486,11 +477,7 @@ def learn(
         except ValueError as error:
             raise InputError(f"{learner}: {error}") from None
         recording.released()
-    if examples.unit is not None:
-        public = (*release.parameters, ("unit", examples.unit))
-        privacy = of_persons(release.privacy, *asked)
-        release = replace(release, parameters=public, privacy=privacy)
-    return LearnedShape(release, examples.frame)
+    return LearnedShape(for_persons(release, examples.unit, *asked), examples.frame)
 
 
 @_of_parameters()
@@ -557,7 +544,7 @@ def compare(
     from geodp_app.runs.comparison_table import Comparison
     from learners.parameters import real, whole
 
-    seed = None if seed is None else whole("seed", seed)
+    seed = None if seed is None else whole("seed", seed, 0)
     _checked("ledger", ledger, _PATHS, "a path")
     names = _known_names(names)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
@@ -642,7 +629,7 @@ def rehearse(
     except ImportError:
         raise InputError("a rehearsal is a table of pandas: pip install pandas") from None
     sizes = [whole("n", one, 1) for one in _several(n)]
-    epsilons, counts = _several(epsilon), () if k is None else _several(k)
+    epsilons, counts = _several(epsilon), _several(k)
     if not sizes or not epsilons or not 0 <= real("noise", noise) <= 1:
         raise InputError("a rehearsal needs n and epsilon, and noise within 0..1")
     shape, frame = _placed(target, whole("grid", grid, 1), bounds)
@@ -678,7 +665,9 @@ def _known_names(names: str | Sequence[str] | None) -> Sequence[str]:
 
 
 def _several(value: Any) -> tuple[Any, ...]:
-    """One value, or those of a sequence, each once and in order."""
+    """One value, or those of a sequence, each once and in order; of None none."""
+    if value is None:
+        return ()
     values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     return tuple(dict.fromkeys(values))
 
@@ -762,8 +751,8 @@ def areas(
     ----------
     shape : LearnedShape or fitted learner
     districts : path-like or GeoDataFrame
-        Public polygons: GeoJSON, GeoParquet or whatever GDAL reads; without a coordinate reference
-        system they lie as the shape does.
+        Public polygons: GeoJSON, GeoParquet or whatever GDAL reads, or an example by its name;
+        without a coordinate reference system they lie as the shape does.
     layer : str, optional
         Of a file with several.
 

@@ -18,7 +18,8 @@ from shapely.geometry import MultiPoint, Polygon
 from shapely.geometry.base import BaseGeometry
 
 import assets
-from geodp_app.document.sampling import Distribution, draw_points
+from geodp_app.document.sampling import draw_points
+from geodp_app.document.work import Distribution
 from geodp_app.version import __version__
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points

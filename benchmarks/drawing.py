@@ -125,7 +125,7 @@ def plane_part(seconds: float) -> Iterator[Measurement]:
         decided = points[:, 0] < GRID / 3
         view.show_examples(ExampleKinds.of(points, labels, decided, decided & ~labels))
         shown = 1000 * (time.perf_counter() - start)
-        view.show_learned(square.region().buffer(-30), (), flash=False)
+        view.learned.show(square.region().buffer(-30), (), view.grid, flash=False)
         view.show_drawing(())
 
         def pan(frame: int, view: PlaneView = view) -> None:

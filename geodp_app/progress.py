@@ -1,6 +1,6 @@
 """What a run tells the person at a terminal: a progress bar, private facts; nothing in a pipe.
 
-Also that loops are being compiled: about half a minute, once on a machine.  Numba compiles a loop
+Also that loops are being compiled: some 15 seconds, once on a machine.  Numba compiles a loop
 at its first call and keeps it; a loop that is in its cache is no news.  Which loops a run calls
 depends on its examples, and what is in the cache on those of earlier runs, so that is for a
 terminal, too.
@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
 
 def tell_curator(line: str, *, quiet: bool) -> None:
@@ -107,45 +106,29 @@ class ProgressBar:
         self.clear()
 
 
-COMPILING = "geodp: compiling the learner's loops, once on this machine: about half a minute"
+COMPILING = "geodp: compiling the learner's loops, once on this machine: some 15 seconds"
+
+#: When a run ends before the second process.
+COMPILING_ON = "geodp: compiling other learners' loops in the background, for some 15 seconds"
 
 
 @contextmanager
 def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
     """Say so when the first loop is not in the cache, and on a terminal how many are done.
 
-    A second process then compiles some of them (:mod:`learners.envelope.compiled_beside`).
+    A second process helps (:mod:`learners.envelope.compiled_beside`).
     """
     # it brings the compiler along, which every verb that comes here needs
-    from numba.core import event
+    from learners.envelope.compiled_beside import compiling_beside
 
-    from learners.envelope.compiled_beside import compile_beside
+    def told(done: int, of: int) -> None:
+        if not done:
+            bar.line(COMPILING)
+        if not bar.for_programs:
+            all_of = f" of {of}" if of else ""
+            bar.update(done / of if of else 0.0, f"compiling, {done}{all_of} loops done")
 
-    class Teller(event.Listener):
-        """Hears of every compilation, from any thread, also of one amid another."""
-
-        def __init__(self) -> None:
-            self._lock = threading.Lock()
-            self._begun = self._done = 0
-
-        def on_start(self, event: Any) -> None:
-            """A loop is not in the cache."""
-            with self._lock:
-                self._begun += 1
-                if self._begun == 1:
-                    bar.line(COMPILING)
-                    compile_beside()
-                self._show()
-
-        def on_end(self, event: Any) -> None:
-            """It has been compiled."""
-            with self._lock:
-                self._done += 1
-                self._show()
-
-        def _show(self) -> None:
-            if not bar.for_programs:
-                bar.update(0.0, f"compiling, {self._done} loops done")
-
-    with event.install_listener("numba:compile", Teller()):
+    with compiling_beside("geodp_app.runs.warm_up", told) as goes_on:
         yield
+    if goes_on():
+        bar.line(COMPILING_ON)

@@ -7,8 +7,9 @@ two types at once, one would find the other's machine code under its own.  Here 
 its type and written before the index names it, so at worst a type is compiled once more.
 
 Numba gives each function that it compiles a wrapper for calls from Python and a place in its cache.
-A function that is only ever part of other loops needs neither, and from an empty cache they are a
-good part of the time.  Called from Python such a function runs as Python.
+A function that is only ever part of other loops needs neither, nor machine code of its own: it is
+optimised in the loops that it becomes part of.  From an empty cache these are a good part of the
+time.  Called from Python such a function runs as Python.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.typing import templates
+from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -34,8 +39,16 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 _templates: Any = templates
+_utils: Any = cgutils
+_kinds: Any = types
 _cache: Any = FunctionCache
 _files: Any = IndexDataCacheFile
+_library: Any = JITCodeLibrary
+_compiler: Any = Compiler
+
+#: Asked for a loop that the cache has not, by its module and name; it says whether another process
+#: has compiled it meanwhile (:mod:`learners.envelope.compiled_beside`).
+asked: list[Callable[[str], bool]] = []
 
 
 class _NamedFiles(_files):  # type: ignore[misc]
@@ -55,8 +68,15 @@ class _MendedCache(_cache):  # type: ignore[misc]
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file.__class__ = _NamedFiles
+        self._loop = f"{function.__module__}.{function.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._kept(sig, target_context)
+        if found is None and any([ask(self._loop) for ask in asked]):
+            found = self._kept(sig, target_context)
+        return found
+
+    def _kept(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # unpickling says by any of them that a file is damaged
@@ -79,6 +99,36 @@ class _MendedCache(_cache):  # type: ignore[misc]
                 file.unlink()
 
 
+class _Part(_library):  # type: ignore[misc]
+    """Code of a function that is optimised, and made machine code, in the loops that call it."""
+
+    # nobody asks for its machine code but what would set its environment
+    codegen = property(lambda self: self)
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Only calls from Python, and objects of Python, need it."""
+
+
+class _PartCompiler(_compiler):  # type: ignore[misc]
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        super().__init__(typing, target, _Part(target.codegen(), "part"), *rest)
+
+
+#: It builds on what numba does not promise: other versions than these take a fifth longer.
+_PARTS = {"pipeline_class": _PartCompiler} if numba.__version__.startswith("0.68.") else {}
+
+
 def njit(**options: Any) -> Callable[[Any], Any]:
     """:func:`numba.njit`; with `cache=True` a cache whose damaged files are made anew."""
 
@@ -97,7 +147,7 @@ def inner(function: _F) -> _F:
     :func:`numba.extending.register_jitable` would compile it once for each set of options that its
     callers have.  What is used of numba here is what its own ``overload`` is made of.
     """
-    return _inner(function, _OPTIONS)
+    return _inner(function, _OPTIONS | _PARTS)
 
 
 def cached_inner(function: _F) -> _F:
@@ -111,3 +161,30 @@ def _inner(function: _F, options: dict[str, Any]) -> _F:
     vars(function)["loop"] = loop
     _templates.infer_global(function, types.Dispatcher(loop))
     return function
+
+
+def _borrowed(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, _kinds.BaseTuple):
+        for i, each in enumerate(kind):
+            part = builder.extract_value(value, i)
+            value = builder.insert_value(value, _without_owner(context, builder, each, part), i)
+    elif isinstance(kind, _kinds.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = _utils.get_null_value(array.meminfo.type)
+        array.parent = _utils.get_null_value(array.parent.type)
+        value = array._getvalue()
+    return value
+
+
+#: borrowed(value), in a compiled loop: the same array, or tuple of such, whose references nobody
+#: counts.  For what a function is given that is called from Python, which keeps it: else every
+#: function that it is passed on to counts it up and down, by locked instructions, and that takes
+#: longer than most of what these functions do.  Nothing that is made of it may be returned.
+borrowed: Any = intrinsic(_borrowed)

@@ -62,19 +62,19 @@ def fit_learner(
         bar.update(len(records) / total if total else 0.0, text)
 
     model = learner.build(grid=sample.frame.d, **parameters)
-    bar.update(0.0, "planning")  # takes seconds for thousands of steps
-    try:
-        before(model.plan())
-        with warnings.catch_warnings(action="always", record=True) as warned:
-            if isinstance(sample, TableCounts):
-                stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
-            else:
-                stream = model.steps(sample.points, sample.labels, watch=show)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    if not quiet:
-        sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
     with bar, telling_of_compiling(bar):
+        bar.update(0.0, "planning")  # takes seconds for thousands of steps
+        try:
+            before(model.plan())
+            with warnings.catch_warnings(action="always", record=True) as warned:
+                if isinstance(sample, TableCounts):
+                    stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
+                else:
+                    stream = model.steps(sample.points, sample.labels, watch=show)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        if not quiet:
+            sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
         show()
         for record in stream:
             records.append(record)

@@ -93,9 +93,7 @@ def points_files(
     driver = "GeoJSON" if lines else DRIVERS.get(path.suffix.lower())
     points = read if isinstance(read, PointsRead) else None
     file = read.file if isinstance(read, PointsRead) else read
-    assert file is not None  # of points that were read
-    kept = None if points is None else points.rows
-    kept = np.arange(len(next(iter(added.values())))) if kept is None else kept
+    kept = np.arange(len(next(iter(added.values())))) if points is None else points.rows
     private = points is not None
     if driver is None:
         rows = file.reader
@@ -142,7 +140,6 @@ def rows_of(source: Path, layer: str | None, *, areal: bool = True) -> _Found:
 
 def _places(read: PointsRead, frame: Frame) -> tuple[NDArray[np.float64], str]:
     """Where the rows lie, and in which system."""
-    assert read.places is not None  # of points without labels
     if frame.bounds is None:
         return unit_box_map(frame.d).to_own(read.places), LONLAT
     return frame.bounds.rolled(read.places), frame.bounds.crs

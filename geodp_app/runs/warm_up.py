@@ -11,13 +11,9 @@ Imports numba: for the learner's process and its helper only.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba.core import event
-from numpy.typing import NDArray
 
 from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
@@ -28,17 +24,16 @@ from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
 from learners.curved.unions import EllipseUnionLearner
 from learners.envelope.annealing import Annealing
-from learners.envelope.boxes import first_boxes
-from learners.envelope.compiled_beside import compile_beside, compile_here
-from learners.envelope.factorised_boxes import make_workspace
-from learners.envelope.race import weigh_all
-from learners.envelope.strands import Examples, start_strand
-from learners.envelope.target import make_target
-from learners.privacy.randomness import SeededRandom
+from learners.envelope.compiled_beside import (
+    FEWEST,
+    GRID,
+    compile_here,
+    compiling_beside,
+    draw_once,
+    tell_compiled,
+    tiny_sample,
+)
 from learners.tiles.tile_choice import fewest_mistakes
-
-#: Side of the tiny sample's grid.
-_GRID = 8
 
 
 def warm_up(compiling: Callable[[], None]) -> None:
@@ -49,66 +44,54 @@ def warm_up(compiling: Callable[[], None]) -> None:
     compiling : callable
         Called once, from any thread, when the first loop turns out not to be cached.
     """
+
+    def told(done: int, of: int) -> None:
+        if done == 0:
+            compiling()
+
+    with compiling_beside(__name__, told):
+        draw_once()
+        for some in _REST:
+            some()
+
+
+def _with_wrong_labels() -> None:
+    """Labels that no shape has give a draw's loops other types."""
+    for private in (PolygonUnionLearner, ConvexPolygonLearner):
+        private(k=1, n_steps=1, grid=GRID, seed=1).fit(*tiny_sample())
+    PolygonUnionLearner(tiles=1, grid=GRID, seed=1).fit(*tiny_sample())
+
+
+def _of_pictures() -> None:
     points, labels = tiny_sample()
-    with event.install_listener("numba:compile", _First(compiling)):
-        for private in (PolygonUnionLearner, ConvexPolygonLearner):
-            private(k=1, n_steps=1, grid=_GRID, seed=1).fit(points, labels)
-        PolygonUnionLearner(tiles=1, grid=_GRID, seed=1).fit(points, labels)
-        factorise(GridCounts.of_examples(points, labels, _GRID), HalfplaneLattice(_GRID))
-        _rest()
-
-
-def tiny_sample() -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Some examples of both labels."""
-    xy = np.arange(_GRID + 1)
-    points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
-    return points, points.sum(axis=1) <= _GRID
-
-
-def _rest() -> None:
-    """Loops beside those of halfplanes and triangles."""
-    points, labels = tiny_sample()
-    # discs run the same loops
-    EllipseUnionLearner(k=1, grid=_GRID, seed=1).fit(points, labels)
-    for greedy in (GreedyUnionLearner, GreedyConvexLearner):
-        greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
-    lattice = HalfplaneLattice(_GRID)
-    examples = GridCounts.of_examples(points, labels, _GRID)
+    lattice, examples = HalfplaneLattice(GRID), GridCounts.of_examples(points, labels, GRID)
     counter = PieceCounter(examples, lattice, ())
-    counter.count(Sheet.FLAT_ABOVE, np.arange(_GRID + 1), np.arange(_GRID + 1), lambda: None)
+    counter.count(Sheet.FLAT_ABOVE, np.arange(GRID + 1), np.arange(GRID + 1), lambda: None)
     Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
+
+
+def _fewest() -> None:
     # runs by tiles ask it of more examples
+    examples = GridCounts.of_examples(*tiny_sample(), GRID)
     fewest_mistakes(examples, (1,), edges=2, edge=1)
 
 
-def factorise(examples: GridCounts, lattice: HalfplaneLattice) -> None:
-    """Factorise a box: the tiny sample has none that is short enough."""
-    target = make_target(lattice, mistakes_score(1), 1.0, examples.n)
-    boxes = first_boxes(lattice, 1)
-    source = SeededRandom(1)
-    strand = start_strand(lattice, target, Examples.of(examples), boxes, source, len(boxes), 0, 0)
-    strand.workspace = make_workspace()
-    weigh_all([strand])
-    strand.advance(0.0)
+def _curved() -> None:
+    # discs run the same loops
+    EllipseUnionLearner(k=1, grid=GRID, seed=1).fit(*tiny_sample())
 
 
-class _First(event.Listener):
-    """Hears of the first compilation."""
+def _greedy() -> None:
+    for greedy in (GreedyUnionLearner, GreedyConvexLearner):
+        greedy(k=1, n_steps=1, grid=GRID, max_boxes=100).fit(*tiny_sample())
 
-    def __init__(self, heard: Callable[[], None]) -> None:
-        self._heard = heard
-        self._once = threading.Lock()
 
-    def on_start(self, event: Any) -> None:
-        """A loop is not in the cache."""
-        if self._once.acquire(blocking=False):
-            self._heard()
-            compile_beside(__name__)
-
-    def on_end(self, event: Any) -> None:
-        """It has been compiled."""
-
+#: Loops beside those of most runs; the second process begins at the other end.
+_REST = (_with_wrong_labels, _of_pictures, _fewest, _curved, _greedy)
 
 if __name__ == "__main__":
     compile_here()
-    _rest()
+    _fewest()
+    tell_compiled(FEWEST)
+    for some in reversed(_REST):
+        some()

@@ -71,7 +71,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.core.confidence import Verdict, clopper_pearson, mean_bounds, verdict
+from learners.core.accuracy import Verdict, clopper_pearson, mean_bounds, verdict
 from learners.parameters import check_count, check_open_unit
 from learners.stability.sample_and_aggregate import distances, fresh_copy, train_chunks, trained
 from learners.stability.soft_labels import BINS, bin_counts, soft_predictions

@@ -26,14 +26,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.core.selection import Cancelled
 from learners.parameters import check_count
 from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     Mapper,
     distances,
-    warn_failure,
+    in_any_case,
+    one_each,
     winners,
 )
 from learners.stability.sparse_vector import (
@@ -201,17 +201,12 @@ class _Soft:
     points: Any
 
     def __call__(self, model: Any) -> NDArray[np.float64]:
-        try:
-            if isinstance(model, ConstantModel) or not hasattr(model, "predict_proba"):
-                values = np.asarray(model.predict(self.points), dtype=np.float64)
-            else:
-                values = np.asarray(model.predict_proba(self.points), dtype=np.float64)[:, 1]
-            if values.shape != (len(self.points),):
-                raise ValueError(f"predictions have shape {values.shape}")
-        except Cancelled:
-            raise
-        except Exception as error:
-            # as for votes: an error that stopped the run would publish something
-            warn_failure("predicting", error)
-            return np.zeros(len(self.points))
-        return np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
+        values, _ = in_any_case("predicting", lambda: self._predicted(model), 0.0)
+        whole = np.broadcast_to(np.asarray(values, dtype=np.float64), len(self.points))
+        return np.clip(np.nan_to_num(whole, nan=0.0), 0.0, 1.0)
+
+    def _predicted(self, model: Any) -> NDArray[Any]:
+        if isinstance(model, ConstantModel) or not hasattr(model, "predict_proba"):
+            return one_each(np.asarray(model.predict(self.points), dtype=np.float64), self.points)
+        probabilities = np.asarray(model.predict_proba(self.points), dtype=np.float64)
+        return one_each(probabilities[:, 1], self.points)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import re
@@ -74,33 +75,43 @@ def test_a_run_says_in_lines_how_far_it_is_and_nothing_private(points, tmp_path,
 
 
 def test_compiling_is_told_once_at_a_terminal_alone_and_then_counted(tmp_path, monkeypatch):
-    import numba
-
+    from geometry.inner_loops import njit
     from learners.envelope import compiled_beside
 
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
     beside = []
-    monkeypatch.setattr(compiled_beside, "compile_beside", lambda: beside.append(1))
 
-    def compiled() -> None:
-        numba.njit(lambda x: x + 1)(1)
+    class Process:
+        stdout = ()
 
-    for stream, quiet in ((io.StringIO(), False), (Terminal(), False), (Terminal(), True)):
+        def __init__(self, command, **_):
+            beside.append(command[-1])
+
+    monkeypatch.setattr(compiled_beside.subprocess, "Popen", Process)
+
+    def compiled(name) -> None:
+        (tmp_path / f"{name}.py").write_text("def more(x):\n    return x + 1\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        njit(cache=True)(importlib.import_module(name).more)(1)
+
+    streams = ((io.StringIO(), False), (Terminal(), False), (Terminal(), True))
+    for i, (stream, quiet) in enumerate(streams):
         with ProgressBar(stream=stream, quiet=quiet) as bar, telling_of_compiling(bar):
-            compiled()
+            compiled(f"first_{i}")
             time.sleep(0.15)  # a bar is not drawn more often
-            compiled()
-        compiled()  # nobody listens any more
+            compiled(f"second_{i}")
+        compiled(f"third_{i}")  # nobody listens any more
         shown = stream.getvalue()
         outcome = stream.isatty() and not quiet
         assert shown.count(COMPILING) == outcome
-        assert ("compiling, 1 loops done" in shown) == outcome
+        assert ("compiling, 2 loops done" in shown) == outcome
         assert shown.startswith(f"{COMPILING}\n") == outcome
     stream = io.StringIO()  # nor in lines for a program, which may keep them
     with ProgressBar(stream=stream, lines=True) as bar, telling_of_compiling(bar):
-        compiled()
+        compiled("fourth")
     assert stream.getvalue() == ""
-    # each time a second process would have been asked to help
-    assert len(beside) == 4
+    # each time a second process is asked to help
+    assert beside == ["geodp_app.runs.warm_up"] * 4
 
 
 def test_loops_that_are_compiled_are_no_news(points, tmp_path, capfd):

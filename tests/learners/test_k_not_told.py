@@ -44,8 +44,8 @@ from learners.cover.set_cover import (
     rate_before_sharpening,
     score_k,
 )
-from learners.privacy.accounting import PrivacySpent, spent_after
-from learners.privacy.cover_account import run_rate
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.composition import run_rate, spent_after
 from learners.privacy.randomness import SeededRandom
 
 # -- the law ---------------------------------------------------------------------------------

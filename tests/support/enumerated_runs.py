@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import product
 
 import numpy as np
+import tiny_samples
 from numpy.typing import NDArray
+from tiny_samples import excess
 
 from learners.core.selection import Role, set_cover_score
 
@@ -78,11 +80,7 @@ class Model:
 
     def delta(self, one: Sample, other: Sample, steps: int, epsilon: float) -> float:
         """The least delta, both ways, of this pair of samples at epsilon."""
-        p, q = self.law(one, steps), self.law(other, steps)
-        return max(
-            float(np.maximum(p - math.exp(epsilon) * q, 0).sum()),
-            float(np.maximum(q - math.exp(epsilon) * p, 0).sum()),
-        )
+        return excess(self.law(one, steps), self.law(other, steps), epsilon)
 
 
 @cache
@@ -99,13 +97,7 @@ def noisy_counts(noise: float, reach: int, gain: int) -> list[tuple[int, float]]
 
 def neighbours(size: int, elements: int) -> list[tuple[Sample, Sample]]:
     """All samples of up to `size` examples, each with all samples of one example more."""
-    kinds = [(element, label) for element in range(elements) for label in (0, 1)]
-    return [
-        (sample, tuple(sorted((*sample, extra))))
-        for n in range(size + 1)
-        for sample in combinations_with_replacement(kinds, n)
-        for extra in kinds
-    ]
+    return tiny_samples.all_neighbours(list(product(range(elements), (0, 1))), size)
 
 
 PIECES = {

@@ -286,7 +286,7 @@ def test_equal_numbers_are_one_label_whatever_other_rows_hold(write):
         file = open_import(write("p.csv", "x,y,label\n1,2,2\n3,4,2.0\n" + others))
         rows = read_rows(file, guess_columns(file.columns)[0])
         checked = check_rows(rows, Meaning("grid", Frame(8), "2", None))
-        assert checked.fits[:2].all()
+        assert checked.rows[:2].tolist() == [0, 1]
 
 
 def test_two_frames_at_odds_are_refused(write):

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -386,17 +387,18 @@ def test_after_warming_up_a_real_run_loads_and_compiles_nothing() -> None:
 
 
 def test_preparing_is_told_once_when_a_loop_is_not_cached(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     client.send(Prepare())
     # loops that are loaded already, or in the cache
     while isinstance(client.receive(), Preparing):
         pass
-    from numba import njit
-
     from geodp_app.runs import warm_up
+    from geometry.inner_loops import njit
 
-    @njit
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+
+    @njit(cache=True)
     def fresh(x):  # type: ignore[no-untyped-def]
         return x + 1
 

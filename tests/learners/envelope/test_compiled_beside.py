@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 from numba import typeof
 
+from geometry import inner_loops
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import mistakes_score
-from learners.envelope import core
+from learners.envelope import compiled_beside, core
 from learners.envelope.boxes import first_boxes
-from learners.envelope.compiled_beside import compile_beside, signatures
+from learners.envelope.compiled_beside import FEWEST, LOOPS, compiling_beside, signatures
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Examples, start_strand
@@ -25,11 +27,11 @@ from learners.envelope.target import make_target
 from learners.privacy.randomness import SeededRandom
 from tests.support.counted import counted
 
-_FACTORISED = """
+ROOT = Path(__file__).parents[3]
+
+_DRAWN = """
 from numba.core import event
-from geodp_app.runs import warm_up
-from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice
+from learners.envelope.compiled_beside import draw_once
 
 class Names(event.Listener):
     heard = []
@@ -38,9 +40,8 @@ class Names(event.Listener):
     def on_end(self, event):
         pass
 
-points, labels = warm_up.tiny_sample()
 with event.install_listener("numba:compile", Names()):
-    warm_up.factorise(GridCounts.of_examples(points, labels, 8), HalfplaneLattice(8))
+    draw_once()
 print(*Names.heard)
 """
 
@@ -69,37 +70,74 @@ def test_the_types_are_those_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     of_run |= dict.fromkeys(("at", "count", "outcome"), of_run["index"])
     compiled = 0
     for function, types in signatures():
-        names = inspect.signature(function).parameters
+        names = inspect.signature(getattr(function, "py_func", function)).parameters
         assert types == tuple(of_run[name] for name in names)
         compiled += 1
-    assert compiled == 3
+    assert compiled == 5
 
 
 @pytest.mark.slow
 def test_what_it_compiled_is_found_in_the_cache(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     names = {function.__name__ for function, _ in signatures()}
     heard = []
     for beside in (False, True):
         if beside:
             for file in tmp_path.rglob("*.nb?"):
                 file.unlink()
-            module = "learners.envelope.compiled_beside"
-            subprocess.run([sys.executable, "-m", module], env=environment, check=True)
+            code = "from learners.envelope.compiled_beside import compile_here; compile_here()"
+            told = subprocess.run(
+                [sys.executable, "-c", code],
+                env=environment, capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            assert {each.split(".")[-1] for each in told.stdout.split()} == names
         done = subprocess.run(
-            [sys.executable, "-c", _FACTORISED],
+            [sys.executable, "-c", _DRAWN],
             env=environment, capture_output=True, text=True, check=True,
         )  # fmt: skip
         heard.append(names & set(done.stdout.split()))
     assert heard == [names, set()]
 
 
-def test_without_an_interpreter_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+#: A second process that says at once that nearly all is done.
+_PROMPT = """
+from learners.envelope import compiled_beside as beside
+for loop in sorted(beside.LOOPS)[1:]:
+    beside.tell_compiled(loop)
+"""
+
+
+def test_loops_that_the_second_process_compiles_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prompt_helper.py").write_text(_PROMPT)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
+    monkeypatch.setattr(compiled_beside, "draw_once", lambda: None)
+    told: list[tuple[int, int]] = []
+    of = len(LOOPS)
+    with compiling_beside("prompt_helper", lambda *how_far: told.append(how_far)) as goes_on:
+        (asked,) = inner_loops.asked
+        assert told == []
+        # nobody promised it: it is compiled here, meanwhile
+        assert not asked("learners.envelope.core.run_plain")
+        assert told[0] == (0, of)
+        promised = [f"{each.__module__}.{each.__qualname__}" for each, _ in signatures()]
+        assert [asked(name) for name in [FEWEST, *promised]] == [True] * 6
+    assert inner_loops.asked == []
+    while goes_on():
+        time.sleep(0.01)
+    assert told == [(done, of) for done in range(of)]
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_without_a_second_process_nothing_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, frozen: bool
+) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError("no such file")
 
-    monkeypatch.setattr(subprocess, "Popen", refuse)
-    assert compile_beside() is None
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    monkeypatch.setattr(subprocess, "Popen", pytest.fail)
-    assert compile_beside() is None
+    monkeypatch.setattr(sys, "frozen", frozen, raising=False)
+    monkeypatch.setattr(subprocess, "Popen", pytest.fail if frozen else refuse)
+    with compiling_beside("nothing", lambda *_: None) as goes_on:
+        assert not inner_loops.asked[0](FEWEST)
+        assert not goes_on()
