@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 19
 #: Places of a grid, at most, that labels are looked up by: a byte each.
 _MOST_PLACES = 1 << 25
 #: Borders that cross more columns, relative to places, are not looked at: runs would be short.
-_MOST_CROSSED = 0.5
+_MOST_CROSSED = 1 / 8
 #: Half of a border's thickness, in grid units.
 _THICK = 1e-6
 
@@ -76,21 +76,26 @@ def by_place(
 def _run_begins(borders: Floats, d: int) -> NDArray[np.bool_] | None:
     """At which places x * (d + 1) + y a run may begin; None if borders cross too many columns."""
     swapped = borders[:, :1] > borders[:, 2:3]
-    x1, y1, x2, y2 = np.where(swapped, borders[:, [2, 3, 0, 1]], borders).T
-    first = np.ceil(np.clip(x1 - _THICK, 0, d + 1))
-    columns = np.floor(np.clip(x2 + _THICK, -1, d)) - first + 1
-    if columns.clip(0).sum() > _MOST_CROSSED * (d + 1) ** 2:
+    borders = np.where(swapped, borders[:, [2, 3, 0, 1]], borders)
+    first = np.ceil(np.clip(borders[:, 0] - _THICK, 0, d + 1))
+    columns = (np.floor(np.clip(borders[:, 2] + _THICK, -1, d)) - first + 1).clip(0)
+    before = np.cumsum(columns)
+    if before[-1:].sum() > _MOST_CROSSED * (d + 1) ** 2:
         return None
-    of, x = _ramps(first, columns)
-    with np.errstate(divide="ignore"):
-        slack = 1 / (x2 - x1)[of]
-        shares = [np.clip((x + side - x1[of]) * slack, 0, 1) for side in (-_THICK, _THICK)]
-    ends = np.sort([y1[of] + share * (y2 - y1)[of] for share in shares], axis=0)
-    low = np.floor(np.clip(ends[0] - _THICK, 0, d + 1))
-    high = np.minimum(np.floor(ends[1] + _THICK) + 1, d)
-    of, y = _ramps(low, high - low + 1)
     begins = np.zeros((d + 1, d + 1), dtype=np.bool_)
-    begins[:, 0] = begins[x[of], y] = True
+    begins[:, 0] = True
+    # some at a time, so that memory stays bounded
+    for part in np.split(np.arange(len(before)), np.flatnonzero(np.diff(before // _AT_ONCE)) + 1):
+        of, x = _ramps(first[part], columns[part])
+        x1, y1, x2, y2 = borders[part][of].T
+        with np.errstate(divide="ignore"):
+            slack = 1 / (x2 - x1)
+            shares = [np.clip((x + side - x1) * slack, 0, 1) for side in (-_THICK, _THICK)]
+        ends = np.sort([y1 + share * (y2 - y1) for share in shares], axis=0)
+        low = np.floor(np.clip(ends[0] - _THICK, 0, d + 1))
+        high = np.minimum(np.floor(ends[1] + _THICK) + 1, d)
+        of, y = _ramps(low, high - low + 1)
+        begins[x[of], y] = True
     return begins.ravel()
 
 
@@ -130,7 +135,9 @@ def step_borders(steps: Sequence[TileStep]) -> Floats:
     lines[:, 2] += (lines[:, :2] * boxes[number, :2]).sum(axis=1)
     sides = boxes + [-0.5, -0.5, 0.5, 0.5]
     # at a vertical side no label changes along a column
-    found = [line_borders(lines, sides[number]), sides[:, [0, 1, 2, 1]], sides[:, [0, 3, 2, 3]]]
+    found = [line_borders(lines, sides[number]), sides[:, [0, 1, 2, 1]]]
+    if steps[0].zone is not None:  # the top of a tile is others' bottom
+        found.append(sides[:, [0, 3, 2, 3]])
     tidied = steps[-1].tidied
     if tidied is not None:
         found += [tidied.changed.segments(), tidied.outline.segments()]
