@@ -326,11 +326,11 @@ def main() -> None:
     parser.add_argument("--tiles", type=int, help="tiles along a side (default: as n has it)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    unit = apart(unit_seconds)
     if options.engine == "none":
+        unit = apart(unit_seconds, 5, time.process_time)
         print(f"{describe_run()}; U = {unit:.2f} s\n\n{table_of_files(options, unit)}")
         return
-    runs = []
+    unit, runs = apart(unit_seconds), []
     for kind in options.kinds:
         for rows in map(int, options.rows):
             place = apart(make_rows, options.folder, kind, rows, options.target)

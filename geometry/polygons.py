@@ -345,7 +345,7 @@ class Outline:
         if not all(self.polygons):
             raise ValueError("a polygon needs a ring")
         most = self.d * units(self.d)
-        for ring in itertools.chain.from_iterable(self.polygons):
+        for ring in self._rings():
             if len(ring) < 3:
                 raise ValueError(f"a ring of {len(ring)} corners is no polygon")
             if not all(0 <= x <= most and 0 <= y <= most for x, y in ring):
@@ -380,6 +380,15 @@ class Outline:
         """Which grid points (n, 2) lie inside or on the boundary, shape (n,)."""
         polygons = [[np.array(ring, dtype=float) for ring in rings] for rings in self.polygons]
         return held_points(polygons, points * units(self.d))
+
+    def segments(self) -> NDArray[np.float64]:
+        """x1, y1, x2, y2 of all sides in grid units, shape (m, 4)."""
+        rings = [np.array(ring, dtype=np.float64) / units(self.d) for ring in self._rings()]
+        sides = [np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings]
+        return np.concatenate([np.empty((0, 4)), *sides])
+
+    def _rings(self) -> list[Ring]:
+        return [ring for polygon in self.polygons for ring in polygon]
 
 
 def _ring(ring: BaseGeometry, d: int) -> Ring:

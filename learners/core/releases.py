@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ from geometry.halfspaces import (
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import piece_polygon, union_shape
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
+from learners.core.by_place import by_place, edge_lines, line_borders, step_borders
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
@@ -82,9 +83,13 @@ class Release(ABC):
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests.
 
-        Of many points every place of the grid is asked about once, and looked up by the others.
+        Of many points places of the grid are asked about once, and looked up by the others.
         """
-        return by_place(self._labels, points, self.d)
+        return by_place(self._labels, points, self.d, self._borders)
+
+    def _borders(self) -> NDArray[np.float64] | None:
+        """Segments x1, y1, x2, y2, shape (m, 4), that part labels; None if curves may."""
+        return None
 
     @abstractmethod
     def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -140,6 +145,9 @@ class CoverRelease(PiecesRelease):
     lattice: HalfplaneLattice
     pieces: tuple[Piece, ...]
 
+    def _borders(self) -> NDArray[np.float64] | None:
+        return line_borders(edge_lines(self.pieces), np.array([0, 0, self.d, self.d]))
+
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
         if self.role == "disjunction":
@@ -188,6 +196,9 @@ class TilesRelease(Release):
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             labels[rows] = step.predict(points[rows])
             yield _final((step,), points, labels)
+
+    def _borders(self) -> NDArray[np.float64] | None:
+        return step_borders(self.tiles)
 
     def index(self) -> TileIndex:
         """Which tile holds a grid point.
@@ -269,6 +280,14 @@ class SharpenedRelease(Release):
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
             yield _final((step,), points, labels)
+
+    def _borders(self) -> NDArray[np.float64] | None:
+        lines = edge_lines(self.pieces)
+        # where a point is as far outside of one edge as of another, its zone may change
+        one, other = np.triu_indices(len(lines), 1)
+        lines = np.concatenate([lines, lines[one] - lines[other]])
+        square = np.array([0, 0, self.d, self.d])
+        return np.concatenate([line_borders(lines, square), step_borders(self.zones)])
 
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
         """Each zone with the rows that it decides again; points beyond its box stay as they were:
@@ -362,46 +381,6 @@ def _pieces_made(
 ) -> tuple[StepRelease, ...]:
     """Steps with their noisy counts, of which one that is not private has none."""
     return tuple(itertools.starmap(StepRelease, itertools.zip_longest(pieces, thresholds)))
-
-
-#: Points that are labelled at a time, and from how many on each place is asked about once.
-_AT_ONCE = 1 << 19
-#: Places of a grid, at most, that labels are looked up by: a byte each.
-_MOST_PLACES = 1 << 25
-
-
-def by_place(
-    label: Callable[[NDArray[np.int64]], NDArray[np.int64]], points: NDArray[np.int64], d: int
-) -> NDArray[np.int64]:
-    """Labels of points, some of them at a time, so that memory stays bounded.
-
-    Parameters
-    ----------
-    label : callable
-        Labels 0/1 of grid points, of each by itself.
-    points : ndarray of int64, shape (n, D)
-    d : int
-    """
-    n, places = len(points), (d + 1) ** points.shape[1]
-    spans = [slice(i, i + _AT_ONCE) for i in range(0, n, _AT_ONCE)]
-    if len(spans) < 2:
-        return label(points)
-    labels = np.empty(n, dtype=np.int64)
-    if places > min(_MOST_PLACES, 8 * n) or points.min() < 0 or points.max() > d:
-        for span in spans:
-            labels[span] = label(points[span])
-        return labels
-    shape = (d + 1,) * points.shape[1]
-    known = np.zeros(places, dtype=np.int8)
-    for span in spans:
-        known[np.ravel_multi_index(points[span].T, shape)] = 1
-    found = np.flatnonzero(known)
-    for i in range(0, len(found), _AT_ONCE):
-        at = found[i : i + _AT_ONCE]
-        known[at] = label(np.stack(np.unravel_index(at, shape), axis=1).astype(np.int64))
-    for span in spans:
-        labels[span] = known[np.ravel_multi_index(points[span].T, shape)]
-    return labels
 
 
 def _final(

@@ -56,6 +56,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -117,42 +118,30 @@ class ChunkModels:
         """Votes for each class at points X (m, ...), int64 (m, classes); rows sum to K."""
         counts = np.zeros((len(X), len(self.classes)), dtype=np.int64)
         rows = np.arange(len(X))
-        for voted in mapper(_Vote(X, self.classes), self.models):
+        for voted in mapper(partial(_vote, X, self.classes), self.models):
             counts[rows, voted] += 1
         return counts
 
 
-@dataclass(frozen=True, slots=True)
-class _Vote:
-    """Class indices that a model predicts for fixed points; a job for another process too."""
+def _vote(points: Any, classes: NDArray[Any], model: Any) -> NDArray[np.int64]:
+    """Indices of the classes that a model predicts."""
 
-    points: Any
-    classes: NDArray[Any]
+    def voted() -> NDArray[np.int64]:
+        predicted = one_each(model.predict(points), points)
+        index = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
+        return np.where(classes[index] == predicted, index, 0)
 
-    def __call__(self, model: Any) -> NDArray[np.int64]:
-        voted, _ = in_any_case("predicting", lambda: self._voted(model), 0)
-        return np.broadcast_to(voted, len(self.points))
-
-    def _voted(self, model: Any) -> NDArray[np.int64]:
-        predicted = one_each(model.predict(self.points), self.points)
-        index = np.minimum(np.searchsorted(self.classes, predicted), len(self.classes) - 1)
-        return np.where(self.classes[index] == predicted, index, 0)
+    return np.broadcast_to(in_any_case("predicting", voted, 0)[0], len(points))
 
 
-@dataclass(frozen=True, slots=True)
-class _Train:
-    """Trains a copy of the base on one chunk; a job for another process too."""
-
-    base: Any
-    default: Any
-
-    def __call__(self, chunk: tuple[Any, NDArray[Any]]) -> tuple[Any, bool]:
-        X, y = chunk
-        labels = np.unique(y)
-        if len(labels) < 2:
-            return ConstantModel(labels[0] if len(labels) else self.default), False
-        model = fresh_copy(self.base)
-        return in_any_case("training", lambda: trained(model, X, y), ConstantModel(self.default))
+def _train(base: Any, default: Any, chunk: tuple[Any, NDArray[Any]]) -> tuple[Any, bool]:
+    """A copy of the base trained on one chunk, and whether that failed."""
+    X, y = chunk
+    labels = np.unique(y)
+    if len(labels) < 2:
+        return ConstantModel(labels[0] if len(labels) else default), False
+    model = fresh_copy(base)
+    return in_any_case("training", lambda: trained(model, X, y), ConstantModel(default))
 
 
 def in_any_case(what: str, job: Callable[[], Any], default: Any) -> tuple[Any, bool]:
@@ -286,7 +275,8 @@ def train_chunks(
     """
     models: list[Any] = []
     failures = 0
-    for model, failed in mapper(_Train(base, classes[0]), split_chunks(X, y, chunk, chunks)):
+    parts = split_chunks(X, y, chunk, chunks)
+    for model, failed in mapper(partial(_train, base, classes[0]), parts):
         models.append(model)
         failures += failed
         if progress is not None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -193,20 +194,15 @@ def plan_soft_queries(
 
 def soft_predictions(models: tuple[Any, ...], X: Any, mapper: Mapper = map) -> NDArray[np.float64]:
     """Predictions in [0, 1] of every model at every point, shape (K, m)."""
-    return np.array(list(mapper(_Soft(X), models)), dtype=np.float64).reshape(len(models), len(X))
+    found = list(mapper(partial(_softened, X), models))
+    return np.array(found, dtype=np.float64).reshape(len(models), len(X))
 
 
-@dataclass(frozen=True, slots=True)
-class _Soft:
-    points: Any
-
-    def __call__(self, model: Any) -> NDArray[np.float64]:
-        values, _ = in_any_case("predicting", lambda: self._predicted(model), 0.0)
-        whole = np.broadcast_to(np.asarray(values, dtype=np.float64), len(self.points))
-        return np.clip(np.nan_to_num(whole, nan=0.0), 0.0, 1.0)
-
-    def _predicted(self, model: Any) -> NDArray[Any]:
+def _softened(points: Any, model: Any) -> NDArray[np.float64]:
+    def predicted() -> NDArray[Any]:
         if isinstance(model, ConstantModel) or not hasattr(model, "predict_proba"):
-            return one_each(np.asarray(model.predict(self.points), dtype=np.float64), self.points)
-        probabilities = np.asarray(model.predict_proba(self.points), dtype=np.float64)
-        return one_each(probabilities[:, 1], self.points)
+            return one_each(np.asarray(model.predict(points), dtype=np.float64), points)
+        return one_each(np.asarray(model.predict_proba(points), dtype=np.float64)[:, 1], points)
+
+    values = np.asarray(in_any_case("predicting", predicted, 0.0)[0], dtype=np.float64)
+    return np.clip(np.nan_to_num(np.broadcast_to(values, len(points)), nan=0.0), 0.0, 1.0)

@@ -1,0 +1,144 @@
+"""Labels of very many points: places of the grid are asked about once, and looked up by the others.
+
+Along a column labels change only where a border passes between two places, or through one.  Where
+all borders are known segments, only the first place of each run is asked about.  These are doubles,
+taken as thicker than their rounding: a run too many does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learners.core.records import Piece, TileStep
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+#: Points that are labelled at a time, and from how many on each place is asked about once.
+_AT_ONCE = 1 << 19
+#: Places of a grid, at most, that labels are looked up by: a byte each.
+_MOST_PLACES = 1 << 25
+#: Borders that cross more columns, relative to places, are not looked at: runs would be short.
+_MOST_CROSSED = 1 / 8
+#: Half of a border's thickness, in grid units.
+_THICK = 1e-6
+
+
+def by_place(
+    label: Callable[[Rows], Rows],
+    points: Rows,
+    d: int,
+    borders: Callable[[], Floats | None] = lambda: None,
+) -> Rows:
+    """Labels of points, some of them at a time, so that memory stays bounded.
+
+    Parameters
+    ----------
+    label : callable
+        Labels 0/1 of grid points, of each by itself.
+    points : ndarray of int64, shape (n, D)
+    d : int
+    borders : callable
+        Segments x1, y1, x2, y2, shape (m, 4), that part labels in the plane; None: not known.
+    """
+    n, places = len(points), (d + 1) ** points.shape[1]
+    spans = [slice(i, i + _AT_ONCE) for i in range(0, n, _AT_ONCE)]
+    if len(spans) < 2:
+        return label(points)
+    labels = np.empty(n, dtype=np.int64)
+    if places > min(_MOST_PLACES, 8 * n) or points.min() < 0 or points.max() > d:
+        for span in spans:
+            labels[span] = label(points[span])
+        return labels
+    shape = (d + 1,) * points.shape[1]
+    segments = borders()
+    asked = None if segments is None else _run_begins(segments, d)
+    if asked is None:
+        asked = np.zeros(places, dtype=np.bool_)
+        for span in spans:
+            asked[np.ravel_multi_index(points[span].T, shape)] = True
+    first = np.flatnonzero(asked)
+    known = np.empty(len(first), dtype=np.int8)
+    for i in range(0, len(first), _AT_ONCE):
+        at = np.unravel_index(first[i : i + _AT_ONCE], shape)
+        known[i : i + _AT_ONCE] = label(np.stack(at, axis=1).astype(np.int64))
+    # up to the next place that was asked about; nobody looks beside those that occur
+    known = np.repeat(known, np.diff(first, append=places))
+    for span in spans:
+        labels[span] = known[np.ravel_multi_index(points[span].T, shape) - first[0]]
+    return labels
+
+
+def _run_begins(borders: Floats, d: int) -> NDArray[np.bool_] | None:
+    """At which places x * (d + 1) + y a run may begin; None if borders cross too many columns."""
+    swapped = borders[:, :1] > borders[:, 2:3]
+    borders = np.where(swapped, borders[:, [2, 3, 0, 1]], borders)
+    first = np.ceil(np.clip(borders[:, 0] - _THICK, 0, d + 1))
+    columns = (np.floor(np.clip(borders[:, 2] + _THICK, -1, d)) - first + 1).clip(0)
+    before = np.cumsum(columns)
+    if before[-1:].sum() > _MOST_CROSSED * (d + 1) ** 2:
+        return None
+    begins = np.zeros((d + 1, d + 1), dtype=np.bool_)
+    begins[:, 0] = True
+    # some at a time, so that memory stays bounded
+    for part in np.split(np.arange(len(before)), np.flatnonzero(np.diff(before // _AT_ONCE)) + 1):
+        of, x = _ramps(first[part], columns[part])
+        x1, y1, x2, y2 = borders[part][of].T
+        with np.errstate(divide="ignore"):
+            slack = 1 / (x2 - x1)
+            shares = [np.clip((x + side - x1) * slack, 0, 1) for side in (-_THICK, _THICK)]
+        ends = np.sort([y1 + share * (y2 - y1) for share in shares], axis=0)
+        low = np.floor(np.clip(ends[0] - _THICK, 0, d + 1))
+        high = np.minimum(np.floor(ends[1] + _THICK) + 1, d)
+        of, y = _ramps(low, high - low + 1)
+        begins[x[of], y] = True
+    return begins.ravel()
+
+
+def _ramps(first: Floats, lengths: Floats) -> tuple[Rows, Rows]:
+    """Of ramps first, first + 1, ..., end to end: the number of each entry's, and its value."""
+    many = np.maximum(lengths, 0).astype(np.int64)
+    number = np.repeat(np.arange(len(many)), many)
+    begin = first.astype(np.int64) + many - np.cumsum(many)
+    return number, np.arange(len(number), dtype=np.int64) + begin[number]
+
+
+def edge_lines(pieces: Iterable[Piece]) -> Rows:
+    """a, b and c of all edges a*x + b*y = c of pieces, shape (m, 3)."""
+    found = [h.coefficients for piece in pieces for h in piece]
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def line_borders(lines: Rows, boxes: NDArray[Any]) -> Floats:
+    """What boxes, left, bottom, right, top, of shape (m, 4) or (4,), hold of lines, or more."""
+    a, b, c = lines.T.astype(np.float64)
+    left, bottom, right, top = np.broadcast_to(boxes, (len(lines), 4)).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        flat = np.stack([left, (c - a * left) / b, right, (c - a * right) / b])
+        steep = np.stack([(c - b * bottom) / a, bottom, (c - b * top) / a, top])
+    ends = np.where(np.abs(b) >= np.abs(a), flat, steep)
+    low, high = np.minimum(ends[:2], ends[2:]), np.maximum(ends[:2], ends[2:])
+    met = (high >= [left - 1, bottom - 1]) & (low <= [right + 1, top + 1])
+    return ends[:, met.all(axis=0)].T
+
+
+def step_borders(steps: Sequence[TileStep]) -> Floats:
+    """Of tiles or zones: pieces in their boxes, the boxes, and what the last one changes."""
+    tiles = [step.tile for step in steps]
+    boxes = np.array([(tile.x0, tile.y0, tile.x1, tile.y1) for tile in tiles])
+    number = np.repeat(np.arange(len(steps)), [len(step.piece) for step in steps])
+    lines = edge_lines(step.piece for step in steps)
+    lines[:, 2] += (lines[:, :2] * boxes[number, :2]).sum(axis=1)
+    sides = boxes + [-0.5, -0.5, 0.5, 0.5]
+    # at a vertical side no label changes along a column
+    found = [line_borders(lines, sides[number]), sides[:, [0, 1, 2, 1]]]
+    if steps[0].zone is not None:  # the top of a tile is others' bottom
+        found.append(sides[:, [0, 3, 2, 3]])
+    tidied = steps[-1].tidied
+    if tidied is not None:
+        found += [tidied.changed.segments(), tidied.outline.segments()]
+    return np.concatenate(found)
