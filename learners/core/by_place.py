@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 19
 #: Places of a grid, at most, that labels are looked up by: a byte each.
 _MOST_PLACES = 1 << 25
 #: Borders that cross more columns, relative to places, are not looked at: runs would be short.
-_MOST_CROSSED = 1 / 8
+_MOST_CROSSED = 1 / 4
 #: Half of a border's thickness, in grid units.
 _THICK = 1e-6
 
