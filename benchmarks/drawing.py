@@ -1,5 +1,5 @@
 """How fast the window draws: frames a second, and the longest pause while pictures are computed;
-and how many releases a second follow a drag.
+how many releases a second follow a drag, and how long the first triangle takes.
 
     QT_QPA_PLATFORM=offscreen python benchmarks/drawing.py [--seconds 3] [--json]
 
@@ -125,7 +125,7 @@ def plane_part(seconds: float) -> Iterator[Measurement]:
         decided = points[:, 0] < GRID / 3
         view.show_examples(ExampleKinds.of(points, labels, decided, decided & ~labels))
         shown = 1000 * (time.perf_counter() - start)
-        view.show_learned(square.region().buffer(-30), (), flash=False)
+        view.learned.show(square.region().buffer(-30), (), view.grid, flash=False)
         view.show_drawing(())
 
         def pan(frame: int, view: PlaneView = view) -> None:
@@ -148,14 +148,52 @@ def live_part(seconds: float) -> Iterator[Measurement]:
         yield Measurement(f"live, {n:,} examples, longest wait", longest, "ms")
 
 
-def _waits_for_releases(n: int, seconds: float, recovery: Path) -> NDArray[np.float64]:
-    """Seconds from one release to the next while a corner moves."""
+def first_part(_: float) -> Iterator[Measurement]:
+    """From Run to the first triangle on the screen, loops compiled; then to the map of the dual
+    plane and the odds of the triangle."""
+    for n in (30_000, 1_000_000):
+        with TemporaryDirectory() as folder:
+            triangle, answers = _times_of_first(n, Path(folder))
+        yield Measurement(f"first triangle of {n:,} examples", triangle, "ms")
+        yield Measurement(f"its map and odds, {n:,} examples", answers, "ms")
+
+
+def _times_of_first(n: int, recovery: Path) -> tuple[float, float]:
+    """Milliseconds until the first triangle is drawn, and then until what is asked about it is."""
+    window = _open_window(n, recovery)
+    runs, display = window.runs, window.display
+    _turn_until(lambda: runs.controller.state == "ready" and display.at_rest)
+    # time for questions before the next step
+    runs.controller.set_delay(60)
+    moments = [time.perf_counter()]
+    runs.run_or_pause()
+    for done in (
+        lambda: bool(runs.log and runs.log.records) and not display.soon.isActive(),
+        lambda: display.at_rest,
+    ):
+        _turn_until(done)
+        window.grab()
+        moments.append(time.perf_counter())
+    window.abandon()
+    window.hide()
+    triangle, answers = (1000 * np.diff(moments)).tolist()
+    return triangle, answers
+
+
+def _open_window(n: int, recovery: Path) -> MainWindow:
+    """A window with the example that it begins with, and n examples to be drawn of it."""
     window = MainWindow(load_palette("light"), recovery=recovery)
     window.resize(1280, 800)
     window.document.open_example("L")
     window.document.set_sampling(n=n)
-    window.document.set_run(learner="tiles")
     window.show()
+    return window
+
+
+def _waits_for_releases(n: int, seconds: float, recovery: Path) -> NDArray[np.float64]:
+    """Seconds from one release to the next while a corner moves."""
+    window = _open_window(n, recovery)
+    window.document.set_run(learner="tiles")
     released: list[float] = []
     window.runs.controller.finished.connect(lambda _: released.append(time.perf_counter()))
     window.runs.run_or_pause()
@@ -198,6 +236,7 @@ PARTS: dict[str, Callable[[float], Iterator[Measurement]]] = {
     "plane": plane_part,
     "dual": dual_part,
     "live": live_part,
+    "first": first_part,
 }
 
 

@@ -388,7 +388,7 @@ autosave = Autosave(folder / "recovery")
 number = 0
 while True:
     number += 1
-    document.set_name(f"kept {{number}}")
+    document.change("rename", name=f"kept {{number}}")
     autosave.save(document.work)
     for suffix, (write, _) in WRITERS.items():
         write(folder / f"a{{suffix}}", work(f"number {{number}}", 500 + number % 7))

@@ -11,7 +11,7 @@ and "all outside" gets wrong (`chance`).  A seed draws the sample and 200,000 fr
 same distribution, and seeds the learner.  delta = 1e-6, d = 1024, neighbours add or remove one
 example, all labels right.
 
-`table` writes learners/theory/practice_table.py: of runs without a range what was measured of them
+`table` writes learners/theory/rule_of_thumb.py: of runs without a range what was measured of them
 otherwise, from benchmarks/means.csv, with its source; and the ranges: for every kind of runs, n and
 epsilon, the errors that eight runs of ten lie between, over all its seeds, targets and
 distributions, widened by :data:`MARGIN` for shapes that were not tried, and so that neither more
@@ -54,19 +54,19 @@ from shapely.geometry.base import BaseGeometry
 import assets
 import learners.theory
 from geodp_app.document.examples import Frame
-from geodp_app.document.sampling import Distribution, draw_examples, place_target
+from geodp_app.document.sampling import draw_examples, place_target
+from geodp_app.document.work import Distribution
 from geodp_app.runs.comparison import make_contender
 from geometry.files import atomic_write
 from geometry.geojson import read_geojson
-from learners.theory.practice_table import RANGES
-from learners.theory.rule_of_thumb import expected_error
+from learners.theory.rule_of_thumb import RANGES, expected_error
 
 #: Of the held-out cases: none is a seed of the data.
 SEED = 2_000
 
 DATA = Path(__file__).with_suffix(".csv")
 MEANS = DATA.with_name("means.csv")
-TABLE = Path(learners.theory.__file__).with_name("practice_table.py")
+TABLE = Path(learners.theory.__file__).with_name("rule_of_thumb.py")
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -322,8 +322,9 @@ def _learns_nothing(runs: list[Run]) -> bool:
 def table(lines: list[Line]) -> str:
     """The module that the planner reads."""
     kinds = {name: fit(lines, name) for name in KINDS}
-    # what it says of itself and of its rows stays
-    head = TABLE.read_text(encoding="utf-8").partition("# fmt: off\n")[0]
+    # all but the table stays
+    head, _, rest = TABLE.read_text(encoding="utf-8").partition("# fmt: off\n")
+    rest = rest.partition("# fmt: on\n")[2]
     parts = [head, f"# fmt: off\nMEANS = (\n{_means()})\n\n"]
     parts.append(f"EPSILONS = {_row(EPSILONS, '{:g}')}\n\nRANGES = {{\n")
     for name, found in kinds.items():
@@ -335,7 +336,7 @@ def table(lines: list[Line]) -> str:
             apart = ",\n" + " " * len(f"        {end}=(")
             parts.append(f"        {end}=({apart.join(rows)}),\n")
         parts.append(f"        hopeless={_row(found.hopeless, '{:_}')},\n    ),\n")
-    return "".join([*parts, "}\n# fmt: on\n"])
+    return "".join([*parts, "}\n# fmt: on\n", rest])
 
 
 def _means() -> str:

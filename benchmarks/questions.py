@@ -12,7 +12,7 @@ import numpy as np
 from common import DELTA, EPSILON, GRID, OCTAGON, draw_sample
 from numpy.typing import NDArray
 
-from geodp_app.document.sampling import Distribution
+from geodp_app.document.work import Distribution
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure, Sheet
 from learners.core.records import StepRecord

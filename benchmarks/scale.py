@@ -2,6 +2,7 @@
 
     python benchmarks/scale.py [--rows 1e6 1e7 1e8] [--kinds grid degrees persons] [--engine duckdb]
         [--folder /tmp/geodp-scale] [--target star] [--tiles M] [--json]
+    python benchmarks/scale.py --engine none --rows 1e6 [--beside CHECKOUT]
 
 Rows are uniform on the grid (d = 1024) and labelled by the target; *degrees* have lon, lat
 anywhere in their cell, *persons* an id drawn from as many persons as there are rows, so that of
@@ -13,6 +14,10 @@ compiled loops.  Seconds are wall time, the engine's with loading it, also in mu
 (:func:`common.unit_seconds`, before and after).  MB is the largest resident size of the process
 when the engine is done, and in the end.  The error is exact: over all grid points.  With
 ``--engine spark`` local Spark runs the query, and its counts must be those of DuckDB.
+
+With ``--engine none`` geodp reads files of such rows itself: processor seconds of reading alone, of
+`geodp predict` from file to file, and the peak of either, the lesser of two.  ``--beside`` another
+checkout measures that one, too, in turns, and gives its figures as multiples of this one's.
 """
 
 from __future__ import annotations
@@ -20,6 +25,8 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +40,7 @@ from common import GRID, describe_run, load_target, markdown, unit_seconds
 from numpy.typing import NDArray
 from questions import peak_memory
 
+from geodp import Examples, learn, sample
 from geodp_app.commands.running import fit_learner
 from geodp_app.document.examples import Frame
 from geodp_app.tables.counts import ENGINE_MEMORY, TableCounts, read_counts
@@ -166,6 +174,112 @@ def measure_spark(place: Path, kind: str, rows: int) -> Run:
     return Run(f"{kind}, Spark", rows, size, found.n, len(found), 0, seconds, nan, nan, nan, nan)
 
 
+#: Files of rows lon, lat, label, person: their columns as DuckDB selects them, options of `learn`
+#: beside the bounds, and whether `predict` is measured.
+_PLACES = "round(lon, 6) AS lon, round(lat, 6) AS lat"
+_WORDS = f"{_PLACES}, CASE label WHEN 1 THEN 'yes' ELSE 'no' END AS wet"
+_WIDE = f"'u' || person AS reporter, '2026-03-01 12:00:00' AS seen, {_WORDS}"
+FILES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "x,y,label": (".csv", "x, y, label", {}),
+    "lon,lat,label": (".csv", f"{_PLACES}, label", {}),
+    "lon,lat, yes or no": (".csv", _WORDS, {"label": "wet"}),
+    "with five columns": (".csv", _WIDE, {"label": "wet"}),
+    "with a quoted remark": (".csv", f"{_WORDS}, 'wet, as ever' AS remark", {"label": "wet"}),
+    "with `--id`": (".csv", _WIDE, {"label": "wet", "person": "reporter"}),
+    "GeoParquet": (".parquet", f"{_PLACES}, label", {}),
+    "GeoPackage": (".gpkg", f"{_PLACES}, label", {}),
+}
+
+#: Reads a file, in whichever checkout comes first, and prints its processor seconds.
+_READING = """
+import json, sys, time
+from geodp_app.files.points import PointOptions, read_points
+from geometry.grid import Bounds
+path, grid, box, named = json.loads(sys.argv[1])
+person, bounds = named.pop("person", None), box and Bounds(*box)
+start = time.process_time()
+read_points(path, PointOptions(grid, bounds, named, person=person))
+print(time.process_time() - start)
+"""
+_COMMAND = "import sys; from geodp_app.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def make_file(folder: Path, name: str, rows: int, target: str) -> Path:
+    """A file of :data:`FILES`, made unless it is there."""
+    ending, columns, _ = FILES[name]
+    path = folder.resolve() / f"{target}-{list(FILES).index(name)}-{rows}{ending}"
+    if path.is_file():
+        return path
+    import duckdb
+
+    place = make_rows(folder, "grid" if name[0] == "x" else "degrees-persons", rows, target)
+    found = duckdb.sql(f"SELECT {columns} FROM '{place}/*.parquet'")
+    if ending == ".csv":
+        found.write_csv(str(path))
+        return path
+    import geopandas
+
+    frame = found.df()
+    places = geopandas.points_from_xy(frame.pop("lon"), frame.pop("lat"), crs="EPSG:4326")
+    layer = geopandas.GeoDataFrame(frame, geometry=places)
+    layer.to_parquet(path) if ending == ".parquet" else layer.to_file(path)
+    return path
+
+
+def in_process(checkout: Path, code: str, *arguments: str) -> tuple[float, str, float]:
+    """Processor seconds of a program, what it prints, and its peak in MB."""
+    argv = [sys.executable, "-c", code, *arguments]
+    path = {"PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
+    given = {"stdout": subprocess.PIPE, "text": True, "env": os.environ | path, "cwd": checkout}
+    with subprocess.Popen(argv, **given) as run:
+        printed = run.stdout.read()
+        _, status, usage = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+    if run.returncode:
+        raise SystemExit(f"{code} of {checkout} failed")
+    return usage.ru_utime + usage.ru_stime, printed, usage.ru_maxrss / 1024
+
+
+def measure_file(path: Path, name: str, checkouts: list[Path], times: int = 2) -> list[list[float]]:
+    """Reading s, predicting s (or NaN) and the peak MB of either, by each checkout."""
+    box = None if name[0] == "x" else BOX.as_tuple()
+    asked = json.dumps([str(path), GRID, box, FILES[name][2]])
+    bounds = [] if box is None else ["--bounds", ",".join(map(str, box))]
+    with tempfile.TemporaryDirectory() as folder:
+        learned, output = f"{folder}/learned.geojson", f"{folder}/labelled{path.suffix}"
+        few = sample("star", n=20_000, grid=GRID, seed=1)
+        shape = learn(Examples(few.points, few.labels, Frame(GRID, box and BOX)), epsilon=1, seed=1)
+        Path(learned).write_text(json.dumps(shape.to_geojson()))
+        figures = np.full((len(checkouts), 4), np.inf)
+        for i in [*range(len(checkouts))] * times:
+            _, printed, peak = in_process(checkouts[i], _READING, asked)
+            found = [float(printed), np.nan, peak, np.nan]
+            if path.suffix == ".csv" and "person" not in FILES[name][2]:
+                argv = ["predict", learned, str(path), "-o", output, "--quiet", *bounds]
+                found[1], _, found[3] = in_process(checkouts[i], _COMMAND, *argv)
+            figures[i] = np.minimum(figures[i], found)
+    return figures.tolist()
+
+
+def table_of_files(options: argparse.Namespace, unit: float) -> str:
+    """The table of ``--engine none``."""
+    own = Path(__file__).parents[1]
+    checkouts = [own.resolve(), *([options.beside.resolve()] if options.beside else [])]
+    lines = []
+    for rows in map(int, options.rows):
+        for name in FILES:
+            path = apart(make_file, options.folder, name, rows, options.target)
+            first, *others = apart(measure_file, path, name, checkouts)
+            texts = [f"{s:.2f} ({s / unit:.2f})" for s in first[:2]]
+            texts += [f"{m:,.0f}" for m in first[2:]]
+            for i, text in enumerate(texts):
+                texts[i] = " ".join([text, *(f"×{other[i] / first[i]:.1f}" for other in others)])
+            texts = ["–" if "nan" in text else text for text in texts]
+            lines.append((name, f"{rows:,}", f"{path.stat().st_size / 1e6:,.0f}", *texts))
+    heads = ("file", "rows", "MB", "reading s (U)", "predict s (U)", "peak MB, reading", "predict")
+    return markdown(heads, lines)
+
+
 def cells(run: Run, unit: float) -> tuple[str, ...]:
     """One line of the table."""
     learner = "–" if np.isnan(run.learner) else f"{run.learner:.1f}"
@@ -205,14 +319,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long tables take.")
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7, 1e8])
     parser.add_argument("--kinds", nargs="+", choices=tuple(KINDS), default=["grid"])
-    parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
+    parser.add_argument("--engine", choices=("duckdb", "spark", "none"), default="duckdb")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "geodp-scale")
     parser.add_argument("--target", default="star")
     parser.add_argument("--tiles", type=int, help="tiles along a side (default: as n has it)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    unit = apart(unit_seconds)
-    runs = []
+    if options.engine == "none":
+        unit = apart(unit_seconds, 5, time.process_time)
+        print(f"{describe_run()}; U = {unit:.2f} s\n\n{table_of_files(options, unit)}")
+        return
+    unit, runs = apart(unit_seconds), []
     for kind in options.kinds:
         for rows in map(int, options.rows):
             place = apart(make_rows, options.folder, kind, rows, options.target)

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
+import re
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -60,6 +62,11 @@ ROWS: tuple[Row, ...] = tuple(
 
 _FIELDS = ("source", "promise", "setting", "runs", "verdict", "figures")
 _Key = tuple[str, str, str]
+
+#: The figures of a simulation (:func:`promises.row.simulated`).
+_SIMULATED = re.compile(
+    r"(\S+ of \S+) runs failed: probability (\S+) to (\S+), promised at most (\S+)"
+)
 
 
 def key(row: Row) -> _Key:
@@ -123,36 +130,58 @@ def page() -> str:
         "",
         "## What the sources state, and what was found",
         "",
-        "Every statement at the number of examples that it plans itself, checked by",
-        "`python benchmarks/sources.py` (those of one system: `--system N`). *Confirmed*: all of",
-        "the interval of the probability of failure, at 99.9 %, keeps the promise, or the",
-        "statement was enumerated. *Not refuted*: part of it does, or nothing was found against a",
-        "statement about all runs. *Refuted*: none of it does; each such row says what is done",
-        f"instead. {len(ROWS)} rows: {counted}.",
+        "The systems of the table, with every statement of their sources at the number of examples",
+        "that it plans itself, checked by `python benchmarks/sources.py` (those of one system:",
+        "`--system N`). Of runs are given n, how many failed, the interval of that probability at",
+        "99.9 %, and the promised one; their settings, and those of what was enumerated, are in",
+        "[sources.csv](../benchmarks/sources.csv). *Confirmed*: all of the interval keeps the",
+        "promise, or the statement was enumerated. *Not refuted*: part of it does, or nothing was",
+        "found against a statement about all runs. *Refuted*: none of it does; each such row says",
+        f"what is done instead. {len(ROWS)} rows: {counted}.",
+        "Nissim: *Private Learning 1*; Nikolov: *CSC2412*; notes: *Private and PAC*.",
     ]
+    told: dict[str, int] = {}
     for system, name in SYSTEMS.items():
-        rows = [row for row in ROWS if system in row.systems]
         lines += ["", f"### {system}. {name}", ""]
-        own = [row for row in rows if row.systems[0] == system]
-        for row in own:
-            lines += _entry(row, found[key(row)][1])
-        others = sorted({row.systems[0] for row in rows} - {system})
+        own = [row for row in ROWS if row.systems[0] == system]
+        for _, twins in itertools.groupby(own, lambda row: _twin(row, found[key(row)][1])):
+            row, *both = twins
+            lines += _entry(row, found[key(row)][1], bool(both), told.get(row.departure, 0))
+            told.setdefault(row.departure, system)
+        others = sorted({row.systems[0] for row in ROWS if system in row.systems} - {system})
         if others:
             lines.append("* See also " + ", ".join(str(other) for other in others) + ".")
     return as_markdown() + "\n".join(lines) + "\n"
 
 
-def _entry(row: Row, verdict: Verdict) -> list[str]:
-    """A statement in two or three lines of Markdown."""
+def _twin(row: Row, verdict: Verdict) -> tuple[str, ...]:
+    """What a row of conjunctions and the one of disjunctions after it have in common."""
+    promise = row.promise.replace("disjunction", "conjunction")
+    return row.source, promise, row.setting, verdict.word, verdict.figures, row.departure
+
+
+def _entry(row: Row, verdict: Verdict, both: bool, told: int) -> list[str]:
+    """A statement in two or three lines; of `both`, with a departure that a system `told`."""
     promise = row.promise.rstrip(".")
+    if both:
+        promise = promise.replace("conjunction", "conjunction (and disjunction)")
+    figures, runs = _SIMULATED.subn(r"\1 failed: \2 to \3, promised \4", verdict.figures)
+    planned = re.search(r"\bn = [\d,]*\d", row.setting)
+    promise = re.sub(r",? with probability [\d.]+$", "", promise) if runs else promise
+    figures = f"{planned[0]}, {figures}" if runs and planned else figures
     lines = [
-        f"* **{row.source}.** {_plain(promise[0].upper() + promise[1:])}.",
-        f"  {_plain(row.setting[0].upper() + row.setting[1:])}.",
-        f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(verdict.figures)}.",
+        f"* **{_source(row.source)}.** {_plain(promise[0].upper() + promise[1:])}.",
+        f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.",
     ]
     if row.departure:
-        lines.append(f"  Departs: {_plain(row.departure.rstrip('.'))}.")
+        departure = f"as in {told}" if told else _plain(row.departure.rstrip("."))
+        lines.append(f"  Departs: {departure}.")
     return lines
+
+
+def _source(source: str) -> str:
+    """A source without its title, which the page says once."""
+    return re.sub(r", (Private Learning 1|CSC2412|Private and PAC)\b", "", source)
 
 
 def _plain(text: str) -> str:

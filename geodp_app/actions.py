@@ -284,7 +284,7 @@ def tool_tip(each: Action) -> str:
 
 def markdown() -> str:
     """docs/keys.md: every action with its keys, one table a menu."""
-    parts = ["# Keys\n\nIn the window, `?` shows this list.\n"]
+    parts = ["# Keys\n\nWhat the window can do, and the keys for it; there `?` shows this list.\n"]
     for menu in MENUS:
         rows = [
             f"| {each.text} | {_keys_cell(each.keys, held=each.held)} | {each.tip} |\n"

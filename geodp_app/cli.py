@@ -17,7 +17,7 @@ from importlib import import_module
 from geodp_app.commands.parser import VERBS, build_parser, join_negative_values
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.formatting import for_any_terminal
-from geodp_app.views.offscreen import has_display
+from geodp_app.views.pictures import has_display
 
 
 def main(argv: Sequence[str] | None = None) -> int:

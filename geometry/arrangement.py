@@ -49,8 +49,19 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.duality import ConvexPart, Line, admitted_parts, dual_line
-from geometry.halfplane import HalfplaneLattice, Inequality, Sheet, Vertex, clip, reduced, side
+from geometry.halfplane import (
+    ConvexPart,
+    HalfplaneLattice,
+    Inequality,
+    Line,
+    Sheet,
+    Vertex,
+    admitted_parts,
+    clip,
+    dual_line,
+    reduced,
+    side,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,12 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.typing import templates
+from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -37,6 +39,8 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 _templates: Any = templates
+_utils: Any = cgutils
+_kinds: Any = types
 _cache: Any = FunctionCache
 _files: Any = IndexDataCacheFile
 _library: Any = JITCodeLibrary
@@ -121,6 +125,10 @@ class _PartCompiler(_compiler):  # type: ignore[misc]
         super().__init__(typing, target, _Part(target.codegen(), "part"), *rest)
 
 
+#: It builds on what numba does not promise: other versions than these take a fifth longer.
+_PARTS = {"pipeline_class": _PartCompiler} if numba.__version__.startswith("0.68.") else {}
+
+
 def njit(**options: Any) -> Callable[[Any], Any]:
     """:func:`numba.njit`; with `cache=True` a cache whose damaged files are made anew."""
 
@@ -139,7 +147,7 @@ def inner(function: _F) -> _F:
     :func:`numba.extending.register_jitable` would compile it once for each set of options that its
     callers have.  What is used of numba here is what its own ``overload`` is made of.
     """
-    return _inner(function, _OPTIONS | {"pipeline_class": _PartCompiler})
+    return _inner(function, _OPTIONS | _PARTS)
 
 
 def cached_inner(function: _F) -> _F:
@@ -153,3 +161,30 @@ def _inner(function: _F, options: dict[str, Any]) -> _F:
     vars(function)["loop"] = loop
     _templates.infer_global(function, types.Dispatcher(loop))
     return function
+
+
+def _borrowed(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, _kinds.BaseTuple):
+        for i, each in enumerate(kind):
+            part = builder.extract_value(value, i)
+            value = builder.insert_value(value, _without_owner(context, builder, each, part), i)
+    elif isinstance(kind, _kinds.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = _utils.get_null_value(array.meminfo.type)
+        array.parent = _utils.get_null_value(array.parent.type)
+        value = array._getvalue()
+    return value
+
+
+#: borrowed(value), in a compiled loop: the same array, or tuple of such, whose references nobody
+#: counts.  For what a function is given that is called from Python, which keeps it: else every
+#: function that it is passed on to counts it up and down, by locked instructions, and that takes
+#: longer than most of what these functions do.  Nothing that is made of it may be returned.
+borrowed: Any = intrinsic(_borrowed)

@@ -174,24 +174,6 @@ class Conic:
         return inside
 
     @property
-    def halfspace(self) -> tuple[int, ...]:
-        """Integers (c1, ..., cm, c): the member is {c1*z1 + ... + cm*zm <= c} at z = lift(x, y).
-
-        m is 3 for a disc and 5 for an ellipse; they may be too large for 64 bits.
-        """
-        unit = 1 << self.lattice.bits
-        if self.lattice.kind == "disc":
-            p, q, r = self.parameters
-            return -2 * p * unit, -2 * q * unit, unit * unit, r * r - p * p - q * q
-        p, q, w, h, t = self.parameters
-        # e*(X-p)^2 + f*(X-p)*(Y-q) + g*(Y-q)^2 <= h^2 * w^2
-        e, f, g = t * t + h * h, -2 * w * t, w * w
-        a, b = -2 * e * p - f * q, -2 * g * q - f * p
-        c = h * h * w * w - e * p * p - f * p * q - g * q * q
-        square = unit * unit
-        return a * unit, b * unit, e * square, f * square, g * square, c
-
-    @property
     def centre(self) -> tuple[float, float]:
         """The centre, in grid units."""
         unit = 1 << self.lattice.bits
@@ -222,25 +204,6 @@ class Conic:
         """The part in the square [0, d]^2, valid and counter-clockwise, in grid units."""
         square = shapely.box(0.0, 0.0, float(self.lattice.d), float(self.lattice.d))
         return orient_valid(shapely.intersection(self.outline(), square))
-
-
-def lift(points: NDArray[np.int64], kind: ConicKind) -> NDArray[np.int64]:
-    """The lifted points: (x, y, x^2 + y^2) for discs, (x, y, x^2, x*y, y^2) for ellipses.
-
-    Parameters
-    ----------
-    points : ndarray of int, shape (n, 2)
-        Grid coordinates.
-    kind : {"disc", "ellipse"}
-
-    Returns
-    -------
-    ndarray of int64, shape (n, 3) or (n, 5)
-    """
-    x, y = np.asarray(points, dtype=np.int64).T
-    if kind == "disc":
-        return np.column_stack([x, y, x * x + y * y])
-    return np.column_stack([x, y, x * x, x * y, y * y])
 
 
 def conic_union(conics: tuple[Conic, ...]) -> BaseGeometry:

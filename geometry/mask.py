@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from assets import shape_path
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import MAX_VERTICES, NoPolygonsError, TargetFile, read_geojson, target_of
@@ -173,6 +173,7 @@ def read_mask(
     Parameters
     ----------
     path : path-like
+        Or the name of a shape that ships with geodp, such as "land".
     layer : str, optional
         Of a file with several.
     option : str
@@ -184,11 +185,15 @@ def read_mask(
     GeoJSONError
         If its polygons are not usable, or there are none.
     InputError
-        If it is a GIS file that cannot be read, or which of its layers is meant is not said.
+        If it is a GIS file that cannot be read, or which of its layers is meant is not said; if a
+        name is a file's, too.
     OSError
         If it cannot be opened.
     """
-    path = Path(path)
+    try:
+        path = shape_path(os.fspath(path))
+    except ValueError as error:
+        raise InputError(str(error)) from None
     if path.suffix.lower() not in GIS_ENDINGS:
         if layer is not None:
             raise InputError(f"{path}: has no layers: leave {option} out")

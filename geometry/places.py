@@ -111,16 +111,47 @@ _SRID = re.compile(r"\s*SRID=(\d{1,9});", re.IGNORECASE)
 _HEX = re.compile(r"\s*(?:0[01](?:[0-9a-f]{2})+)\s*", re.IGNORECASE)
 
 
+#: How WKB of two coordinates begins where the lower byte comes first, and its length.
+_HEAD, _LENGTH = np.array([1, 1, 0, 0, 0], dtype=np.uint8), 21
+
+
+def points_of_wkb(data: Any, sizes: Any) -> NDArray[np.float64] | None:
+    """Coordinates, shape (n, 2), of WKB one after the other, if all are plain points.
+
+    Parameters
+    ----------
+    data : bytes-like
+    sizes : iterable of int
+        How long each is.
+
+    Returns
+    -------
+    ndarray or None
+        None if one is no point of two finite coordinates, or written in another way.
+    """
+    if set(sizes) != {_LENGTH}:
+        return None
+    rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, _LENGTH)
+    xy = np.ascontiguousarray(rows[:, 5:]).view("<f8").astype(np.float64, copy=False)
+    plain = (rows[:, :5] == _HEAD).all() and np.isfinite(xy).all()
+    return xy if plain else None
+
+
 def read_places(values: Sequence[Any] | NDArray[Any]) -> Places:
     """Points of geometries in any of the forms that tables have.
 
     Parameters
     ----------
-    values : sequence, shape (n,)
+    values : sequence, shape (n,), or ndarray of float, shape (n, 2)
         Shapely's, WKB as bytes or in hexadecimal digits, WKT, each with a system (SRID) or not;
-        objects of GeoJSON; records of x and y; None.
+        objects of GeoJSON; records of x and y; None.  Or their finite coordinates.
     """
     n = len(values)
+    plain = values if isinstance(values, np.ndarray) and values.ndim == 2 else None
+    if plain is None and set(map(type, values)) == {bytes}:
+        plain = points_of_wkb(b"".join(values), map(len, values))
+    if plain is not None:
+        return Places(plain, {}, np.zeros(n, dtype=np.int64))
     shapes, systems = np.empty(n, dtype=object), np.zeros(n, dtype=np.int64)
     faults: dict[int, str] = {}
     forms: dict[str, list[int]] = {"wkt": [], "wkb": []}

@@ -378,6 +378,12 @@ class Outline:
         ]
         return parts[0] if len(parts) == 1 else MultiPolygon(parts) if parts else Polygon()
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is the square, as :meth:`of` makes it of that."""
+        most = self.d * units(self.d)
+        return self.polygons == ((((0, 0), (most, 0), (most, most), (0, most)),),)
+
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) lie inside or on the boundary, shape (n,)."""
         polygons = [[np.array(ring, dtype=float) for ring in rings] for rings in self.polygons]

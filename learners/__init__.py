@@ -51,13 +51,11 @@ if TYPE_CHECKING:
     from learners.cover.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
     from learners.cover.polygon_union import PolygonUnionLearner as PolygonUnionLearner
     from learners.cover.threshold_learner import ThresholdLearner as ThresholdLearner
-    from learners.curved.space import (
-        ConvexPolytopeLearner as ConvexPolytopeLearner,
-        SimplexUnionLearner as SimplexUnionLearner,
-    )
     from learners.curved.unions import (
+        ConvexPolytopeLearner as ConvexPolytopeLearner,
         DiscUnionLearner as DiscUnionLearner,
         EllipseUnionLearner as EllipseUnionLearner,
+        SimplexUnionLearner as SimplexUnionLearner,
     )
     from learners.finite.empirical_risk import (
         EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,

@@ -75,7 +75,7 @@ class Entry:
     guarantee : str
         What is promised, in a sentence.
     where : tuple of str
-        Of :data:`Where`; a test goes to all of them (test_window_catalogue).
+        Of :data:`Where`; a test goes to all of them (test_window_learners).
     id : str
         Of a learner; empty for a tool.
     """
@@ -126,9 +126,8 @@ TOOLS: tuple[Entry, ...] = (
         "learners.envelope.envelope_selection.EnvelopeSelection",
         (6, 8),
         "the exponential mechanism over lattice halfplanes or triangles, within a factor "
-        "exp(2^-38) that is charged; what covers and tiles draw by. A tenth of a second to some "
-        "seconds a draw as a rule, more where pieces fit badly (docs/performance.md); KMMS's is "
-        "polynomial in n, this has no such bound for triangles",
+        "exp(2^-38) that is charged; what covers and tiles draw by; its time is measured, KMMS's "
+        "proved",
     ),
     Entry(
         "Selection by the arrangement",
@@ -145,7 +144,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Dual lines and points",
-        "geometry.duality.dual_line",
+        "geometry.halfplane.dual_line",
         (6,),
         "halfplanes are points of the dual plane, examples are lines; exact",
         ("python", "window: dual plane"),
@@ -213,13 +212,13 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Distance to instability",
-        "learners.stability.stable_queries.DistanceTest",
+        "learners.stability.sparse_vector.DistanceTest",
         (23,),
         "(epsilon, delta)-DP release of a function where it is stable",
     ),
     Entry(
         "Online stable queries",
-        "learners.stability.stable_queries.StableQueries",
+        "learners.stability.sparse_vector.StableQueries",
         (24,),
         "(epsilon, delta)-DP; exact answers to stable queries, at most T unanswered",
     ),
@@ -290,21 +289,23 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Noisy votes",
-        "learners.stability.noisy_votes.NoisyVotes",
+        "learners.stability.sample_and_aggregate.NoisyVotes",
         (31,),
         "(epsilon, delta)-DP for m queries by advanced composition or zCDP: the baseline",
     ),
     # theory
     Entry(
         "VC dimension of a finite class",
-        "learners.finite.vc.vc_dimension",
+        "learners.finite.sample_sizes.vc_dimension",
         (15,),
         "exact, by search; dichotomies and shattering beside it",
     ),
-    Entry("Sauer's bound", "learners.finite.vc.sauer_bound", (15,), "exact whole numbers"),
+    Entry(
+        "Sauer's bound", "learners.finite.sample_sizes.sauer_bound", (15,), "exact whole numbers"
+    ),
     Entry(
         "VC bounds of intersections and unions",
-        "learners.finite.vc.combined_vc_bound",
+        "learners.finite.sample_sizes.combined_vc_bound",
         (12,),
         "the largest N whose growth bound reaches 2^N",
     ),
@@ -340,42 +341,22 @@ TOOLS: tuple[Entry, ...] = (
 CATALOGUE: tuple[Entry, ...] = (*(_entry(learner) for learner in LEARNERS), *TOOLS)
 
 
-def _shortly(where: tuple[Where, ...]) -> str:
-    """The places in a line: verbs of geodp together, and parts of the window."""
-    verbs = [f"`{each.removeprefix('geodp ')}`" for each in where if each.startswith("geodp ")]
-    window = [each.removeprefix("window: ") for each in where if each.startswith("window")]
-    text = ["python"]
-    if verbs:
-        text.append(f"geodp {', '.join(verbs)}")
-    if window:
-        text.append(", ".join(["window", *(each for each in window if each != "window")]))
-    return "; ".join(text)
-
-
 def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
-    """The catalogue as a Markdown page: systems, and the learners and tools for each."""
-    entries = tuple(entries)
+    """The catalogue as a Markdown table."""
     lines = [
         "# Learners and tools",
         "",
-        "Made by `geodp learners --markdown`; do not edit. Numbers of examples for each promise:",
-        "`geodp plan --theorems`. Proofs of privacy: [privacy](privacy.md).",
+        "Every learner and tool of geodp, with its name for `--learner`, its import in Python and",
+        "what it promises. Made by `geodp learners --markdown`; do not edit. `geodp learners` says",
+        "which verbs and windows offer each, `geodp plan --theorems` how many examples a promise",
+        "takes. Proofs: [privacy](privacy.md).",
         "",
-        "| name | `--learner` | import | promise | where | systems |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| name | import | promise | systems |",
+        "| --- | --- | --- | --- |",
     ]
     for entry in entries:
-        module, _, name = entry.path.rpartition(".")
-        source = f"[`{name}`](../{module.replace('.', '/')}.py) of `{module}`"
+        source = f"[`{entry.path}`](../{entry.path.rpartition('.')[0].replace('.', '/')}.py)"
+        typed = f", `{entry.id}`" if entry.id else ""
         items = ", ".join(str(item) for item in entry.items)
-        where = _shortly(entry.where)
-        typed = f"`{entry.id}`" if any(each.startswith("geodp") for each in entry.where) else ""
-        typed = typed if entry.id else ""
-        lines.append(
-            f"| {entry.name} | {typed} | {source} | {entry.guarantee} | {where} | {items} |"
-        )
-    lines += ["", "## Systems of the sources", ""]
-    for item, system in SYSTEMS.items():
-        names = ", ".join(entry.name for entry in entries if item in entry.items)
-        lines.append(f"{item}. {system}: {names}")
+        lines.append(f"| {entry.name}{typed} | {source} | {entry.guarantee} | {items} |")
     return "\n".join(lines) + "\n"

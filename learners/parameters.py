@@ -132,7 +132,7 @@ def read(name: str, kind: Any, value: Any) -> Any:
         if float in plain:
             return real(name, value)
         if int in plain:
-            return whole(name, value)
+            return whole(name, value, 0 if name == "seed" else None)
     raise ValueError(f"{name} must be {_listed(plain, choices)}, got {shown(value)}")
 
 

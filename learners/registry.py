@@ -6,6 +6,7 @@ offer it by this entry (docs/architecture.md has the exercise).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -203,80 +204,50 @@ _K_OR_AUTO = with_default(
     auto="found by the run itself",
 )  # fmt: skip
 
-_FORMS: tuple[Role, ...] = ("conjunction", "disjunction")
 
-
-def _boolean_cover(form: Role) -> Learner:
-    return Learner(
-        id=form,
-        title=f"Private {form}",
-        sentence=f"Learns a {form} of literals, picked one after the other.",
-        path=f"learners.boolean.conjunction.{form.capitalize()}Learner",
-        promise="(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
-        "composition",
-        systems=(3, 4, 5),
-        parameters=(_k(f"literals of the {form}", 4), STEPS, ALPHA, BETA, ACCOUNT, *_PRIVACY),
-        role=form,
-        piece="literal",
-    )  # fmt: skip
-
-
-def _strawman_boolean(form: Role) -> Learner:
-    return Learner(
-        id=f"strawman-{form}",
-        title=f"Strawman {form}",
-        sentence=f"Lists the good literals privately, and covers by a {form} from the list.",
-        path=f"learners.boolean.conjunction.Strawman{form.capitalize()}Learner",
-        promise="(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n, which grows as the "
-        "number of variables: what the private cover is better than",
-        systems=(5,),
-        parameters=(_k(f"literals of the {form}", 4), STEPS, BETA, *_PRIVACY),
-        role=form,
-        piece="literal",
-    )  # fmt: skip
-
-
-def _greedy_boolean(form: Role) -> Learner:
-    return Learner(
-        id=f"greedy-{form}",
-        title=f"Greedy {form}",
-        sentence=f"Learns a {form} by the best literal of every step, without privacy.",
-        path=f"learners.boolean.consistent_conjunction.Greedy{form.capitalize()}Learner",
-        promise="not private; consistent, at most k ln n literals if k suffice",
-        systems=(1,),
-        parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
-        role=form,
-        piece="literal",
-    )
-
-
-def _consistent_boolean(form: Role) -> Learner:
+def _formulas(form: Role) -> tuple[Learner, ...]:
+    """The learners of one of the two forms of formulas."""
+    k, of = _k(f"literals of the {form}", 4), form.capitalize()
     which = "most specific" if form == "conjunction" else "most general"
-    return Learner(
-        id=f"consistent-{form}",
-        title=f"Consistent {form}",
-        sentence=f"Takes the {which} {form} that agrees with all examples, without privacy.",
-        path=f"learners.boolean.consistent_conjunction.Consistent{form.capitalize()}Learner",
-        promise=f"not private; the {which} consistent {form}, (alpha, beta)-PAC",
-        systems=(1, 20),
-        parameters=(MONOTONE,),
-        role=form,
-        piece="literal",
-    )
-
-
-def _private_consistent_boolean(form: Role) -> Learner:
-    return Learner(
-        id=f"private-consistent-{form}",
-        title=f"Private consistent {form}",
-        sentence=f"Draws a {form} from all there are, the likelier the fewer its mistakes.",
-        path=f"learners.boolean.consistent_conjunction.PrivateConsistent{form.capitalize()}Learner",
-        promise=f"epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 {form}s, or the 2^d "
-        "monotone ones; small d",
-        systems=(20,),
-        parameters=(MONOTONE, *_PURE),
-        role=form,
-        piece="concept",
+    whole = "learners.boolean.consistent_conjunction"
+    return (
+        Learner(
+            form, f"Private {form}", f"Learns a {form} of literals, picked one after the other.",
+            f"learners.boolean.conjunction.{of}Learner",
+            "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
+            "composition", (3, 4, 5), role=form, piece="literal",
+            parameters=(k, STEPS, ALPHA, BETA, ACCOUNT, *_PRIVACY),
+        ),
+        Learner(
+            f"strawman-{form}", f"Strawman {form}",
+            f"Lists the good literals privately, and covers by a {form} from the list.",
+            f"learners.boolean.conjunction.Strawman{of}Learner",
+            "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n, which grows as the number of "
+            "variables: what the private cover is better than", (5,), role=form, piece="literal",
+            parameters=(k, STEPS, BETA, *_PRIVACY),
+        ),
+        Learner(
+            f"greedy-{form}", f"Greedy {form}",
+            f"Learns a {form} by the best literal of every step, without privacy.",
+            f"{whole}.Greedy{of}Learner",
+            "not private; consistent, at most k ln n literals if k suffice", (1,),
+            role=form, piece="literal",
+            parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
+        ),
+        Learner(
+            f"consistent-{form}", f"Consistent {form}",
+            f"Takes the {which} {form} that agrees with all examples, without privacy.",
+            f"{whole}.Consistent{of}Learner",
+            f"not private; the {which} consistent {form}, (alpha, beta)-PAC", (1, 20),
+            role=form, piece="literal", parameters=(MONOTONE,),
+        ),
+        Learner(
+            f"private-consistent-{form}", f"Private consistent {form}",
+            f"Draws a {form} from all there are, the likelier the fewer its mistakes.",
+            f"{whole}.PrivateConsistent{of}Learner",
+            f"epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 {form}s, or the 2^d monotone ones; "
+            "small d", (20,), role=form, piece="concept", parameters=(MONOTONE, *_PURE),
+        ),
     )  # fmt: skip
 
 
@@ -490,7 +461,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="polytope",
         title="Convex polytope in three dimensions",
         sentence="Cuts a body out by halfspaces, picked one after the other.",
-        path="learners.curved.space.ConvexPolytopeLearner",
+        path="learners.curved.unions.ConvexPolytopeLearner",
         promise="(epsilon, delta)-DP by a cover of halfspaces of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -502,7 +473,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="simplices",
         title="Union of simplices in three dimensions",
         sentence="Covers a body by simplices, picked one after the other.",
-        path="learners.curved.space.SimplexUnionLearner",
+        path="learners.curved.unions.SimplexUnionLearner",
         promise="(epsilon, delta)-DP by a cover of simplices of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -520,7 +491,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="balls",
         title="Union of balls in three dimensions",
         sentence="Covers a body by balls, picked one after the other.",
-        path="learners.curved.space.BallUnionLearner",
+        path="learners.curved.unions.BallUnionLearner",
         promise="(epsilon, delta)-DP by a cover of balls of a small public class, which are "
         "halfspaces of a lift",
         systems=(10, 11),
@@ -557,11 +528,7 @@ LEARNERS: tuple[Learner, ...] = (
         offered=frozenset({"learn", "compare"}),
     ),
     # Boolean functions
-    *(_boolean_cover(form) for form in _FORMS),
-    *(_strawman_boolean(form) for form in _FORMS),
-    *(_greedy_boolean(form) for form in _FORMS),
-    *(_consistent_boolean(form) for form in _FORMS),
-    *(_private_consistent_boolean(form) for form in _FORMS),
+    *itertools.chain(*zip(_formulas("conjunction"), _formulas("disjunction"), strict=True)),
     Learner(
         id="parity",
         title="Parity by elimination",

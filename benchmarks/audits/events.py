@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
 
-from learners.core.confidence import clopper_pearson
+from learners.core.accuracy import clopper_pearson
 from learners.privacy.accounting import PrivacySpent
 
 Outcome = tuple[int, ...]

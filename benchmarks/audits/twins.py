@@ -24,9 +24,8 @@ import learners.cover.threshold_learner
 import learners.curved.listed_selection
 import learners.finite.empirical_risk
 import learners.finite.experts
-import learners.stability.noisy_votes
+import learners.stability.sample_and_aggregate
 import learners.stability.sparse_vector
-import learners.stability.stable_queries
 import learners.tiles.tiles
 from benchmarks.audits import canaries, subjects
 from benchmarks.audits.events import Audit, audit_pairs
@@ -252,7 +251,7 @@ TWINS: tuple[Twin, ...] = (
     Twin("experts", "sixteen times the rate", _mechanism("two-experts"),
          lambda: sharp(learners.finite.experts, 16), 1_200),
     Twin("noisy votes", "three times the rate", _mechanism("noisy-votes"),
-         lambda: sharp(learners.stability.noisy_votes, 3), 1_000),
+         lambda: sharp(learners.stability.sample_and_aggregate, 3), 1_000),
     # draws of pieces
     Twin("a tile's piece", "six times the rate", _of("tiles-given"),
          lambda: _sharp_selection(ConceptSelection, 6, "begin"), 1_500, quick=False),
@@ -270,7 +269,7 @@ TWINS: tuple[Twin, ...] = (
     Twin("stable queries", "no margin", _mechanism("stable-query"),
          lambda: _no_margin(learners.stability.sparse_vector), 800),
     Twin("distance to instability", "no margin", _mechanism("distance-test"),
-         lambda: _no_margin(learners.stability.stable_queries), 800),
+         lambda: _no_margin(learners.stability.sparse_vector), 800),
     # others
     Twin("parity", "every example is taken", _of("private-parity"), _all_examples, 2_000),
     Twin("release", "the number of examples among the parameters", _of("tiles-given"),

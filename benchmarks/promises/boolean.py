@@ -37,7 +37,7 @@ from learners.boolean.consistent_conjunction import (
     literals_of,
     mistakes_of_all,
 )
-from learners.boolean.literals import Literal, evaluate, read_columns
+from learners.boolean.formulas import Literal, evaluate, read_columns
 from learners.boolean.parity import COIN, ParityLearner, PrivateParityLearner, plan_parity
 from learners.core.selection import Role
 from learners.cover.set_cover import theorem_steps

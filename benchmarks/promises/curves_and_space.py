@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfspace3 import HalfspaceLattice3
-from geometry.lift import ConicKind, ConicLattice, lift
-from geometry.polynomials import BallLattice, PolynomialLattice
+from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
+from geometry.lift import Conic, ConicKind, ConicLattice
 from learners.core.selection import mistakes_score
 from learners.curved.listed_selection import SimplexSelection3, simplex_count
-from learners.curved.space import BallUnionLearner, ConvexPolytopeLearner, SimplexUnionLearner
 from learners.curved.unions import (
+    BallUnionLearner,
+    ConvexPolytopeLearner,
     DiscUnionLearner,
     EllipseUnionLearner,
     PolynomialUnionLearner,
+    SimplexUnionLearner,
 )
 from learners.theory.cover_sizes import CoverPlan, set_cover_examples
 from promises.plane import covered
@@ -196,12 +197,35 @@ _D2 = 16
 _PLANE = _cube(_D2, 2)
 
 
+def _lifted(points: NDArray[np.int64], kind: ConicKind) -> NDArray[np.int64]:
+    """(x, y, x^2 + y^2) for discs, (x, y, x^2, x*y, y^2) for ellipses."""
+    x, y = points.T
+    if kind == "disc":
+        return np.column_stack([x, y, x * x + y * y])
+    return np.column_stack([x, y, x * x, x * y, y * y])
+
+
+def _halfspace(conic: Conic) -> tuple[int, ...]:
+    """Integers (c1, ..., cm, c): the member is {c1*z1 + ... + cm*zm <= c} of lifted points z."""
+    unit = 1 << conic.lattice.bits
+    if conic.lattice.kind == "disc":
+        p, q, r = conic.parameters
+        return -2 * p * unit, -2 * q * unit, unit * unit, r * r - p * p - q * q
+    p, q, w, h, t = conic.parameters
+    # e*(X-p)^2 + f*(X-p)*(Y-q) + g*(Y-q)^2 <= h^2 * w^2
+    e, f, g = t * t + h * h, -2 * w * t, w * w
+    a, b = -2 * e * p - f * q, -2 * g * q - f * p
+    c = h * h * w * w - e * p * p - f * p * q - g * q * q
+    square = unit * unit
+    return a * unit, b * unit, e * square, f * square, g * square, c
+
+
 def _lifts(runs: int) -> Verdict:
     """Discs and ellipses are halfspaces of the lifted points, and so are polynomials."""
     good = True
     for i in range(runs):
         rng = np.random.default_rng(i)
-        for kind in ("disc", "ellipse"):
+        for kind in get_args(ConicKind):
             lattice = ConicLattice(_D2, kind)
             conic = lattice.conic(
                 *(
@@ -209,8 +233,8 @@ def _lifts(runs: int) -> Verdict:
                     for a, b in zip(lattice.low, lattice.high, strict=True)
                 )
             )
-            *normal, level = conic.halfspace
-            heights = lift(_PLANE, kind).astype(object) @ np.array(normal, dtype=object)
+            *normal, level = _halfspace(conic)
+            heights = _lifted(_PLANE, kind).astype(object) @ np.array(normal, dtype=object)
             good &= bool((conic.contains(_PLANE) == (heights <= level)).all())
         ball = _BALLS.member(_BALLS.normals[i % _BALLS.directions], 0)
         centre = np.array(ball.normal[:3]) / 2 / (_BALLS.centres - 1)
@@ -301,19 +325,19 @@ ROWS: tuple[Row, ...] = (
         100, 1, _ENUMERATED,
     ),
     Row(
-        (10,), "learners/curved/space.py, for KMMS's section 6",
+        (10,), "learners/curved/unions.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % on average by polytopes of four halfspaces of "
         "reach 12.",
         f"d = {_FIT_D}, tetrahedra of at least 4 % of the cube", _fits(12, 576, 0.005), 40, 1,
         "The reach is a parameter; 4 by default, which is quicker and as good for fewer examples.",
     ),
     Row(
-        (10,), "learners/curved/space.py, for KMMS's section 6",
+        (10,), "learners/curved/unions.py, for KMMS's section 6",
         "Random tetrahedra are met within 2 % on average by polytopes of the default class.",
         f"d = {_FIT_D}, reach 4, 128 levels", _fits(4, 128, 0.02), 40, 4,
     ),
     Row(
-        (10,), "learners/curved/space.py, for KMMS's section 6",
+        (10,), "learners/curved/unions.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % by simplices of the class.",
         f"d = {_FIT_D}, 8 levels", _simplices_fit, 6, 1,
         "The limit of unions of simplices: their faces have the 26 directions with entries -1, 0 "

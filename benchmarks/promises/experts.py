@@ -19,7 +19,7 @@ from learners.finite.experts import (
     plan_experts,
     regret_bound,
 )
-from learners.privacy.accounting import zcdp_epsilon
+from learners.privacy.composition import zcdp_epsilon
 from promises.row import Row, Verdict, exact
 
 _EXPERTS, _ROUNDS = 8, 400

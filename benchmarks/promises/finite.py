@@ -26,13 +26,11 @@ from learners.finite.finite_class import (
 )
 from learners.finite.sample_sizes import (
     consistent_examples,
-    one_sided_examples,
-    private_examples,
-)
-from learners.finite.vc import (
     consistent_size,
     dichotomies,
     lower_bound_size,
+    one_sided_examples,
+    private_examples,
     sauer_bound,
     vc_dimension,
 )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.core.confidence import mean_bounds
+from learners.core.accuracy import mean_bounds
 from learners.stability.base_learners import GradientDescentClassifier, Order, visits
 from promises.bounds import most_outliers, outlier_share, prediction_stability, uniform_stability
 from promises.row import Row, Verdict, exact

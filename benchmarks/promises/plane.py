@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.arrangement import LatticePolygon, arrange
-from geometry.duality import admitted_parts
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, admitted_parts
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.core.records import inside_piece, predict_pieces
 from learners.core.selection import Role, mistakes_score
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.privacy.cover_account import run_delta
+from learners.privacy.composition import run_delta
 from learners.privacy.randomness import SeededRandom
 from learners.theory.cover_sizes import (
     CoverPlan,

@@ -17,17 +17,22 @@ from numpy.typing import NDArray
 
 from learners.privacy.randomness import SeededRandom
 from learners.stability.classifiers import StableQueryClassifier
-from learners.stability.noisy_votes import VotesAccount, plan_noisy_votes
 from learners.stability.query_sizes import QuerySizes, label_sizes, query_sizes
-from learners.stability.sample_and_aggregate import distances, winners
+from learners.stability.sample_and_aggregate import (
+    VotesAccount,
+    distances,
+    plan_noisy_votes,
+    winners,
+)
 from learners.stability.sparse_vector import (
     Constants,
+    DistanceTest,
     SparseVector,
     SparseVectorBudget,
+    StableQueries,
     plan_sparse_vector,
     tail,
 )
-from learners.stability.stable_queries import DistanceTest, StableQueries
 from learners.theory.pac import check_promise
 from promises.bounds import halts_needed, noisy_chunks, plan_queries, printed_chunks
 from promises.row import Row, Verdict, exact, simulated

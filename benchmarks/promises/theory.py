@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from benchmarks.audits.declared import SUBJECTS
 from benchmarks.audits.events import audit_pairs
-from learners.core.confidence import clopper_pearson
+from learners.core.accuracy import clopper_pearson
 from learners.finite.finite_class import MemorizingLearner
-from learners.finite.vc import combined_vc_bound, dichotomies, vc_dimension
+from learners.finite.sample_sizes import combined_vc_bound, dichotomies, vc_dimension
 from learners.privacy.randomness import SeededRandom
 from learners.theory.pac import LabelledDistribution
 from promises.bounds import empirical_error

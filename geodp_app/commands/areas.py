@@ -18,18 +18,24 @@ from geodp_app.files.writing import write_files
 from geodp_app.formatting import MISSING, aligned, decimal, percentage
 from geometry.files import STDOUT
 
-_DESCRIPTION = """Measure a learned shape in each of some districts.
+#: What is measured of a district, by the names of columns.
+COLUMNS = {
+    "in_bounds": "part of the district that lies within the bounds; all else is of that part",
+    "area_km2": "its area",
+    "shape_km2": "area of the shape in it",
+    "share": "part of the area that the shape has",
+    "unreported": "part of the area that had hardly any reports, if the release tells",
+    "in_doubt": "part of the shape in it that had hardly any",
+}
+_COLUMN_LINES = "\n".join(f"  {name:<11} {words}" for name, words in COLUMNS.items())
+
+_DESCRIPTION = f"""Measure a learned shape in each of some districts.
 
 LEARNED is a file of `geodp learn`: GeoJSON, GeoPackage or GeoParquet.  Districts are polygons in
 GeoJSON or a GIS format, in any coordinate reference system.  Areas are geodesic, on the ellipsoid
 of WGS 84.  Of a shape without bounds, and districts in its grid units, there are shares alone.
 
-  in_bounds   part of the district that lies within the bounds; all else is of that part
-  area_km2    its area
-  shape_km2   area of the shape in it
-  share       part of the area that the shape has
-  unreported  part of the area that had hardly any reports, if the release tells
-  in_doubt    part of the shape in it that had hardly any
+{_COLUMN_LINES}
 
 A clipped shape is measured as clipped.  All is computed from the release, bounds and public maps:
 it costs no epsilon, and may be published as the shape may.  No margin of error is stated, as none
@@ -41,8 +47,9 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser = add_verb(verbs, "areas", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument(
-        "--districts", type=Path, required=True, metavar="FILE", help="public polygons"
-    )
+        "--districts", type=arguments.named_shape, required=True, metavar="FILE",
+        help="public polygons, or an example by its name",
+    )  # fmt: skip
     parser.add_argument("--layer", metavar="NAME", help="layer of a file with several")
     parser.add_argument(
         "--name",

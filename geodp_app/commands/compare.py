@@ -234,19 +234,10 @@ def _document(
         "together": {"epsilon": epsilon, "delta": delta, "neighbours": options.neighbours},
         "learners": [
             {
+                **row.record(),
                 "name": row.name,
                 "learner": row.contender.kind.class_name,
-                "private": row.private,
-                "epsilon": row.privacy.epsilon if row.privacy else None,
-                "delta": row.privacy.delta if row.privacy else None,
                 "accounting": accounting_document(row.privacy) if row.privacy else None,
-                "errors": row.errors,
-                "false_positives": row.false_positives,
-                "false_negatives": row.false_negatives,
-                "error": row.error,
-                "seconds": row.seconds,
-                "bytes": row.bytes,
-                "vertices": row.vertices,
                 "file": str(options.output / file_name(row)) if options.output else None,
             }
             for row in rows

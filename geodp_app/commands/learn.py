@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape
-    from learners.core.releases import Release
     from learners.privacy.accounting import PrivacySpent
 
 _DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
@@ -170,10 +168,12 @@ def run(options: argparse.Namespace) -> None:
     sample = _read(options, learner)
     for mask in masks:
         mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
-    _warn_of_budget(learner, parameters, quiet=options.quiet)
 
-    from geodp_app.runs.practice import tell_long_run
+    from geodp_app.runs.practice import tell_long_run, warn_of_budget
 
+    budget = parameters["epsilon"], parameters["delta"]
+    warned = {"used": learner.needs_delta, "quiet": options.quiet}
+    warn_of_budget(*budget, **warned)
     tell_long_run(parameters, quiet=options.quiet)
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
@@ -187,11 +187,12 @@ def run(options: argparse.Namespace) -> None:
     )
     from geodp_app.files.writing import try_files, write_files
     from learners.core.learned_shape import LearnedShape
+    from learners.core.releases import for_persons
     from learners.privacy.accounting import of_persons, one_of_several, privacy_statement
 
     reading = {name: getattr(options, name) for name in HOW_READ}
     reading["rows"] = options.rows if options.rows > 1 else None
-    asked = parameters["epsilon"], parameters["delta"], options.rows
+    asked = *budget, options.rows
     try:
         each = dict(zip(("epsilon", "delta"), one_of_several(*asked), strict=True))
     except ValueError as error:
@@ -211,12 +212,8 @@ def run(options: argparse.Namespace) -> None:
             progress=options.progress,
             before=enter,
         )
-        release = model.release_
-        if options.id is not None:
-            privacy = of_persons(release.privacy, *asked)
-            public = (*release.parameters, ("unit", options.id))
-            release = replace(release, parameters=public, privacy=privacy)
-        _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
+        release = for_persons(model.release_, options.id, *asked)
+        warn_of_budget(*budget, **warned, release=release)
         shape = LearnedShape(release, sample.frame, masks)
         with rescued(shape, recording.released):
             files = shape_files(options.output, shape, **how)
@@ -267,16 +264,6 @@ def _support_line(shape: LearnedShape) -> str:
         return words
     clip = "" if shape.masks else "clip it with --within a public map, or "
     return f"{words}: {clip}release more about it with --support"
-
-
-def _warn_of_budget(
-    learner: Learner, parameters: dict[str, Any], *, quiet: bool, release: Release | None = None
-) -> None:
-    """Of epsilon and delta; with a release, of what it tells about the number of examples."""
-    from geodp_app.runs.practice import warn_of_budget
-
-    budget = parameters["epsilon"], parameters["delta"]
-    warn_of_budget(*budget, used=learner.needs_delta, quiet=quiet, release=release)
 
 
 def _check_source(options: argparse.Namespace) -> None:

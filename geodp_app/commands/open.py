@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> None:
     path: Path | None = options.file
     if path is not None and not path.is_file():
         raise InputError(f"{path}: no such file")
-    from geodp_app.views.offscreen import check_window
+    from geodp_app.views.pictures import check_window
 
     check_window()
     from geodp_app.views.window.app import run_window

@@ -11,6 +11,7 @@ holds
 * ``learners``: ``id``, ``title``, ``sentence``, which verbs offer it, its ``parameters`` by name;
 * ``compared``: the learners that are compared by default;
 * ``colours`` of points inside and outside;
+* ``areas``: what is measured of a district, by the names of fields;
 * ``person``: a pattern of names of columns that may say whose a row is.
 """
 
@@ -29,7 +30,7 @@ from importlib.resources import files
 from typing import Any
 
 from assets import icon_path
-from geodp_app.commands import arguments, compare, evaluate, learn, predict
+from geodp_app.commands import areas, arguments, compare, evaluate, learn, predict
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
@@ -41,9 +42,10 @@ from geodp_app.version import __version__
 from geometry.files import NewFile
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
+from learners.privacy.accounting import MOST_ROWS
 from learners.registry import offered
 
-_DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict and compare in its toolbox.
+_DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
 
 In QGIS choose Plugins, Manage and Install Plugins, Install from ZIP.  The plugin calls this
 program, and goes with this version of it."""
@@ -51,7 +53,7 @@ program, and goes with this version of it."""
 #: The plugin's folder in QGIS; `geodp` would hide the package of that name from QGIS's Python.
 FOLDER = "geodp_qgis"
 
-_VERBS = (learn, evaluate, predict, compare)
+_VERBS = (learn, evaluate, predict, compare, areas)
 
 #: When the members of the zip were made, so that it has the same bytes each time.
 _THEN = (1980, 1, 1, 0, 0, 0)
@@ -138,8 +140,17 @@ def declared() -> dict[str, Any]:
         ],
         "compared": list(DEFAULT),
         "colours": {"inside": colours.positive, "outside": colours.negative},
+        "areas": areas.COLUMNS,
         "person": PERSON_COLUMN,
     }
+
+
+#: Options that are numbers and no learner's: what they are called, their kind, the greatest value.
+_NUMBERS = {
+    "grid": ("Grid", "whole number", MAX_D),
+    "holdout": ("Held out", "number", 1),
+    "rows": ("Points of each person", "whole number", MOST_ROWS),
+}
 
 
 def _options(verb: argparse.ArgumentParser) -> dict[str, dict[str, Any]]:
@@ -163,11 +174,11 @@ def _options(verb: argparse.ArgumentParser) -> dict[str, dict[str, Any]]:
 
 def _shown(action: argparse.Action) -> dict[str, Any]:
     """How an option that is a number or a choice is shown."""
-    if action.dest == "grid":
-        return {"label": "Grid", "kind": "whole number", "low": 1, "high": MAX_D, "choices": [],
-                "default": DEFAULT_GRID}  # fmt: skip
-    if action.dest == "holdout":
-        return {"label": "Held out", "kind": "number", "low": 0, "high": 1, "choices": []}
+    if action.dest in _NUMBERS:
+        label, kind, high = _NUMBERS[action.dest]
+        default = DEFAULT_GRID if action.dest == "grid" else action.default
+        return {"label": label, "kind": kind, "low": int(kind == "whole number"), "high": high,
+                "choices": [], "default": default}  # fmt: skip
     declared = [
         parameter
         for learner in offered("learn")

@@ -154,8 +154,7 @@ def tell_of(path: Path, found: PointsRead, options: argparse.Namespace, *, quiet
         tell_curator(
             f"geodp: {path}: rows outside the bounds: {found.beyond:,}, {done}", quiet=quiet
         )
-    columns = () if found.file is None else found.file.columns
-    tell_rows(path, columns, found, options, quiet=quiet)
+    tell_rows(path, found.file.columns, found, options, quiet=quiet)
 
 
 def tell_rows(

@@ -10,13 +10,12 @@ from geodp_app.commands.compare import learner_names
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
-from geodp_app.formatting import counted
-from geodp_app.runs.comparison import DEFAULT, KINDS
+from geodp_app.runs.comparison import DEFAULT, KINDS, csv_text
 from geodp_app.runs.rehearsal import (
     RUNS,
     TESTED,
     contenders_of,
-    rehearsal_csv,
+    rehearsal_remarks,
     rehearsal_table,
     rehearse,
 )
@@ -89,9 +88,7 @@ def run(options: argparse.Namespace) -> None:
     with bar, telling_of_compiling(bar):
         rows = list(rehearse(shape, frame, contenders, options.n, **how, watch=bar.update))
     if options.output is not None:
-        write_files([NewFile(options.output, rehearsal_csv(rows))])
+        write_files([NewFile(options.output, csv_text(row.record() for row in rows))])
     if options.output is None or str(options.output) != STDOUT:
-        print("\n".join([*rehearsal_table(rows), ""]))
-        runs = counted(options.runs, "run")
-        print(f"Simulated from {target.name}, {runs} each: nothing was spent, all may be shown.")
-        print("POINTS are your reports; add --bounds W,S,E,N of their map.")
+        remarks = rehearsal_remarks(rows, target.name)
+        print("\n".join([*rehearsal_table(rows), "", *remarks]))

@@ -13,7 +13,8 @@ from assets import NAMED_SHAPES
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID, Frame
-from geodp_app.document.sampling import DISTRIBUTIONS, draw_examples, open_generator, place_target
+from geodp_app.document.sampling import draw_examples, open_generator, place_target
+from geodp_app.document.work import DISTRIBUTIONS
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.writing import write_files

@@ -75,10 +75,10 @@ def run(options: argparse.Namespace) -> None:
 
     if options.learner or options.file is None:  # else the file says which learner it is
         given(options.learner or RunSettings().learner)
-    from geodp_app.views.offscreen import check_window
+    from geodp_app.views.pictures import check_window
 
     check_window(offscreen=True)
-    from geodp_app.views.window.shot import shoot
+    from geodp_app.views.window.app import shoot
 
     words = shoot(options, given)
     if not options.quiet:

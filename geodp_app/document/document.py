@@ -15,19 +15,23 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import RunCharge
-from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
-from geodp_app.document.sampling import Dab
-from geodp_app.document.simulating import Relabelling, simulate
+from geodp_app.document.sampling import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
-from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.document.work import (
+    Dab,
+    RunCharge,
+    RunSettings,
+    SampleSettings,
+    Work,
+    check_change,
+    check_grid,
+)
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.formatting import count
-from geometry.grid import Bounds
 from geometry.mask import Mask
 from learners.cover.set_cover import Pieces
 
@@ -51,13 +55,11 @@ class Document:
     ----------
     work : Work, optional
         Where it begins; taken to be saved.
-    path : Path, optional
-        Its session file.
     """
 
-    def __init__(self, work: Work | None = None, path: Path | None = None) -> None:
+    def __init__(self, work: Work | None = None) -> None:
         self._observers: list[Callable[[], None]] = []
-        self._path = path
+        self._path: Path | None = None
         self._history = _history(work or Work())
         self._relabelled = Relabelling()
         self._stroke = 0
@@ -79,11 +81,6 @@ class Document:
         """The session file; None before the first save."""
         return self._path
 
-    @path.setter
-    def path(self, path: Path | None) -> None:
-        self._path = path
-        self._notify()
-
     @property
     def dirty(self) -> bool:
         """Whether something is not in the session file."""
@@ -98,16 +95,6 @@ class Document:
     def redo_label(self) -> str | None:
         """What would be done again; None if there is nothing."""
         return self._history.redo_label
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is something to undo."""
-        return self.undo_label is not None
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is something to do again."""
-        return self.redo_label is not None
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after every change; returns what ends that."""
@@ -191,10 +178,6 @@ class Document:
         """Take the examples away."""
         self.change("remove the examples", examples=None, simulated=True)
 
-    def set_name(self, name: str) -> None:
-        """Give the document another name."""
-        self.change("rename", merge="name", name=name)
-
     def set_sampling(self, *, examples: Examples | None = None, **fields: Any) -> None:
         """Change fields of :class:`SampleSettings`, maybe with what is drawn by them."""
         old = self.work.sampling
@@ -276,10 +259,6 @@ class Document:
         work = self.work
         change = GridChange(work.frame, Frame(grid, work.bounds))
         self.change("change the grid", drawing=change.drawing(work.drawing))
-
-    def set_bounds(self, bounds: Bounds | None) -> None:
-        """Another place on the globe; the drawing keeps its grid points."""
-        self.change("change the bounds", bounds=bounds)
 
     def sample(self) -> None:
         """Draw examples from the drawing.

@@ -11,9 +11,9 @@ from shapely.geometry.base import BaseGeometry
 
 from assets import example, example_path
 from geodp_app.document.examples import Frame
-from geodp_app.document.sampling import Dab, place_target
+from geodp_app.document.sampling import place_target
 from geodp_app.document.suggested_k import suggested_k
-from geodp_app.document.work import Work
+from geodp_app.document.work import Dab, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geometry.crs import CrsError

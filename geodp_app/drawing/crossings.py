@@ -65,20 +65,15 @@ class Meetings:
         )
 
 
-def candidates(edges: Ints, following: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Pairs of segments that may meet beside where one follows the other, block by block.
+def all_meetings(edges: Ints, following: Ints) -> Iterator[Meetings]:
+    """All meetings of segments that do not follow one another, block by block, each pair once.
 
     Parameters
     ----------
     edges : ndarray of int, shape (n, 4)
         x1, y1, x2, y2.
     following : ndarray of int, shape (n,)
-        Row of the segment that begins where this one ends, or -1; such pairs are left out.
-
-    Yields
-    ------
-    first, second : ndarray of int, shape (m,)
-        Each pair once, first < second.
+        Row of the segment that begins where this one ends, or -1.
     """
     low, high = np.minimum(edges[:, :2], edges[:, 2:]), np.maximum(edges[:, :2], edges[:, 2:])
     boxes = shapely.box(low[:, 0], low[:, 1], high[:, 0], high[:, 1])
@@ -87,7 +82,7 @@ def candidates(edges: Ints, following: Ints) -> Iterator[tuple[Ints, Ints]]:
         found: NDArray[Any] = tree.query(boxes[start : start + _BLOCK])
         first, second = found[0].astype(np.int64) + start, found[1].astype(np.int64)
         keep = (first < second) & (following[first] != second) & (following[second] != first)
-        yield first[keep], second[keep]
+        yield meetings(edges, first[keep], second[keep])
 
 
 def meetings(edges: Ints, first: Ints, second: Ints) -> Meetings:
@@ -133,12 +128,6 @@ def meetings(edges: Ints, first: Ints, second: Ints) -> Meetings:
 
     met = kind > 0
     return Meetings(first[met], second[met], kind[met], at[met])
-
-
-def all_meetings(edges: Ints, following: Ints) -> Iterator[Meetings]:
-    """All meetings of segments that do not follow one another, block by block."""
-    for first, second in candidates(edges, following):
-        yield meetings(edges, first, second)
 
 
 def _turn(ax: Ints, ay: Ints, bx: Ints, by: Ints, cx: Ints, cy: Ints) -> Ints:
@@ -315,13 +304,8 @@ def _samples(ends: Ints, rows: Ints, touches: Sequence[tuple[int, tuple[int, int
 
 def _inside(doubled: Ints, edges: Ints) -> NDArray[np.bool_]:
     """Which points, given doubled and not on the ring, the ring surrounds (even-odd)."""
-    px, py = doubled[:, :1], doubled[:, 1:]
-    x1, y1, x2, y2 = 2 * edges.T
-    spans = (y1 > py) != (y2 > py)
-    side = (x2 - x1) * (py - y1) - (px - x1) * (y2 - y1)
-    left = np.where(y2 > y1, side > 0, side < 0)
-    odd: NDArray[np.bool_] = (spans & left).sum(axis=1) % 2 == 1
-    return odd
+    inside: NDArray[np.bool_] = shapely.contains_xy(shapely.Polygon(2 * edges[:, :2]), doubled)
+    return inside
 
 
 def _cycles(touches: _Touches) -> Iterator[Between]:

@@ -7,18 +7,23 @@ undoable edit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
-from geodp_app.drawing.draft import Draft, Handle, ToolName
-from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
-from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
-from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
-from geodp_app.drawing.select_tool import SelectTool
+from geodp_app.drawing.hits import Handle
+from geodp_app.drawing.part_tools import AskTool, PaintTool, ReportTool, SelectTool, VerticesTool
+from geodp_app.drawing.ring_tools import FreehandTool, HoleTool, PolygonTool, RectangleTool
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
-from geodp_app.drawing.tool import NO_KEYS, Desk, Host, Modifiers, Pointer, Tool, selected_parts
-from geodp_app.drawing.vertices_tool import VerticesTool
+from geodp_app.drawing.tool import (
+    NO_KEYS,
+    Desk,
+    Draft,
+    Host,
+    Modifiers,
+    Pointer,
+    Tool,
+    ToolName,
+)
 
 __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
 
@@ -42,8 +47,8 @@ class Editor:
 
     Attributes
     ----------
-    snapping : bool
-        Whether vertices and edges catch the pointer; points are grid points in any case.
+    desk : Desk
+        The drawing and whom to tell; whether vertices and edges catch the pointer.
     message : str or None
         Last thing worth telling, until the next press, key or change of tool.
     grid_cursor : Point or None
@@ -51,12 +56,12 @@ class Editor:
     """
 
     def __init__(self, host: Host) -> None:
-        self._desk = Desk(host)
+        self.desk = Desk(host)
         self._take_up_tools()
         self._reach = host.drawing.grid / 100
 
     def _take_up_tools(self) -> None:
-        self._tools: dict[ToolName, Tool] = {each.name: each(self._desk) for each in _MAKERS}
+        self._tools: dict[ToolName, Tool] = {each.name: each(self.desk) for each in _MAKERS}
         self._tool = self._tools["polygon"]
         self._dropped: Tool | None = None  # whose draft undo takes up again
         self._pointed: tuple[float, float] | None = None
@@ -67,15 +72,6 @@ class Editor:
     def tool(self) -> ToolName:
         """Name of the tool in use."""
         return self._tool.name
-
-    @property
-    def snapping(self) -> bool:
-        """Whether vertices and edges catch the pointer."""
-        return self._desk.snapping
-
-    @snapping.setter
-    def snapping(self, on: bool) -> None:
-        self._desk.snapping = on
 
     @property
     def draft(self) -> Draft | None:
@@ -98,9 +94,12 @@ class Editor:
         return self._current().shown
 
     def selected_parts(self) -> tuple[Shape, ...]:
-        """What is selected, as shown."""
-        tool = self._current()
-        return selected_parts(tool.shown, tool.selected)
+        """What is selected, as shown: whole shapes, or of a hole or a vertex its ring alone."""
+        tool, parts = self._current(), list[Shape]()
+        for handle in tool.selected:
+            shape = tool.shown.shapes[handle.shape]
+            parts.append(shape if handle.kind == "shape" else Shape(shape.rings[handle.ring]))
+        return tuple(parts)
 
     def selected_rings(self) -> tuple[Ring, ...]:
         """Its rings."""
@@ -114,12 +113,12 @@ class Editor:
     @property
     def message(self) -> str | None:
         """Last thing worth telling."""
-        return self._desk.message
+        return self.desk.message
 
     @property
     def grid_cursor(self) -> Point | None:
         """The keyboard's cursor; None while the pointer is in use."""
-        return self._desk.cursor
+        return self.desk.cursor
 
     # events
 
@@ -143,18 +142,10 @@ class Editor:
             self._dropped = tool
         self._tool = self._tools[name]
 
-    def on_ask(self, ask: Callable[[Point], None]) -> None:
-        """Whom to tell of the points that the ask tool takes."""
-        self._desk.ask = ask
-
-    def on_report(self, report: Callable[[Point, float, bool], None]) -> None:
-        """Whom to tell of the reports that the report tool takes."""
-        self._desk.report = report
-
     def start_over(self) -> None:
         """Take the polygon tool, with nothing begun or selected, as at first."""
         self._take_up_tools()
-        self._desk.cursor = self._desk.message = None
+        self.desk.cursor = self.desk.message = None
 
     def press(
         self,
@@ -211,7 +202,7 @@ class Editor:
         keys = {
             "Enter": tool.enter,
             "Escape": tool.escape,
-            "Backspace": tool.backspace,
+            "Backspace": tool.delete if tool.picks else tool.undo_vertex,
             "Delete": tool.delete,
         }
         return name in keys and keys[name]()
@@ -239,17 +230,17 @@ class Editor:
 
     def _begin(self) -> Tool:
         """A new event: what was told is read."""
-        self._desk.message = None
+        self.desk.message = None
         return self._current()
 
     def _current(self) -> Tool:
         """The tool in use, knowing the drawing as it is now."""
-        before = self._desk.changed_elsewhere()
+        before = self.desk.changed_elsewhere()
         if before is not None:
             for tool in self._tools.values():
                 tool.forget(before)
-            if self._desk.cursor is not None:
-                self._desk.cursor = self._desk.on_grid(self._desk.cursor)
+            if self.desk.cursor is not None:
+                self.desk.cursor = self.desk.on_grid(self.desk.cursor)
         return self._tool
 
     def _pointer(
@@ -258,19 +249,19 @@ class Editor:
         """The pointer, unless it is nowhere; the keyboard's cursor gives way to it."""
         if not (math.isfinite(at[0]) and math.isfinite(at[1]) and math.isfinite(radius)):
             return None
-        far = 4.0 * self._desk.grid  # no need to tell apart places far off the grid
+        far = 4.0 * self.desk.grid  # no need to tell apart places far off the grid
         x, y = (min(max(float(value), -far), far) for value in at)
-        self._desk.cursor, self._pointed = None, (x, y)
+        self.desk.cursor, self._pointed = None, (x, y)
         self._reach = max(float(radius), 0.0)
         return Pointer((x, y), self._reach, modifiers)
 
     def _at_cursor(self, tool: Tool, modifiers: Modifiers) -> Pointer:
         """The pointer put on the keyboard's cursor, which appears if need be."""
-        if self._desk.cursor is None:
-            middle = self._desk.grid / 2
-            self._desk.cursor = self._desk.on_grid(self._pointed or (middle, middle))
+        if self.desk.cursor is None:
+            middle = self.desk.grid / 2
+            self.desk.cursor = self.desk.on_grid(self._pointed or (middle, middle))
         reach = max(self._reach, 1.0) if tool.picks else 0.0
-        return Pointer(self._desk.cursor, reach, modifiers)
+        return Pointer(self.desk.cursor, reach, modifiers)
 
     def _arrow(self, tool: Tool, dx: int, dy: int, modifiers: Modifiers) -> bool:
         # with Alt they go through the steps of a run, also where there is none to go to
@@ -279,7 +270,7 @@ class Editor:
         far = 10 if modifiers.shift else 1
         if not tool.nudge((far * dx, far * dy)):
             x, y = self._at_cursor(tool, modifiers).at
-            self._desk.cursor = self._desk.on_grid((x + far * dx, y + far * dy))
+            self.desk.cursor = self.desk.on_grid((x + far * dx, y + far * dy))
             # Shift makes the step long here; to the tool it means nothing
             tool.move(self._at_cursor(tool, replace(modifiers, shift=False)))
         return True

@@ -188,9 +188,6 @@ def _kept(step: int, values: Sequence[int], grid: int) -> int:
     return max(-min(values), min(grid - max(values), step))
 
 
-__all__ = ["vertex_rows", "with_vertex"]
-
-
 def vertex_rows(drawing: Drawing) -> list[tuple[int, int, int, int, int]]:
     """All vertices in order.
 

@@ -1,4 +1,5 @@
-"""What of a drawing lies at a place: vertices, edges, shapes, holes.  Pure functions over arrays.
+"""What of a drawing lies at a place and can be taken hold of: vertices, edges, shapes, holes.  Pure
+functions over arrays.
 
 10,000 vertices take about a millisecond.  Of parts that lie equally near, the topmost (last drawn)
 is hit.  Frame: grid units.
@@ -13,8 +14,31 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.drawing.draft import Handle
 from geodp_app.drawing.shapes import Drawing, Point
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A part of the drawing that can be taken hold of.
+
+    Attributes
+    ----------
+    kind : {"vertex", "edge", "shape", "hole"}
+    shape : int
+        Index of the shape.
+    ring : int
+        0 for the outline, i for hole i.
+    index : int
+        Of the vertex, or of the vertex at which the edge begins; 0 for whole rings.
+    position : (x, y) or None
+        Where to mark it, in grid units; None for whole rings.
+    """
+
+    kind: Literal["vertex", "edge", "shape", "hole"]
+    shape: int
+    ring: int = 0
+    index: int = 0
+    position: Point | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,15 +1,57 @@
-"""What tools share: the events they take, the desk they work at, and a tool that does nothing."""
+"""What tools share: the events they take, the draft under the hand, the desk they work at, and a
+tool that does nothing.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
-from geodp_app.drawing.draft import Draft, Handle, ToolName
-from geodp_app.drawing.hits import Outlines, nearest_edge, nearest_vertex
-from geodp_app.drawing.shapes import Drawing, Point, Shape
+from geodp_app.drawing.faults import Fault
+from geodp_app.drawing.hits import Handle, Outlines, nearest_edge, nearest_vertex
+from geodp_app.drawing.shapes import Drawing, Point
+
+ToolName = Literal[
+    "polygon",
+    "hole",
+    "rectangle",
+    "freehand",
+    "select",
+    "vertices",
+    "paint",
+    "ask",
+    "report",
+    "pan",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A ring that is being drawn.
+
+    Attributes
+    ----------
+    kind : {"polygon", "hole", "rectangle", "freehand"}
+    vertices : tuple of Point
+        Placed so far.
+    preview : tuple of Point
+        The ring as it would be with the pointer's point; fewer than three points at first.
+    fault : Fault or None
+        What keeps the draft from being closed, or what the next edge would do.
+    closing : bool
+        The next click closes the ring.
+    hint : str
+        What the next click does.
+    """
+
+    kind: ToolName
+    vertices: tuple[Point, ...]
+    preview: tuple[Point, ...] = ()
+    fault: Fault | None = None
+    closing: bool = False
+    hint: str = ""
 
 
 class Host(Protocol):
@@ -149,6 +191,11 @@ class Desk:
         x, y = (min(max(round(value), 0), self.grid) for value in at)
         return x, y
 
+    def point_at(self, at: tuple[float, float]) -> Point | None:
+        """The same, unless the place is off the grid."""
+        point = self.on_grid(at)
+        return point if math.dist(point, at) < 1 else None
+
 
 class Tool:
     """Ignores everything, as the pan tool does; the others say what they take.
@@ -160,6 +207,11 @@ class Tool:
     #: The keyboard's cursor reaches for what is near, as the pointer does.
     picks: ClassVar[bool] = False
 
+    #: What the pointer is on.
+    hover: Handle | None = None
+    #: The handles of what is selected; empty if nothing is.
+    selected: tuple[Handle, ...] = ()
+
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
 
@@ -167,16 +219,6 @@ class Tool:
     def draft(self) -> Draft | None:
         """The ring being drawn."""
         return None
-
-    @property
-    def hover(self) -> Handle | None:
-        """What the pointer is on."""
-        return None
-
-    @property
-    def selected(self) -> tuple[Handle, ...]:
-        """The handles of what is selected; empty if nothing is."""
-        return ()
 
     @property
     def shown(self) -> Drawing:
@@ -205,10 +247,6 @@ class Tool:
         """Give the gesture under way up, as the key Escape does."""
         return False
 
-    def backspace(self) -> bool:
-        """Take back the last vertex, or remove one."""
-        return self.undo_vertex()
-
     def delete(self) -> bool:
         """Delete what is selected."""
         return False
@@ -233,14 +271,3 @@ class Tool:
     def forget(self, before: Drawing) -> None:
         """The drawing changed through no tool: let go of what may not be there any more."""
         self.escape()
-
-
-def selected_parts(drawing: Drawing, handles: tuple[Handle, ...]) -> tuple[Shape, ...]:
-    """What is selected: whole shapes, or of a hole, a vertex or an edge its ring alone."""
-    parts: list[Shape] = []
-    for handle in handles:
-        if handle.shape < len(drawing.shapes):
-            shape = drawing.shapes[handle.shape]
-            one = shape.rings[handle.ring : handle.ring + 1]
-            parts += (shape,) if handle.kind == "shape" else map(Shape, one)
-    return tuple(parts)

@@ -1,7 +1,7 @@
 """Dual lines of the examples as segments: distinct lines, what of them a window shows, and the
 cell of their arrangement around a dual point.
 
-In a sheet where an example lies at abscissa t and height s (:func:`geometry.duality.dual_line`),
+In a sheet where an example lies at abscissa t and height s (:func:`geometry.halfplane.dual_line`),
 its line within the admitted region is one segment.  With w the slope of the halfplane's boundary,
 a in -2d^2..2d^2 (paper) or v - u in -d..d (chord), it is
 
@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.dual.sheets import Window, extent
-from geometry.duality import dual_line
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex, clip
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex, clip, dual_line
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

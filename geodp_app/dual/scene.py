@@ -1,4 +1,5 @@
-"""Marks on a sheet: chosen dual points, the sampler's boxes, and what to look at.
+"""Marks on a sheet: chosen dual points, the sampler's boxes, and what to look at; and the sentences
+of the dual view.
 
 Frame: grid units of the dual plane (:mod:`geodp_app.dual.sheets`).
 """
@@ -14,9 +15,18 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.dual.lines import ExampleLines, distances
-from geodp_app.dual.sheets import Window, dual_position, extent, region
-from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.core.records import Piece
+from geodp_app.dual.shading import Scale, ShadeMode
+from geodp_app.dual.sheets import (
+    Window,
+    dual_position,
+    equation_words,
+    extent,
+    number,
+    region,
+    sheet_words,
+)
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.core.records import Piece, TileStep
 from learners.core.selection import HeavyBox
 
 #: A neighbourhood shows about so many lines.
@@ -160,3 +170,151 @@ def region_in(lattice: HalfplaneLattice, window: Window) -> tuple[BaseGeometry, 
     box = shapely.box(window.u0, window.v0, window.u1, window.v1)
     whole = region(lattice)
     return whole.intersection(box), box.difference(whole)
+
+
+CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual plane to draw"
+_CHANGE = (
+    "Colour: how much likelier (purple) or less likely (green) each place is with this one report."
+)
+EMPTY = "Sample examples to see their dual lines"
+_RELEASE = "Only the chosen points are shown: they are published."
+EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
+_NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"
+
+
+@dataclass(frozen=True, slots=True)
+class TileShown:
+    """The tile whose dual plane is shown: its step, from 1, of how many tiles."""
+
+    number: int
+    tiles: int
+    step: TileStep
+
+    @property
+    def name(self) -> str:
+        """Which tile it is."""
+        return self.step.tile.name or f"tile {self.number:,} of {self.tiles:,}"
+
+    @property
+    def title(self) -> str:
+        """What a heading has room for."""
+        return "this zone" if self.step.zone else self.name
+
+    @property
+    def place(self) -> str:
+        """Where it lies, in the frame of the grid."""
+        tile = self.step.tile
+        box = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
+        return f"{self.name}: {box}" if self.step.zone else box
+
+    @property
+    def label(self) -> str:
+        """Say which label the drawn piece gives inside it and which outside."""
+        inside, outside = (1, 0) if self.step.inside else (0, 1)
+        edges = len(self.step.piece)
+        if not edges:
+            whole = "the zone" if self.step.zone else "the tile"
+            return f"No halfplane was chosen: all of {whole} is labelled {inside}."
+        many = "halfplane" if edges == 1 else f"{edges} halfplanes"
+        return f"Inside the {many} it is labelled {inside}, outside {outside}."
+
+    @property
+    def numbered(self) -> str:
+        """What a sentence has room for."""
+        return "this zone" if self.step.zone else f"tile {self.number:,}"
+
+
+def reading_words(lattice: HalfplaneLattice) -> str:
+    """How to read the sheets."""
+    chord = lattice.measure == "chord"
+    upper, lower = ("Above and Right", "Below and Left") if chord else ("Above", "Below")
+    return (
+        f"Each example is a line, each halfplane a point. In {upper} it holds the examples whose "
+        f"lines pass over the point, in {lower} those whose lines pass under it."
+    )
+
+
+def shading_words(mode: ShadeMode, edge: int, edges: int) -> str:
+    """What the colours answer."""
+    others = {2: "the other one", 3: "the other two"}.get(edges)
+    stays = "staying as it is" if edges == 2 else "staying as they are"
+    if mode == "probability":
+        given = f" for edge {edge + 1}, {others} {stays}" if others else " to be chosen"
+        return f"Colour: how likely each place was{given}."
+    where = f"edge {edge + 1}" if others else "it"
+    given = f", {others} {stays}" if others else ""
+    return f"Colour: how good the newest piece would be if {where} were elsewhere{given}."
+
+
+def released_words(tile: TileShown | None) -> tuple[str, str]:
+    """What the release view says: how to read it, and where nothing is released."""
+    if tile is None:
+        return _RELEASE, EMPTY_RELEASE
+    no_piece = "No halfplane in " + tile.numbered.replace(" ", "\u00a0")
+    return f"{tile.label} {_RELEASE}", no_piece
+
+
+def whole_words(marks: Sequence[Mark], *, release: bool) -> str:
+    """What the dual plane of a whole run says; in the `release` view it has no lines."""
+    example = next((mark for mark in marks if mark.edges == 3), None)
+    which = (
+        f": {example.text} is edge {example.edge + 1} of triangle {example.step}" if example else ""
+    )
+    if not marks:
+        return "Every tile has a dual plane of its own: step to one to see it."
+    lines = "" if release else "Each line is an example. "
+    return f"{lines}Each numbered point is an edge that was chosen{which}."
+
+
+def curator_words(
+    lattice: HalfplaneLattice,
+    tile: TileShown | None,
+    mode: ShadeMode,
+    shade: Scale | None,
+    edge: int,
+    edges: int,
+) -> tuple[str, str]:
+    """How to read lines and shading, and what is said without examples; `shade`: of the colours."""
+    if shade is not None and shade.signed:
+        words = _CHANGE
+    elif mode == "off" or (shade is None and mode != "probability"):
+        words = reading_words(lattice)
+    else:
+        words = _NO_PROBABILITIES if shade is None else shading_words(mode, edge, edges)
+    if tile is None:
+        return words, EMPTY
+    return f"{tile.label} {words}", f"No examples in {tile.numbered}"
+
+
+def hover_words(
+    halfplane: Halfplane,
+    digits: int,
+    counts: tuple[int, int] | None = None,
+    shade: tuple[Scale, float] | None = None,
+) -> str:
+    """The readout for the halfplane under the pointer.
+
+    Parameters
+    ----------
+    halfplane : Halfplane
+    digits : int
+        After the point.
+    counts : (int, int), optional
+        Positive and negative examples in it; private.
+    shade : (Scale, float), optional
+        The value under the pointer and its scale; private.
+    """
+    name = sheet_words(halfplane.lattice, halfplane.sheet).name
+    u, v = dual_position(halfplane)
+    parts = [
+        f"{name}: u = {number(u, digits)}, v = {number(v, digits)}",
+        equation_words(halfplane, digits),
+    ]
+    if counts is not None:
+        parts.append(f"holds {counts[0]:,} positive and {counts[1]:,} negative")
+    if shade is not None:
+        scale, value = shade
+        unit = "" if scale.percent else " examples"
+        kind = scale.label.split()[0]
+        parts.append(f"{kind} {scale.text(value)}{unit}")
+    return "  ·  ".join(parts)

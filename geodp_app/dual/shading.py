@@ -144,8 +144,8 @@ def search_values(densities: SheetDensities) -> tuple[list[tuple[int, Floats]], 
 
 def best_score(sheets: Sequence[ShadedSheet]) -> float:
     """The largest score of a raster, in examples; 0 if there is none."""
-    tops = [float(np.nanmax(s.scores)) for s in sheets if s.scores is not None and _any(s.scores)]
-    return max(tops, default=0.0)
+    known = [s.scores[np.isfinite(s.scores)] for s in sheets if s.scores is not None]
+    return max((float(scores.max()) for scores in known if scores.size), default=0.0)
 
 
 def shade_values(
@@ -263,10 +263,6 @@ def streak(sheet: ShadedSheet, nats: float | None, best: float) -> Window | None
         u0, u1 = sheet.u0 + wide * across[0], sheet.u0 + wide * (across[-1] + 1)
         v0, v1 = sheet.v0 + high * up[0], sheet.v0 + high * (up[-1] + 1)
     return Window(float(u0), float(u1), float(v0), float(v1)).grown(0.25)
-
-
-def _any(values: Floats) -> bool:
-    return bool(np.isfinite(values).any())
 
 
 def _round_values(low: float, high: float) -> list[float]:

@@ -1,6 +1,6 @@
 """One sheet of the dual plane for the eye: its words, its region, and windows onto it.
 
-Frame: grid units, floats (lattice units / 2**bits; :mod:`geometry.duality`).  Floats only draw:
+Frame: grid units, floats (lattice units / 2**bits; :mod:`geometry.halfplane`).  Floats only draw:
 what is chosen or counted is decided on the lattice.
 """
 

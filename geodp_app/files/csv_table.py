@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
+from geodp_app.files.plain_rows import PlainRows, plain_columns, plain_parts
 from geometry.geojson_rings import short
 
 MARK = "# geodp "
@@ -35,16 +36,13 @@ GEOMETRY = -1
 #: Names of columns that hold points as text, without capitals.
 GEOMETRIES = ("wkt", "geom", "geometry", "the_geom", "wkt_geom", "wkb", "wkb_geometry")
 
-#: Rows that are taken apart at a time: so few that the collector of garbage has nothing to do.
-_ROWS_AT_ONCE = 500
+#: Rows that are taken apart one by one at a time: so few that the collector of garbage is idle.
+_ROWS_AT_ONCE = 1_000
 #: Rows in a batch: some milliseconds' work.
 BATCH = 5_000
 
-#: Characters of a text that are taken apart at a time.
+#: Characters of a text that are taken apart row by row at a time.
 _CHUNK = 1 << 18
-
-#: Characters of a text from which it is worth loading Arrow.
-LARGE = 1 << 21
 
 #: A column of some rows: texts, or values with their type.
 Column = Sequence[Any] | NDArray[Any]
@@ -62,7 +60,7 @@ class Batch:
         How much of the file has been read with it, 0..1.
     wrong : dict of int to int
         Number of cells of rows that have too few or too many.
-    lines : sequence of int, shape (n,) or (0,)
+    lines : sequence or ndarray of int, shape (n,) or (0,)
         The line of the file on which each row ends, if it has lines.
     faults : dict of int to str
         Why the geometry of a row is no point.
@@ -74,7 +72,7 @@ class Batch:
     n: int
     share: float
     wrong: dict[int, int] = field(default_factory=dict)
-    lines: Sequence[int] = ()
+    lines: Sequence[int] | NDArray[np.int64] = ()
     faults: dict[int, str] = field(default_factory=dict)
     systems: NDArray[np.int64] | None = None
 
@@ -123,69 +121,50 @@ class CsvRows:
     head: Head
     geometry: int | None
 
-    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
         Parameters
         ----------
         places : sequence of int
-        numbers : bool
-            Whether numbers may come as such, and not as they are written.
+        numbers : collection of int
+            Those of them whose cells may come as numbers, and not as they are written.
 
         Raises
         ------
         InputError
             If a line cannot be taken apart; it is named.
         """
-        wanted = [self.geometry if place == GEOMETRY else place for place in places]
+        wanted = [(self.geometry or 0) if place == GEOMETRY else place for place in places]
+        kinds = [float if place in numbers else object for place in places]
         start, before, end = self.head.start, self.head.lines, len(self.text)
         while end > start and self.text[end - 1].isspace():
             end -= 1
-        quoted, done = self.text.find('"', start) >= 0, start
-        while done < end:
-            # without quotes each line is a row
-            stop = end if quoted else self.text.find("\n", done + _CHUNK, end) + 1 or end
-            fast = None
-            if numbers and not quoted:
-                fast = self._numbers(self.text[done:stop], [place or 0 for place in wanted], before)
-            if fast is not None:
-                fast.share = (stop - start) / (end - start)
-                yield fast
-            else:
-                for batch in self._slowly(done, stop, wanted, before):
-                    batch.share = (done - start + batch.share * (stop - done)) / (end - start)
-                    yield batch
-            before += 0 if quoted else self.text.count("\n", done, stop)
-            done = stop
+        for done, stop, rows in plain_parts(self.text, start, end, self.head.delimiter):
+            whole = None
+            if rows is not None:
+                whole = self._at_once(self.text[done:stop], rows, wanted, kinds, before)
+            for batch in self._slowly(done, stop, wanted, before) if whole is None else [whole]:
+                batch.share = (done - start + batch.share * (stop - done)) / (end - start)
+                yield batch
+            before += self.text.count("\n", done, stop)
 
-    def _numbers(self, piece: str, wanted: list[int], before: int) -> Batch | None:
-        """The columns of whole lines, if all of it are plainly numbers, a row on each line."""
-        between, width = self.head.delimiter, len(self.head.names)
-        n = piece.count("\n") + (not piece.endswith("\n"))
-        # loadtxt does not notice another length of rows that are cut down to some columns
-        # to loadtxt spaces of other alphabets are none
-        if (
-            not piece.isascii()
-            or piece.count(between) != n * (width - 1)
-            or any(row.count(between) != width - 1 for row in io.StringIO(piece))
-        ):
+    def _at_once(
+        self, piece: str, rows: PlainRows, wanted: list[int], kinds: Sequence[type], before: int
+    ) -> Batch | None:
+        """The columns of a part of the text, if each row has as many cells as the header; numbers
+        only if all are."""
+        if not rows.are_table(len(self.head.names)):
             return None
-        read = _arrow_numbers if len(self.text) >= LARGE else _numpy_numbers
-        try:
-            found = read(piece, width, wanted, between)
-        except ValueError:
+        between, texts = self.head.delimiter, [object] * len(wanted)
+        found = plain_columns(piece, between, wanted, kinds)
+        found = found or plain_columns(piece, between, wanted, texts)
+        if found is None or len(found[0]) != len(rows.ends):
             return None
-        if len(found) != n or not (abs(found) < 2**53).all():
-            return None
-        whole = (found == np.rint(found)).all(axis=0)
-        columns: list[Column] = [
-            found[:, i].astype(np.int64) if whole[i] else found[:, i] for i in range(len(wanted))
-        ]
-        return Batch(columns, n, 1.0, lines=range(before + 1, before + n + 1))
+        columns = [each if each.dtype == float else _unquoted(each.tolist()) for each in found]
+        return Batch(columns, len(rows.ends), 1.0, lines=before + rows.lines)
 
-    def _slowly(
-        self, start: int, stop: int, wanted: Sequence[int | None], before: int
-    ) -> Iterator[Batch]:
+    def _slowly(self, start: int, stop: int, wanted: Sequence[int], before: int) -> Iterator[Batch]:
         """The columns of a part of the text, row by row."""
 
         def chunks() -> Iterator[str]:  # a large text is never copied whole
@@ -198,45 +177,22 @@ class CsvRows:
         width, size = len(self.head.names), self.text.count("\n", start, stop) + 1
         given = chain.from_iterable(map(io.StringIO, chunks()))
         reader = csv.reader(given, delimiter=self.head.delimiter)
-        lines: list[int] = []
-        most = _ROWS_AT_ONCE  # at first: somebody may want to see no more than that
-        batch = Batch([[] for _ in wanted], 0, 0.0)
         try:
-            ended = False
-            while not ended:
-                rows, ended = [], True
-                for i, row in enumerate(islice(reader, _ROWS_AT_ONCE), 1):
-                    ended = i < _ROWS_AT_ONCE
-                    if row:
-                        rows.append(row)
-                        lines.append(before + reader.line_num)
-                self._add(batch, rows, wanted, width)
-                if batch.n >= most or (ended and batch.n):
-                    batch.lines, batch.share = lines, reader.line_num / size
-                    yield batch
-                    lines, batch, most = [], Batch([[] for _ in wanted], 0, 0.0), BATCH
+            while read := [(row, reader.line_num) for row in islice(reader, _ROWS_AT_ONCE)]:
+                rows, wrong = [row for row, _ in read if row], {}
+                for i, row in enumerate(rows):
+                    if len(row) != width:
+                        rows[i] = self._again(row, width)
+                        if len(rows[i]) != width:
+                            wrong[i], rows[i] = len(row), [""] * width
+                if rows:
+                    cells = list(zip(*rows, strict=True))
+                    columns: list[Column] = [_unquoted(cells[place]) for place in wanted]
+                    lines = [before + line for row, line in read if row]
+                    yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
         except csv.Error as error:
             line = before + reader.line_num
             raise InputError(f"{self.name}: line {line}: {error}") from None
-
-    def _add(
-        self, batch: Batch, rows: list[list[str]], wanted: Sequence[int | None], width: int
-    ) -> None:
-        """Put rows at the end of a batch's columns."""
-        if any(len(row) != width for row in rows):
-            for i, row in enumerate(rows):
-                if len(row) != width:
-                    rows[i] = self._again(row, width)
-                    if len(rows[i]) != width:
-                        batch.wrong[batch.n + i] = len(row)
-                        rows[i] = [""] * width
-        if rows:
-            columns = list(zip(*rows, strict=True))
-            for column, place in zip(batch.columns, wanted, strict=True):
-                cells = columns[place or 0]
-                quoted = '"' in "".join(cells)
-                column += map(_unquoted, cells) if quoted else cells  # type: ignore[operator]
-        batch.n += len(rows)
 
     def _again(self, row: list[str], width: int) -> list[str]:
         """A row in which spaces stand before a quote: 1, 2, "yes, or no"."""
@@ -247,39 +203,12 @@ class CsvRows:
         return next(reader, row)
 
 
-def _numpy_numbers(
-    piece: str, width: int, wanted: list[int], delimiter: str
-) -> NDArray[np.float64]:
-    """Columns of lines of numbers; ValueError if a field is none."""
-    lines = io.StringIO(piece)
-    return np.loadtxt(lines, delimiter=delimiter, comments=None, usecols=wanted, ndmin=2)
+def _unquoted(cells: Sequence[str]) -> Sequence[str]:
+    """Cells without the quotes that a space before them has kept."""
+    return [_bare(cell) for cell in cells] if '"' in "".join(cells) else cells
 
 
-def _arrow_numbers(
-    piece: str, width: int, wanted: list[int], delimiter: str
-) -> NDArray[np.float64]:
-    """The same by Arrow, several times as fast, where it is installed."""
-    try:
-        import pyarrow
-        from pyarrow import csv as arrow
-    except ImportError:
-        return _numpy_numbers(piece, width, wanted, delimiter)
-    names = [str(i) for i in range(width)]
-    table = arrow.read_csv(
-        io.BytesIO(piece.encode()),
-        arrow.ReadOptions(column_names=names, use_threads=False),
-        arrow.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
-        arrow.ConvertOptions(
-            column_types=dict.fromkeys(names, pyarrow.float64()),
-            include_columns=[names[i] for i in wanted],
-            null_values=[],
-        ),
-    )
-    return np.column_stack([table.column(i).to_numpy() for i in range(len(wanted))])
-
-
-def _unquoted(cell: str) -> str:
-    """A cell whose quotes a space before them has kept."""
+def _bare(cell: str) -> str:
     plain = cell.strip(" ")
     if len(plain) < len(cell) and len(plain) > 1 and plain[0] == plain[-1] == '"':
         return plain[1:-1].replace('""', '"')
@@ -295,7 +224,7 @@ def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
         If it is no text, or has no usable header.
     """
     text = text_of(name, data)
-    head = read_head(name, text, ",;\t|")
+    head = read_head(name, text)
     if all(_is_number(cell) for cell in head.names):
         raise InputError(
             f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
@@ -369,16 +298,8 @@ def not_utf8(name: str, line: int) -> str:
 _SEPARATOR = re.compile(r'\s*"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 
 
-def read_head(name: str, text: str, delimiters: str = ",") -> Head:
-    """Read the comment lines and the header line.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    text : str
-    delimiters : str
-        What may stand between columns: the one that the header has most of is taken.
+def read_head(name: str, text: str) -> Head:
+    """Read the comment lines and the header line; what it has most of stands between columns.
 
     Raises
     ------
@@ -399,7 +320,7 @@ def read_head(name: str, text: str, delimiters: str = ",") -> Head:
         elif line == 1 and stated_separator(content):
             stated = stated_separator(content)
         elif content.strip() and not content.startswith("#"):
-            delimiter = stated or max(delimiters, key=content.count)
+            delimiter = stated or max(",;\t|", key=content.count)
             names = _read_names(name, line, content, delimiter)
             return Head(member, names, delimiter, start, line)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
@@ -452,7 +373,9 @@ def _shown(text: str) -> str:
 
 def as_cells(values: Column) -> list[str]:
     """Values as text; empty for none, and for a number that is none."""
-    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    listed: Any = values.tolist() if isinstance(values, np.ndarray) else values
+    if set(map(type, listed)) == {str}:
+        return list(listed)
     return [value if type(value) is str else _cell(value) for value in listed]
 
 

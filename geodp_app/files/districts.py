@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
+from assets import shape_path
 from geodp_app.errors import InputError
 from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.points_out import rows_of
@@ -71,7 +72,7 @@ def framed(districts: Any, layer: str | None = None) -> tuple[Any, TargetFile]:
     """
     if not isinstance(districts, str | os.PathLike):
         return districts, _polygons_of(districts)
-    path = Path(districts)
+    path = shape_path(os.fspath(districts))
     _, target = open_districts(path, layer)
     geopandas = library("geopandas", path.name)
     table, geometry, _, crs, fid = rows_of(path, layer)

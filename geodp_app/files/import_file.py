@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -39,9 +39,9 @@ PREVIEW = 3
 class Reader(Protocol):
     """The rows of a format, in order, each as often as they are asked for."""
 
-    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
-        """The columns at these places; :data:`GEOMETRY` is the column of geometries.  With
-        `numbers` a text that is a number may come as such."""
+    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
+        """The columns at these places; :data:`GEOMETRY` is the column of geometries.  At `numbers`
+        texts that are numbers may come as such."""
         ...
 
 
@@ -92,9 +92,9 @@ class ImportFile:
             for i, fault in batch.faults.items():
                 texts[0][i] = fault
             for i, row in enumerate(zip(*texts, strict=True)):
-                yield [*row], batch.lines[i] if len(batch.lines) else None, batch.share
+                yield [*row], int(batch.lines[i]) if len(batch.lines) else None, batch.share
 
-    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
         Raises
@@ -102,10 +102,11 @@ class ImportFile:
         InputError
             If a line cannot be taken apart; it is named.
         """
-        own = [place - 2 if self.placed else place for place in places]
-        own = [GEOMETRY if place < 0 else place for place in own]
+        first = 2 * self.placed
+        own = [GEOMETRY if place < first else place - first for place in places]
         asked = list(dict.fromkeys(own))
-        for batch in self.reader.batches(asked, numbers=numbers):
+        numbers = [place - first for place in numbers if place >= first]
+        for batch in self.reader.batches(asked, numbers):
             found: dict[int, Column] = dict(zip(asked, batch.columns, strict=True))
             if GEOMETRY in found:
                 points = read_places(found[GEOMETRY])
@@ -124,7 +125,7 @@ class _FeatureRows:
 
     points: PointsFile
 
-    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         names, rows = self.points.properties, self.points.rows
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]

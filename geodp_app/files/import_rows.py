@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.csv_table import Batch, Column, as_cells, number_fault
-from geodp_app.files.import_columns import Columns, Kind
+from geodp_app.files.import_columns import Columns, Kind, cut
 from geodp_app.files.import_file import ImportFile
-from geodp_app.files.persons import names_of
+from geodp_app.files.persons import names_of, some_each
 from geometry.grid import GridMap
 from learners.core.examples import COMMON, OPPOSITES, LabelWords, one_form
 
@@ -113,8 +113,10 @@ class ReadRows:
         Whether the coordinates are those of geometries, which are in the system of the file.
     persons : tuple of str, shape (n,) or (0,)
         Whose each row is, if that was read.
-    nobody : (int, str) or None
-        The first row that names no single person, from 0, and why.
+    nobody : Misfit or None
+        The first row that names no single person.
+    unit : str or None
+        Name of the column of persons.
     """
 
     names: tuple[str, str, str]
@@ -127,7 +129,8 @@ class ReadRows:
     systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     of_geometry: bool = False
     persons: tuple[str, ...] = ()
-    nobody: tuple[int, str] | None = None
+    nobody: Misfit | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,8 @@ class Meaning:
         Labels that mean 1 and 0; None if there is no such label.
     out_of_bounds : {"refuse", "drop", "clip"}
         A row outside the bounds is a misfit, is left out, or is moved to the nearest place inside.
+    each : int
+        Examples of each person, where persons were read.
     """
 
     kind: Kind
@@ -150,6 +155,7 @@ class Meaning:
     inside: str | None
     outside: str | None
     out_of_bounds: OutOfBounds = "refuse"
+    each: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,11 @@ class Misfit:
     column: str
     reason: str
 
+    def __str__(self) -> str:
+        line = "" if self.line is None else f" (line {self.line})"
+        column = f", column {cut(self.column)}" if self.column else ""
+        return f"row {self.row}{line}{column}: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
@@ -178,28 +189,31 @@ class CheckedRows:
     Attributes
     ----------
     examples : Examples
-        Rows that fit, in order.
-    left_out : int
+        Rows that fit, in order; of persons so many of each.
+    dropped : int
         How many do not.
     misfits : tuple of Misfit
         The first of these.
-    fits : ndarray of bool, shape (n,)
-        Which rows the examples are.
+    rows : ndarray of int64, shape (n,)
+        Which row of the file each example was, from 0.
     beyond : int
         How many lay outside the bounds and were dropped or moved, as was asked for.
     elsewhere : Misfit or None
         The first of those with which nothing is wrong but that they lie outside the bounds.
     tight : bool
         Whether the public bounds are the extent of the rows.
+    nobody : Misfit or None
+        The first row that names no single person: then nothing is to be taken.
     """
 
     examples: Examples
-    left_out: int
+    dropped: int
     misfits: tuple[Misfit, ...]
-    fits: NDArray[np.bool_]
+    rows: NDArray[np.int64]
     beyond: int = 0
     elsewhere: Misfit | None = None
     tight: bool = False
+    nobody: Misfit | None = None
 
 
 def read_rows(
@@ -236,9 +250,11 @@ def read_rows(
     # without a label the first column is read twice, and never looked at
     label = columns.first if columns.label is None else columns.label
     places = (columns.first, columns.second, label)
-    reader = _Reader(file, places, words.known, labelled=columns.label is not None)
+    unit = None if person is None else file.columns[person]
+    reader = _Reader(file, places, words.known, unit, labelled=columns.label is not None)
     asked = places if person is None else (*places, person)
-    for batch in file.batches(asked, numbers=person is None):
+    numbers = {columns.first, columns.second} - {columns.label, person}
+    for batch in file.batches(asked, numbers):
         if stop():
             return None
         reader.add(batch)
@@ -254,10 +270,11 @@ class _Reader:
         file: ImportFile,
         places: tuple[int, int, int],
         words: frozenset[str],
+        unit: str | None,
         *,
         labelled: bool,
     ) -> None:
-        self._words = words
+        self._words, self._unit = words, unit
         self._width = len(file.columns) - 2 * file.placed
         self._comma, self._labelled = file.decimal_comma, labelled
         self._placed = [file.placed and place < 2 for place in places[:2]]
@@ -268,7 +285,7 @@ class _Reader:
         self._lines: list[NDArray[np.int64]] = []
         self._systems: list[NDArray[np.int64]] = []
         self._persons: list[str] = []
-        self._nobody: tuple[int, str] | None = None
+        self._nobody: Misfit | None = None
         self._known: dict[str, int] = {}  # by text as it stands
         self._labels: dict[str, int] = {}
         self._shown: list[str] = []
@@ -298,7 +315,8 @@ class _Reader:
             self._persons += names
             for i, fault in faults.items():
                 if self._nobody is None and i not in batch.wrong:
-                    self._nobody = self._before + i, fault
+                    line = batch.lines[i] if len(batch.lines) else None
+                    self._nobody = Misfit(self._before + i + 1, line, str(self._unit), fault)
         self._numbers.append(numbers)
         self._codes.append(codes)
         self._lines.append(np.array(batch.lines, dtype=np.int64))
@@ -319,6 +337,7 @@ class _Reader:
             all(self._placed),
             tuple(self._persons),
             self._nobody,
+            self._unit,
         )
 
     def _column(self, values: Column, axis: int) -> NDArray[np.float64]:
@@ -359,11 +378,10 @@ class _Reader:
                 different, each = np.unique(values, return_inverse=True)
             codes = np.array([self._code(text) for text in as_cells(different)], dtype=np.int32)
             return codes[each]
-        known = self._known
-        return np.array(
-            [known[text] if text in known else self._code(text) for text in as_cells(values)],
-            dtype=np.int32,
-        )
+        texts, known = as_cells(values), self._known
+        found = {text: known[text] if text in known else self._code(text)
+                 for text in dict.fromkeys(texts)}  # fmt: skip
+        return np.fromiter(map(found.__getitem__, texts), dtype=np.int32, count=len(texts))
 
     def _code(self, text: str) -> int:
         label = one_form(text)
@@ -403,16 +421,16 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     pays for two changes, and covers that one.)  docs/privacy.md, lemma T0.
     """
     frame, numbers = meaning.frame, rows.numbers
-    readable = np.isfinite(numbers).all(axis=1) & (rows.codes != _EMPTY)
+    readable = np.logical_and(*np.isfinite(numbers).T) & (rows.codes != _EMPTY)
     whole = np.ones(len(numbers), dtype=bool)
     low, high = np.zeros(2), np.full(2, float(frame.d))
     if meaning.kind == "grid":
-        whole = (numbers == np.rint(numbers)).all(axis=1)
+        whole = np.logical_and(*(numbers == np.rint(numbers)).T)
     else:
         assert frame.bounds is not None
         low, high = np.array(frame.bounds.low), np.array(frame.bounds.high)
         numbers = frame.bounds.unrolled(numbers)
-    within = ((numbers >= low) & (numbers <= high)).all(axis=1)  # NaN is not
+    within = np.logical_and(*((numbers >= low) & (numbers <= high)).T)  # NaN is not
     code = {label: i for i, label in enumerate(rows.labels)}
     one = rows.codes == code.get(meaning.inside or "", len(code))
     zero = rows.codes == code.get(meaning.outside or "", len(code))
@@ -423,20 +441,25 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
         place = None if meaning.kind == "grid" else frame.bounds
         inside = numbers.clip(low, high) if place is None else place.nearest(numbers)
         numbers, fits = np.where(beyond[:, None], inside, numbers), right
-    kept, tight = numbers[fits], False
+    every = bool(fits.all())
+    kept, tight = numbers if every else numbers[fits], False
     if meaning.kind == "grid":
         points = kept.astype(np.int64)
     else:
         assert frame.bounds is not None
         points = GridMap(frame.d, frame.bounds).own_to_grid(kept)
-        tight = frame.bounds.spanned_by(numbers[right])
+        tight = frame.bounds.spanned_by(kept if every else numbers[right])
     misfits = np.flatnonzero(wrong & ~beyond)
     first = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
     outside = np.flatnonzero(right & ~within & ~beyond)[:1].tolist()
     elsewhere = _misfit(rows, outside[0], meaning, low, high) if outside else None
-    examples = Examples(points, one[fits].astype(np.int64), frame)
+    examples, at = Examples(points, one[fits].astype(np.int64), frame), np.flatnonzero(fits)
+    if rows.unit is not None and rows.nobody is None:
+        each = some_each(examples, rows.persons, at, meaning.each)
+        points, labels, at = points[each], examples.labels[each], at[each]
+        examples = Examples(points, labels, frame, rows.unit, rows=meaning.each)
     moved = int(np.count_nonzero(beyond))
-    return CheckedRows(examples, len(misfits), first, fits, moved, elsewhere, tight)
+    return CheckedRows(examples, len(misfits), first, at, moved, elsewhere, tight, rows.nobody)
 
 
 def _misfit(

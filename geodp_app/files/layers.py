@@ -6,7 +6,7 @@ How such files are opened is told in :mod:`geometry.gis_files`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from geometry.gis_files import (
     reading,
     refuse_reference,
 )
+from geometry.places import points_of_wkb
 
 #: Names of the columns that stand for a feature's place.
 AXES = ("longitude", "latitude")
@@ -46,7 +47,7 @@ class ArrayRows:
     n: int
     geometries: Column | None = None
 
-    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order."""
         found = [self.geometries if place == GEOMETRY else self.columns[place] for place in places]
         for start in range(0, self.n, BATCH):
@@ -95,7 +96,7 @@ class ParquetRows:
     geometry: str | None
     crs: str | None
 
-    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order."""
         named = [str(self.geometry) if at == GEOMETRY else self.names[at] for at in places]
         with (
@@ -105,7 +106,10 @@ class ParquetRows:
             n, done = file.metadata.num_rows, 0
             for batch in file.iter_batches(BATCH, columns=named):
                 done += batch.num_rows
-                columns = [_values(batch.column(name)) for name in named]
+                columns = [
+                    _places(batch.column(name)) if at == GEOMETRY else _values(batch.column(name))
+                    for at, name in zip(places, named, strict=True)
+                ]
                 yield Batch(columns, batch.num_rows, min(1.0, done / max(1, n)))
 
 
@@ -113,13 +117,32 @@ def _values(column: Any) -> Column:
     """Values of Arrow: numbers as they are, in their width; all else as Python has it."""
     import pyarrow.types as kinds
 
-    number = kinds.is_floating(column.type) or (
-        kinds.is_integer(column.type) and not column.null_count
-    )
-    if number:
+    if not column.null_count and (kinds.is_floating(column.type) or kinds.is_integer(column.type)):
+        return np.from_dlpack(column)
+    if kinds.is_floating(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False))
     values: list[Any] = column.to_pylist()
     return values
+
+
+def _places(column: Any) -> Column:
+    """Coordinates of plain points, shape (n, 2); all else as Python has it."""
+    import pyarrow.types as kinds
+
+    plain = None
+    if kinds.is_binary(column.type) and len(column) and not column.null_count:
+        _, offsets, data = column.buffers()
+        at = np.frombuffer(offsets, dtype=np.int32)[column.offset :][: len(column) + 1]
+        held = b"" if data is None else memoryview(data)[at[0] : at[-1]]
+        plain = points_of_wkb(held, np.unique(np.diff(at)).tolist())
+    # a record with a type is an object of GeoJSON
+    elif kinds.is_struct(column.type) and column.type.get_field_index("type") < 0:
+        axes = [column.type.get_field_index(axis) for axis in "xy"]
+        parts = [column.field(at) for at in axes if at >= 0 and not column.null_count]
+        if [kinds.is_float64(each.type) and not each.null_count for each in parts] == [True, True]:
+            found = np.column_stack([np.from_dlpack(each) for each in parts])
+            plain = found if np.isfinite(found).all() else None
+    return _values(column) if plain is None else plain
 
 
 def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -> Layer:

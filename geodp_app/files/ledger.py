@@ -29,7 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from geodp_app.document.charges import RunCharge
+from geodp_app.document.work import RunCharge
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_state import (
     FORMAT,
@@ -96,6 +96,15 @@ class Source:
         real = [os.path.realpath(path) for path in files]
         whole = real and all(os.path.isfile(path) for path in real)
         return cls(name or "\n".join(real), unit, (lambda: _bytes_of(real)) if whole else None)
+
+    def check_labels_alone(self, runs: Iterable[NewRun]) -> None:
+        """Refuse runs that protect labels alone where these choose a person's row (lemma T1)."""
+        relations = {run.privacy.neighbours for run in runs if run.privacy is not None}
+        if self.unit is not None and "replace-label" in relations:
+            raise InputError(
+                "labels alone cannot be protected with --id: which row of a person is taken "
+                "depends on them; leave it out, or give --neighbours replace-one"
+            )
 
 
 @dataclass(frozen=True, slots=True)

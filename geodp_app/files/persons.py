@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -37,10 +38,17 @@ NIL_UUID = "00000000-0000-0000-0000-000000000000"
 #: Texts that are whole numbers as floating-point numbers are written, and decimals: 7.0 is 7.
 WHOLE = r"^-?(0|[1-9][0-9]*)[.]0*$"
 
-#: Texts that are floating-point numbers, which may stand for several whole ones.
-FLOATING = r"^-?[0-9]*[.]?[0-9]*([eE][+-]?[0-9]+)?$"
+#: Texts that are floating-point numbers, which may stand for several whole ones; each in one way,
+#: or a long one would take quadratic time.
+FLOATING = r"^-?([0-9]+([.][0-9]*)?|[.][0-9]*)?([eE][+-]?[0-9]+)?$"
 
 _SHOWN, _WHOLE = re.compile(f"[^{BLANKS}]"), re.compile(WHOLE)
+
+#: Texts about which nothing is to be asked: most of them, and quickly told.
+_ITSELF = re.compile(
+    rf"[0-9]+|(?!(?:{'|'.join(NOBODY)}|{NIL_UUID}|{FLOATING[1:-1]})$)[\w.:@-]+(?: [\w.:@-]+)*",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 #: What columns are called that may say whose a row is: a word of a name in capitals, small letters,
@@ -106,14 +114,9 @@ def names_of(values: Sequence[Any] | NDArray[Any]) -> tuple[list[str], dict[int,
         bits = 8 * values.dtype.itemsize if values.dtype.kind == "f" else None
         values = values.astype(float).tolist() if bits else values.tolist()
     names, faults = [], {}
-    known: dict[Any, tuple[str, str]] = {}
     for i, value in enumerate(values):
-        if type(value) is str and value in known:
-            name, fault = known[value]
-        else:
-            name, fault = _name(value, bits)
-            if type(value) is str:
-                known[value] = name, fault
+        plain = type(value) is str and _ITSELF.fullmatch(value)
+        name, fault = (value, "") if plain else _name(value, bits)
         if fault:
             faults[i] = f"{fault}: it must name a person"
         names.append(name)
@@ -180,16 +183,25 @@ def some_each(
     each : int
         How many of each person.
     """
-    least: dict[str, dict[bytes, int]] = {}
-    columns = zip(rows.tolist(), examples.points.tolist(), examples.labels.tolist(), strict=True)
-    for i, (row, point, label) in enumerate(columns):
-        owner = owners[row]
-        key = f"{len(owner)} {owner} {point[0]} {point[1]} {label}".encode("utf-8", "surrogatepass")
-        lot = hashlib.blake2b(key, digest_size=16).digest()
-        own = least.setdefault(owner, {})
-        own.setdefault(lot, i)
-        if len(own) > each:
-            del own[max(own)]
-    kept = (itertools.islice(itertools.cycle([own[lot] for lot in sorted(own)]), each)
-            for own in least.values())  # fmt: skip
-    return np.array(sorted(itertools.chain.from_iterable(kept)), dtype=np.int64)
+    whose = np.array([*owners, ""], dtype=object)[rows]
+    number: dict[str, int] = defaultdict(itertools.count().__next__)
+    person = np.fromiter(map(number.__getitem__, whose.tolist()), np.int64, len(whose))
+    several = np.flatnonzero(np.bincount(person)[person] > 1)  # else there is nothing to choose
+    columns = (whose, *examples.points.T, examples.labels)
+    digests = b"".join(
+        hashlib.blake2b(
+            f"{len(owner)} {owner} {x} {y} {label}".encode("utf-8", "surrogatepass"), digest_size=16
+        ).digest()
+        for owner, x, y, label in zip(
+            *(column[several].tolist() for column in columns), strict=True
+        )
+    )
+    lots = np.zeros((len(rows), 2), dtype=np.uint64)
+    lots[several] = np.frombuffer(digests, dtype=">u8").reshape(-1, 2)
+    order = np.lexsort((lots[:, 1], lots[:, 0], person))  # equal ones stay in order
+    same = [column[order[1:]] == column[order[:-1]] for column in (person, *lots.T)]
+    order = order[np.concatenate([[True], ~np.logical_and.reduce(same)])[: len(order)]]
+    many = np.bincount(person[order])
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(many) - many, many)
+    turns = -((rank - each) // np.minimum(many, each)[person[order]])  # of those that come in turn
+    return np.sort(np.repeat(order, np.maximum(turns, 0)))

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, printable
 from geodp_app.files.import_columns import ROLES, Columns, Kind, choose_columns, cut, place_of
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
+    CheckedRows,
     Meaning,
     Misfit,
     OutOfBounds,
@@ -31,7 +32,6 @@ from geodp_app.files.import_rows import (
     read_rows,
     unlabelled,
 )
-from geodp_app.files.persons import some_each
 from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
 from geometry.grid import Bounds
@@ -90,38 +90,24 @@ class PointOptions:
     rows: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class PointsRead:
-    """Examples of a file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointsRead(CheckedRows):
+    """Examples of a file, and what they were read from.
 
     Attributes
     ----------
-    examples : Examples
     guessed : str
         What the columns were taken for, in one line; empty if nothing was guessed.
-    beyond : int
-        Rows outside the bounds that were dropped or moved: a private figure.
-    dropped : int
-        Rows without a usable label or place that were dropped: a private figure.
-    tight : bool
-        Whether the bounds are the extent of the rows: private.
-    rows : ndarray of int64, shape (n,), or None
-        Which row of the file each example was, from 0; None for all in order.
-    places : ndarray of float, shape (n, 2), or None
+    places : ndarray of float, shape (n, 2)
         Where the examples were before they were rounded to the grid, in the system of the bounds or
-        in grid units; None if that was not kept.
-    file : ImportFile or None
+        in grid units.
+    file : ImportFile
         What was read: some files can be opened only once.
     """
 
-    examples: Examples
-    guessed: str = ""
-    beyond: int = 0
-    dropped: int = 0
-    tight: bool = False
-    rows: NDArray[np.int64] | None = None
-    places: NDArray[np.float64] | None = None
-    file: ImportFile | None = None
+    guessed: str
+    places: NDArray[np.float64]
+    file: ImportFile
 
 
 def read_points(
@@ -180,25 +166,21 @@ def read_opened(
         moved = in_system(file, rows, wanted, unstated, frame.bounds)
         if moved.numbers is not rows.numbers:
             rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
-    meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", options.out_of_bounds)
+    if person is not None and file.headless:
+        rows = replace(rows, unit=options.person)
+    units: Kind = "grid" if on_grid else "degrees"
+    meaning = Meaning(units, frame, "1", "0", options.out_of_bounds, options.rows)
     checked = check_rows(rows, meaning)
     refused = checked.elsewhere if options.unusable == "drop" else next(iter(checked.misfits), None)
     if refused is not None:
         raise InputError(f"{name}: {_misfit(refused, options.labels)}")
-    examples, fitting = checked.examples, np.flatnonzero(checked.fits)
-    if person is not None:
-        column = options.person if file.headless else file.columns[person]
-        if rows.nobody is not None:
-            row, fault = rows.nobody
-            line = int(rows.lines[row]) if len(rows.lines) else None
-            raise InputError(f"{name}: {_misfit(Misfit(row + 1, line, str(column), fault))}")
-        kept = some_each(examples, rows.persons, fitting, options.rows)
-        points, labels = examples.points[kept], examples.labels[kept]
-        examples = Examples(points, labels, examples.frame, column, rows=options.rows)
-        fitting = fitting[kept]
-    guessed = _guessed(file, kind, columns, options)
-    figures = (checked.beyond, checked.left_out, checked.tight)
-    return PointsRead(examples, guessed, *figures, fitting, rows.numbers[fitting], file)
+    if checked.nobody is not None:
+        raise InputError(f"{name}: {checked.nobody}")
+    found = {each.name: getattr(checked, each.name) for each in fields(checked)}
+    guessed, places = _guessed(file, kind, columns, options), rows.numbers
+    if person is not None or len(checked.rows) < len(places):
+        places = places[checked.rows]
+    return PointsRead(**found, guessed=guessed, places=places, file=file)
 
 
 def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:
@@ -262,14 +244,12 @@ def in_system(
         raise InputError(f"{file.name}: {error}") from None
 
 
-def _misfit(misfit: Misfit, labels: LabelWords = COMMON) -> str:
-    line = "" if misfit.line is None else f" (line {misfit.line})"
-    column = f", column {cut(misfit.column)}" if misfit.column else ""
+def _misfit(misfit: Misfit, labels: LabelWords) -> str:
     hints = (hint for reason, hint in _HINTS.items() if reason in misfit.reason)
     hint = next(hints, "; --unusable drop leaves such rows out")
     if labels.inside and "neither inside nor outside" in misfit.reason:
         hint = " (by --inside and --outside); --unusable drop leaves such rows out"
-    return f"row {misfit.row}{line}{column}: {misfit.reason}{hint}"
+    return f"{misfit}{hint}"
 
 
 #: What to do about a row, by what is wrong with it.

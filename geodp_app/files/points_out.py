@@ -15,7 +15,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count
+from itertools import pairwise
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.files.csv_table import read_head
+from geodp_app.files.csv_table import CsvRows, Head
 from geodp_app.files.gdal_layers import DRIVERS, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, look
 from geodp_app.files.layers import chosen_layer
+from geodp_app.files.plain_rows import plain_parts
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees
@@ -40,8 +42,9 @@ from geometry.gis_files import geo_member, library, plain_path, polygon_layer, r
 _MARKS = {
     codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
 }  # fmt: skip
-_DELIMITERS = ",;\t|"
-_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+#: A line end that is no newline nor before one, and what stands for it before a newline: no text
+#: that is read holds that character.
+_LONE, _CARRIAGE = re.compile(r"\r(?!\n)"), "\0"
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)([.,]\d+)?([eE][+-]?\d+)?")
 
@@ -90,12 +93,12 @@ def points_files(
     driver = "GeoJSON" if lines else DRIVERS.get(path.suffix.lower())
     points = read if isinstance(read, PointsRead) else None
     file = read.file if isinstance(read, PointsRead) else read
-    assert file is not None  # of points that were read
-    kept = None if points is None else points.rows
-    kept = np.arange(len(next(iter(added.values())))) if kept is None else kept
+    kept = np.arange(len(next(iter(added.values())))) if points is None else points.rows
     private = points is not None
     if driver is None:
-        text = _csv(source, kept, added) if kind == "csv" else _cells(file, kept, added, private)
+        rows = file.reader
+        text = (_csv(source, rows.head, kept, added) if isinstance(rows, CsvRows)
+                else _cells(file, kept, added, private))  # fmt: skip
         return [NewFile(path, text, private)]
     # on lines no system can be stated
     if driver == "GeoJSON" and kind == "map" and not (lines and file.crs not in (None, LONLAT)):
@@ -137,7 +140,6 @@ def rows_of(source: Path, layer: str | None, *, areal: bool = True) -> _Found:
 
 def _places(read: PointsRead, frame: Frame) -> tuple[NDArray[np.float64], str]:
     """Where the rows lie, and in which system."""
-    assert read.places is not None  # of points without labels
     if frame.bounds is None:
         return unit_box_map(frame.d).to_own(read.places), LONLAT
     return frame.bounds.rolled(read.places), frame.bounds.crs
@@ -169,53 +171,69 @@ def _with(table: Any, added: Added, pyarrow: Any) -> Any:
     return table
 
 
-def _rows(named: Added) -> Iterator[tuple[str, ...]]:
-    """The cells of the new columns, of each row."""
-    texts = (["" if v is None else str(v) for v in _plain(each)] for each in named.values())
-    return zip(*texts, strict=True)
+def _texts(values: NDArray[Any]) -> list[str]:
+    """The cells of a new column."""
+    if values.dtype.kind != "f":  # few of them differ
+        known = {value: str(value) for value in np.unique(values).tolist()}
+        return [known[value] for value in values.tolist()]
+    return ["" if value is None else str(value) for value in _plain(values)]
 
 
 # CSV
 
 
-def _csv(source: Path, kept: NDArray[np.int64], added: Added) -> bytes:
+def _csv(source: Path, head: Head, kept: NDArray[np.int64], added: Added) -> bytes:
     """The same text with more cells: delimiter, quotes, line ends, marks and comments stay."""
     data = source.read_bytes()
     mark, encoding = next(
         ((mark, encoding) for mark, encoding in _MARKS.items() if data.startswith(mark)),
         (b"", "utf-8"),
     )
-    lines = _LINES.findall(data[len(mark) :].decode(encoding))
-    head = read_head(os.fspath(source), "".join(map(_line, lines)), _DELIMITERS)
-    named = beside(added, head.names)
-    cells = [head.delimiter.join(("", *row)) for row in _rows(named)]
-    first = head.lines - 1
-    parts = [*lines[:first], _longer(lines[first], head.delimiter.join(("", *named)))]
-    wanted = dict(zip(kept.tolist(), cells, strict=True))
-    for i, record in enumerate(_records(lines[head.lines :], head.delimiter)):
-        if i in wanted:
-            parts.append(_longer(record, wanted[i]))
-    return mark + "".join(parts).encode(encoding)
+    text = data[len(mark) :].decode(encoding)
+    if "\r" in text:  # each line ends with a newline, whatever stands before it
+        text = _LONE.sub(f"{_CARRIAGE}\n", text)
+    *above, text = text.split("\n", head.lines)
+    between, named = head.delimiter, beside(added, head.names)
+    above[-1] = _longer(above[-1], between.join(("", *named)))
+    cells = [""] * len(kept)
+    for values in named.values():
+        cells = list(map(add, cells, (between + cell for cell in _texts(values))))
+    parts, before = ["\n".join((*above, ""))], 0
+    odd = "\r" in text or _CARRIAGE in text or text.count('"') % 2  # a quote that nothing closes
+    longer = _longer if odd else add
+    for rows in _records(text, between):
+        first, last = np.searchsorted(kept, [before, before + len(rows)]).tolist()
+        some = rows
+        if last - first < len(rows):
+            some = [rows[i - before] for i in kept[first:last].tolist()]
+        parts += ["\n".join(map(longer, some, cells[first:last])), "\n"] if some else []
+        before += len(rows)
+    if not text.endswith("\n") and before - 1 in kept[-1:]:
+        parts.pop()
+    return mark + "".join(parts).replace(f"{_CARRIAGE}\n", "\r").encode(encoding)
 
 
-def _line(line: str) -> str:
-    return line.rstrip("\r\n") + "\n"
+def _longer(row: str, cells: str) -> str:
+    """A row with more cells before its end."""
+    bare = row.rstrip(f"\r\n{_CARRIAGE}")
+    return bare + cells + row[len(bare) :]
 
 
-def _longer(record: str, cells: str) -> str:
-    """A record with more cells before its end."""
-    bare = record.rstrip("\r\n")
-    return bare + cells + record[len(bare) :]
-
-
-def _records(lines: Sequence[str], delimiter: str) -> Iterator[str]:
-    """The text of each row, which may be several lines; empty lines are none."""
-    reader, start = csv.reader(map(_line, lines), delimiter=delimiter), 0
-    for row in reader:
-        end = reader.line_num
-        if row:
-            yield "".join(lines[start:end])
-        start = end
+def _records(text: str, delimiter: str) -> Iterator[list[str]]:
+    """The text of some rows at a time, without a newline at the end; empty lines are none."""
+    for start, stop, plain in plain_parts(text, 0, len(text), delimiter):
+        piece = text[start:stop]
+        if plain is None:
+            lines, ends = list(io.StringIO(piece)), [0]
+            bare = (line.rstrip(f"\r\n{_CARRIAGE}") + "\n" for line in lines)
+            reader = csv.reader(bare, delimiter=delimiter)
+            ends += [reader.line_num for _ in reader]
+            found = ["".join(lines[a:b]).removesuffix("\n") for a, b in pairwise(ends)]
+        elif '"' in piece:
+            found = [piece[a + 1 : b] for a, b in pairwise((-1, *plain.ends.tolist()))]
+        else:
+            found = piece.split("\n")
+        yield [row for row in found if row not in ("", "\r", _CARRIAGE)]
 
 
 def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
@@ -231,8 +249,9 @@ def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, *named])
-    wanted = dict(zip(kept.tolist(), _rows(named), strict=True))
-    for i, (row, _, _) in zip(count(), file.rows, strict=False):
+    new = zip(*map(_texts, named.values()), strict=True)
+    wanted = dict(zip(kept.tolist(), new, strict=True))
+    for i, (row, _, _) in enumerate(file.rows):
         if i in wanted:
             writer.writerow([*row[first:], *wanted[i]])
     return text.getvalue().encode()

@@ -37,11 +37,7 @@ class Recording:
         self._open: list[str] = []
 
     def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
-        """Enter runs by their learners and what these will spend; as :meth:`begin`."""
-        self.begin([NewRun(verb, learner, plan) for learner, plan in plans])
-
-    def begin(self, runs: Sequence[NewRun]) -> None:
-        """Enter runs; to be called before any of them draws.
+        """Enter runs by their learners and what these will spend; before any of them draws.
 
         Raises
         ------
@@ -49,12 +45,8 @@ class Recording:
             If the ledger or its budget does not allow them, or they protect labels alone where
             these choose which row of a person is taken (lemma T1).
         """
-        relations = {run.privacy.neighbours for run in runs if run.privacy is not None}
-        if self._source.unit is not None and "replace-label" in relations:
-            raise InputError(
-                "labels alone cannot be protected with --id: which row of a person is taken "
-                "depends on them; leave it out, or give --neighbours replace-one"
-            )
+        runs = [NewRun(verb, learner, plan) for learner, plan in plans]
+        self._source.check_labels_alone(runs)
         if self._ledger is not None:
             self._ledger.begin(runs, self._source, self._head)
             self._open += [run.run for run in runs]

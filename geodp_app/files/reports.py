@@ -36,7 +36,7 @@ from learners.privacy.accounting import (
     halve_for_replacement,
     privacy_statement,
 )
-from learners.privacy.cover_account import run_epsilon
+from learners.privacy.composition import run_epsilon
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import SEED
 

@@ -32,10 +32,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import RunCharge
-from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.examples import Examples
-from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.document.work import (
+    RunCharge,
+    RunSettings,
+    SampleSettings,
+    Work,
+    check_change,
+    check_crossings,
+    check_examples,
+)
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.run_record import RunRecord
@@ -191,9 +197,10 @@ def load_session(path: str | os.PathLike[str]) -> Session:
 
 def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
     bounds = None if work.bounds is None else work.bounds.to_json()
-    examples = None
+    examples: dict[str, Any] | None = None
     if work.examples is not None:
-        examples = {"count": len(work.examples.labels), "simulated": work.simulated}
+        own = {"count": len(work.examples.labels), "unit": work.examples.unit}
+        examples = {**own, "simulated": work.simulated}
     state = {
         "format": _FORMAT,
         "schema": SCHEMA,
@@ -316,7 +323,7 @@ def _with_examples(work: Work, said: Any, data: bytes) -> Work:
     """The work with its examples; `said` is what the state tells of them."""
     count, simulated = said["count"], _flag(said["simulated"], "simulated")
     points, labels = read_points(data, count, work.drawing.grid)
-    examples = Examples(points, labels, work.frame)
+    examples = Examples(points, labels, work.frame, said.get("unit"))
     check_examples(examples)
     return replace(work, examples=examples, simulated=simulated)
 

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import shlex
+import tempfile
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,8 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     title = ""
     about = ""
     keywords: tuple[str, ...] = ()
+    #: Files of layers that the verb reads before the points.
+    paths: tuple[str, ...] = ()
 
     # -- what QGIS asks --------------------------------------------------------------------------
 
@@ -286,6 +289,26 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
 
     # -- the program -----------------------------------------------------------------------------
 
+    def on_points(
+        self, parameters: dict[str, Any], context: Any, feedback: Any, values: dict[str, Any],
+        *options: str, fields: dict[str, str] | None = None, numbered: bool = False,
+    ) -> str:  # fmt: skip
+        """Run the verb on the points, in a file that is gone then; as :meth:`call`.
+
+        Values are of declared parameters, by name; `fields` go to the columns of these names,
+        beside the label where there is one; `numbered` as :func:`write_points`.
+        """
+        source = self.source(parameters, context)
+        fields = fields or {}
+        if self.parameterDefinition("LABEL") is not None:
+            fields = {"label": self.parameterAsString(parameters, "LABEL", context), **fields}
+        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+            points = Path(folder) / file_name(source.sourceName(), ".csv")
+            write_points(points, source, fields, feedback, numbered=numbered)
+            arguments = [*self.paths, str(points), *self.bounds(parameters, source, context)]
+            arguments += [*self.labels(parameters, context), *self.given(values), *options]
+            return self.call(arguments, feedback, points, source)
+
     def call(self, arguments: list[str], feedback: Any, points: Path, source: Any) -> str:
         """Run the verb; what it writes on standard output.
 
@@ -333,9 +356,8 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
 class WithShape(GeodpAlgorithm):
     """An algorithm that reads a learned shape."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.shape = ""
+    #: Parameters of layers whose files are read, the shape's first.
+    layers: tuple[str, ...] = ("LEARNED",)
 
     def add_shape(self) -> None:
         """Add the layer."""
@@ -348,11 +370,13 @@ class WithShape(GeodpAlgorithm):
         )
 
     def prepareAlgorithm(self, parameters: dict[str, Any], context: Any, feedback: Any) -> bool:
-        """Find the layer's file, while layers may be looked at."""
-        self.shape = self.parameterAsCompatibleSourceLayerPath(
-            parameters, "LEARNED", context, _READ, _READ[0], feedback
+        """Find the layers' files, while layers may be looked at."""
+        how = (context, _READ, _READ[0], feedback)
+        self.paths = tuple(
+            self.parameterAsCompatibleSourceLayerPath(parameters, name, *how)
+            for name in self.layers
         )
-        return bool(self.shape)
+        return all(self.paths)
 
 
 def _ledgers(path: Path) -> list[str]:

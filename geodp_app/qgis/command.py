@@ -192,7 +192,9 @@ def _listen(
     while True:
         if cancelled():
             _end(process)
-            raise Cancelled
+            if process.returncode:
+                raise Cancelled
+            return last  # it was done already
         try:
             line = said.get(timeout=0.1)
         except queue.Empty:

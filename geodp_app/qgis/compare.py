@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from qgis.core import (
@@ -21,7 +19,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QVariant
 
-from .algorithm import GeodpAlgorithm, file_name, write_points
+from .algorithm import GeodpAlgorithm
 from .declared import declared, learner_help, learners_of
 
 #: Fields of the table: members of the program's JSON, and their types.
@@ -84,8 +82,7 @@ class Compare(GeodpAlgorithm):
     def processAlgorithm(
         self, parameters: dict[str, Any], context: Any, feedback: Any
     ) -> dict[str, Any]:
-        """Write the points, run the program on them, and make a table of what it says."""
-        source = self.source(parameters, context)
+        """Run the program on the points, and make a table of what it says."""
         names = ["grid", "out_of_bounds", "unusable", "epsilon", "holdout", "k", "delta"]
         names += ["neighbours", "seed"]
         values = self.values(parameters, names, context)
@@ -95,15 +92,8 @@ class Compare(GeodpAlgorithm):
         ]
         if not values["learners"]:
             raise QgsProcessingException("Learners: choose one at least")
-        fields = {"label": self.parameterAsString(parameters, "LABEL", context)}
-        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-            points = Path(folder) / file_name(source.sourceName(), ".csv")
-            write_points(points, source, fields, feedback)
-            where = self.bounds(parameters, source, context)
-            arguments = [str(points), *where, *self.given(values), "--json", "--progress"]
-            arguments += self.labels(parameters, context)
-            arguments += self.ledger(parameters, context)
-            found = json.loads(self.call(arguments, feedback, points, source))
+        options = ["--json", "--progress", *self.ledger(parameters, context)]
+        found = json.loads(self.on_points(parameters, context, feedback, values, *options))
         columns = QgsFields()
         for name, kind in _FIELDS.items():
             columns.append(QgsField(name, kind))

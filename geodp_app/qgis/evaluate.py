@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from qgis.core import QgsProcessingOutputNumber
 
-from .algorithm import WithShape, file_name, write_points
+from .algorithm import WithShape
 
 #: Outputs by the figures that the program prints.
 _FIGURES = {
@@ -44,17 +42,9 @@ class Evaluate(WithShape):
     def processAlgorithm(
         self, parameters: dict[str, Any], context: Any, feedback: Any
     ) -> dict[str, Any]:
-        """Write the points, and run the program on both."""
-        source = self.source(parameters, context)
-        fields = {"label": self.parameterAsString(parameters, "LABEL", context)}
+        """Run the program on both."""
         values = self.values(parameters, ["out_of_bounds", "unusable"], context)
-        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-            points = Path(folder) / file_name(source.sourceName(), ".csv")
-            write_points(points, source, fields, feedback)
-            where = self.bounds(parameters, source, context)
-            where += self.labels(parameters, context)
-            arguments = [self.shape, str(points), *where, *self.given(values), "--json"]
-            figures = json.loads(self.call(arguments, feedback, points, source))
+        figures = json.loads(self.on_points(parameters, context, feedback, values, "--json"))
         feedback.pushInfo(
             f"{figures['errors']:,} of {figures['examples']:,} points are labelled wrong "
             f"({figures['error']:.4%}): {figures['false_positives']:,} outside that the shape "

@@ -17,7 +17,7 @@ from qgis.core import (
     QgsProcessingParameterVectorDestination,
 )
 
-from .algorithm import GeodpAlgorithm, file_name, write_points, write_polygons
+from .algorithm import GeodpAlgorithm, file_name, write_polygons
 from .declared import declared, learner_help, learners_of
 
 
@@ -52,6 +52,7 @@ class Learn(GeodpAlgorithm):
             ),
             self.option("id")["help"],
         )
+        self.add_declared("rows")
         self.add(
             QgsProcessingParameterBoolean("EACH", "Each point is of another person", False),
             "Asked only where no Person is chosen and a field's name says that it may be one.",
@@ -104,39 +105,30 @@ class Learn(GeodpAlgorithm):
     def processAlgorithm(
         self, parameters: dict[str, Any], context: Any, feedback: Any
     ) -> dict[str, Any]:
-        """Write the points, and run the program on them."""
-        source = self.source(parameters, context)
+        """Run the program on the points."""
         title = self.parameterAsEnumString(parameters, "LEARNER", context)
         learner = next(each["id"] for each in learners_of(self.verb) if each["title"] == title)
-        values = self.values(
-            parameters, ["grid", "out_of_bounds", "unusable", *self._declared()], context
-        )
+        names = ["grid", "out_of_bounds", "unusable", "rows", *self._declared()]
+        values = {"learner": learner, **self.values(parameters, names, context)}
         if values["seed"] is not None:
             feedback.pushWarning("With a seed the result is not private: for tests alone")
-        fields = {"label": self.parameterAsString(parameters, "LABEL", context)}
-        person = self.parameterAsString(parameters, "PERSON", context)
         output = self.parameterAsOutputLayer(parameters, "OUTPUT", context)
-        report = self.parameterAsFileOutput(parameters, "REPORT", context)
-        within = self.parameterAsSource(parameters, "WITHIN", context)
+        options = ["--progress", f"--output={output}", "--overwrite"]
+        options += self.ledger(parameters, context)
+        fields = {}
+        if person := self.parameterAsString(parameters, "PERSON", context):
+            column = "person" if person.lower() in ("label", "lon", "lat", "x", "y") else person
+            fields[column] = person
+            options.append(f"--id={column}")
+        if report := self.parameterAsFileOutput(parameters, "REPORT", context):
+            options.append(f"--report={report}")
         with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-            points = Path(folder) / file_name(source.sourceName(), ".csv")
-            arguments = [str(points), *self.bounds(parameters, source, context)]
-            arguments += self.given({"learner": learner, **values})
-            arguments += self.labels(parameters, context)
-            arguments += self.ledger(parameters, context)
-            if person:
-                column = "person" if person.lower() in ("label", "lon", "lat", "x", "y") else person
-                fields[column] = person
-                arguments.append(f"--id={column}")
+            within = self.parameterAsSource(parameters, "WITHIN", context)
             if within is not None:
                 mask = Path(folder) / file_name(within.sourceName(), ".geojson")
                 write_polygons(mask, within, feedback)
-                arguments.append(f"--within={mask}")
-            if report:
-                arguments.append(f"--report={report}")
-            write_points(points, source, fields, feedback)
-            self.call([*arguments, "--progress", f"--output={output}", "--overwrite"],
-                      feedback, points, source)  # fmt: skip
+                options.append(f"--within={mask}")
+            self.on_points(parameters, context, feedback, values, *options, fields=fields)
         return {"OUTPUT": output, **({"REPORT": report} if report else {})}
 
 

@@ -24,7 +24,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QVariant
 
-from .algorithm import WithShape, file_name, write_points
+from .algorithm import WithShape
 from .declared import declared
 
 #: What the program says of a point, and what that means.
@@ -64,13 +64,9 @@ class Predict(WithShape):
         source = self.source(parameters, context)
         values = self.values(parameters, ["out_of_bounds", "unusable"], context)
         with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-            points = Path(folder) / file_name(source.sourceName(), ".csv")
-            answers = Path(folder) / "answers" / points.name
-            answers.parent.mkdir()
-            write_points(points, source, {}, feedback, numbered=True)
-            where = self.bounds(parameters, source, context)
-            arguments = [self.shape, str(points), *where, *self.given(values)]
-            self.call([*arguments, f"--output={answers}"], feedback, points, source)
+            answers = Path(folder) / "answers.csv"
+            output = f"--output={answers}"
+            self.on_points(parameters, context, feedback, values, output, numbered=True)
             names, said = _read(answers)
         own, new = source.fields(), QgsFields()
         for name in names:

@@ -1,4 +1,4 @@
-"""The Processing provider: four algorithms, and the setting that names the program."""
+"""The Processing provider: the algorithms, and the setting that names the program."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from .algorithm import PROGRAM_SETTING
+from .areas import Areas
 from .compare import Compare
 from .evaluate import Evaluate
 from .learn import Learn
@@ -58,7 +59,7 @@ class GeodpProvider(QgsProcessingProvider):
 
     def loadAlgorithms(self) -> None:
         """Called by QGIS."""
-        for algorithm in (Learn(), Evaluate(), Predict(), Compare()):
+        for algorithm in (Learn(), Evaluate(), Predict(), Compare(), Areas()):
             self.addAlgorithm(algorithm)
 
     def supportsNonFileBasedOutput(self) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 import shutil
 import time
@@ -31,7 +32,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import check_folder_ending, check_home, note_written
 from geometry.files import atomic_write
-from learners.core.releases import Release
+from learners.core.releases import Release, for_persons
 from learners.declaration import Learner
 from learners.privacy.privacy_filter import added_up
 from learners.privacy.randomness import SeededRandom, SystemRandom, new_run_id, words
@@ -136,6 +137,11 @@ class Progress:
 CompareWatch = Callable[[Progress], None]
 
 
+#: Of a row, in the order of tables.
+_FIGURES = ("error", "errors", "false_positives", "false_negatives", "tested", "seconds", "bytes",
+            "vertices")  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """What a learner made of the examples.  Private: the test errors, and the seconds.
@@ -153,8 +159,6 @@ class Row:
         Test examples, those predicted 1 though 0, and those predicted 0 though 1.
     seconds : float
         Wall time of the learner.
-    others : tuple of float
-        Errors of the same learner on other samples of the same target, if it was run on any.
     """
 
     contender: Contender
@@ -165,7 +169,6 @@ class Row:
     false_positives: int
     false_negatives: int
     seconds: float
-    others: tuple[float, ...] = ()
 
     @property
     def name(self) -> str:
@@ -201,6 +204,18 @@ class Row:
     def vertices(self) -> int:
         """Corners of the shape."""
         return count_vertices(self.shape)
+
+    def record(self) -> dict[str, Any]:
+        """Its figures by the names of columns, JSON values only."""
+        spent = self.privacy
+        return {
+            "learner": self.name,
+            "k": dict(self.contender.parameters).get("k"),
+            "private": self.private,
+            "epsilon": spent and spent.epsilon,
+            "delta": spent and spent.delta,
+            **{name: getattr(self, name) for name in _FIGURES},
+        }
 
 
 def compare(
@@ -249,7 +264,39 @@ def compare(
     # a frame that cannot be placed is found before anything is drawn
     whole_square(examples.frame).to_geojson()
     before(plans_of(contenders, examples.frame.d))
-    return _rows(examples, test, contenders, watch)
+
+    def row(number: int, contender: Contender) -> Row:
+        model, at = contender.build(examples.frame.d), (0, 0)
+        plan = model.plan(contender.run)
+
+        def tell(progress: SelectionProgress | None = None) -> None:
+            if watch is not None:
+                watch(Progress(contender.name, number, len(contenders), *at, plan))
+
+        tell()
+        started = time.perf_counter()
+        try:
+            stream = model.steps(examples.points, examples.labels, watch=tell)
+        except ValueError as error:
+            raise InputError(f"{contender.name}: {error}") from None
+        for record in stream:
+            at = record.step, record.steps
+            tell()
+        seconds = time.perf_counter() - started
+        wrong = count_mistakes(model.predict(test.points), test.labels)
+        release = for_persons(model.release_, examples.unit)
+        return Row(
+            contender=contender,
+            release=release,
+            shape=model.polygons_,
+            geojson=learned_text(release, examples.frame),
+            tested=len(test.labels),
+            false_positives=wrong[0],
+            false_negatives=wrong[1],
+            seconds=seconds,
+        )
+
+    return itertools.starmap(row, enumerate(contenders, start=1))
 
 
 def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent | None, ...]:
@@ -267,54 +314,6 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
         except ValueError as error:
             raise InputError(f"{contender.name}: {error}") from None
     return tuple(plans)
-
-
-def _rows(
-    examples: Examples,
-    test: Examples,
-    contenders: Sequence[Contender],
-    watch: CompareWatch | None,
-) -> Iterator[Row]:
-    for number, contender in enumerate(contenders, start=1):
-        model = contender.build(examples.frame.d)
-        place = contender.name, number, len(contenders)
-        teller = _Teller(place, model.plan(contender.run), watch)
-        teller.tell()
-        started = time.perf_counter()
-        try:
-            stream = model.steps(examples.points, examples.labels, watch=teller.tell)
-        except ValueError as error:
-            raise InputError(f"{contender.name}: {error}") from None
-        for record in stream:
-            teller.step, teller.steps = record.step, record.steps
-            teller.tell()
-        seconds = time.perf_counter() - started
-        wrong = count_mistakes(model.predict(test.points), test.labels)
-        yield Row(
-            contender=contender,
-            release=model.release_,
-            shape=model.polygons_,
-            geojson=learned_text(model.release_, examples.frame),
-            tested=len(test.labels),
-            false_positives=wrong[0],
-            false_negatives=wrong[1],
-            seconds=seconds,
-        )
-
-
-class _Teller:
-    """Tells the watch where the comparison is."""
-
-    def __init__(
-        self, place: tuple[str, int, int], plan: PrivacySpent | None, watch: CompareWatch | None
-    ) -> None:
-        self._place, self._plan, self._watch = place, plan, watch
-        self.step = self.steps = 0
-
-    def tell(self, progress: SelectionProgress | None = None) -> None:
-        """Also the watch of a selection."""
-        if self._watch is not None:
-            self._watch(Progress(*self._place, self.step, self.steps, self._plan))
 
 
 def _try_out(contender: Contender) -> None:
@@ -430,18 +429,13 @@ def file_name(row: Row) -> str:
 
 def table_text(rows: Sequence[Row]) -> str:
     """The rows' figures as CSV; private."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ("learner", "k", "private", "epsilon", "delta", "test_error", "false_positives",
-         "false_negatives", "tested", "seconds", "bytes", "vertices", "file")
-    )  # fmt: skip
-    for row in rows:
-        spent = row.privacy
-        writer.writerow(
-            (row.name, dict(row.contender.parameters).get("k"), "yes" if row.private else "no",
-             spent and spent.epsilon, spent and spent.delta, row.error, row.false_positives,
-             row.false_negatives, row.tested, f"{row.seconds:.3f}", row.bytes, row.vertices,
-             file_name(row))
-        )  # fmt: skip
+    return csv_text({**row.record(), "file": file_name(row)} for row in rows)
+
+
+def csv_text(records: Iterable[dict[str, Any]]) -> str:
+    """Figures by the names of columns as CSV; there are some."""
+    text, (first, *others) = io.StringIO(), records
+    writer = csv.DictWriter(text, list(first), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([first, *others])
     return text.getvalue()

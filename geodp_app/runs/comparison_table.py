@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Sequence
 from html import escape
-from statistics import fmean
 from typing import Any
 
 from geodp_app.formatting import aligned, count, duration, percentage
@@ -38,14 +36,8 @@ class Comparison(tuple[Row, ...]):
         ImportError
             If pandas is not installed: pip install 'geodp[geo]'.
         """
-        plain = ("tested", "false_positives", "false_negatives", "error", "seconds", "bytes",
-                 "vertices")  # fmt: skip
-        columns: dict[str, list[Any]] = {"learner": [row.name for row in self]}
-        columns["private"] = [row.private for row in self]
-        for name in ("epsilon", "delta"):
-            columns[name] = [getattr(row.privacy, name, math.nan) for row in self]
-        columns |= {name: [getattr(row, name) for row in self] for name in plain}
-        return importlib.import_module("pandas").DataFrame(columns)
+        frame = importlib.import_module("pandas").DataFrame([row.record() for row in self])
+        return frame.astype({"epsilon": float, "delta": float})
 
     def __repr__(self) -> str:
         return "\n".join([*table(self), "", *remarks(self)])
@@ -75,17 +67,11 @@ def row_cells(row: Row) -> tuple[str, ...]:
         "yes" if row.private else "no",
         f"{spent.epsilon:g}" if spent else "–",
         f"{spent.delta:g}" if spent else "–",
-        _error_words((row.error, *row.others)),
+        percentage(row.error),
         duration(row.seconds),
         count(row.bytes),
         count(row.vertices),
     )
-
-
-def _error_words(errors: Sequence[float]) -> str:
-    if len(errors) == 1:
-        return percentage(errors[0])
-    return f"{percentage(fmean(errors))} ({percentage(min(errors))}–{percentage(max(errors))})"
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
@@ -100,10 +86,8 @@ def remarks(rows: Sequence[Row]) -> list[str]:
         elif len(spending) == 1:
             lines.append(f"The private learner spends {text} of these examples' privacy.")
         else:
-            lines.append(
-                f"The {len(spending)} private learners together spend {text}: on the same "
-                "examples their epsilons add up."
-            )
+            many = f"The {len(spending)} private learners together"
+            lines.append(f"{many} spend {text}: on the same examples runs add up.")
     bare = [row.name for row in rows if row.privacy is None]
     if bare:
         lines.append(f"Not private, for comparison only: {', '.join(bare)}. Do not publish.")

@@ -32,10 +32,11 @@ def enter(work: Work, runs: Sequence[NewRun]) -> None:
     InputError
         If the ledger or its budget does not allow them: nothing may be drawn.
     """
-    ledger = ledger_of_work(work)
+    ledger, unit = ledger_of_work(work), work.examples.unit if work.examples else None
+    source = Source(work.name, unit, lambda: _contents(work))
+    source.check_labels_alone(runs)
     if ledger is None:
         return
-    source = Source(work.name, None, lambda: _contents(work))
     if work.spent:
         ledger.join([past_run(charge) for charge in work.spent], source)
     ledger.begin(runs, source)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.formatting import SPACE, counted
 from learners.cover.set_cover import step_count
-from learners.theory.practice_table import RANGES, Means
 from learners.theory.rule_of_thumb import (
+    RANGES,
     ErrorRange,
     ExamplesRange,
+    Means,
     examples_for,
     expected_error,
     kinds_of,

@@ -7,19 +7,26 @@ and without wrong labels.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 from typing import Any
 
+from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import DEFAULT_GRID, Frame
-from geodp_app.document.sampling import Distribution, draw_examples, open_generator
-from geodp_app.formatting import aligned, count, duration, percentage
-from geodp_app.runs.comparison import KINDS, Contender, Progress, compare, make_contender
+from geodp_app.document.sampling import draw_examples, open_generator
+from geodp_app.document.work import Dab, Distribution
+from geodp_app.formatting import MISSING, aligned, count, counted, duration, percentage
+from geodp_app.runs.comparison import (
+    KINDS,
+    Contender,
+    Progress,
+    Row,
+    compare,
+    make_contender,
+)
 
 #: Points on which every run is tested.
 TESTED = 200_000
@@ -40,6 +47,8 @@ class Rehearsed:
         A run each: wrong labels as a share of the test points, 0..1.
     seconds : float
         Wall time of a run, the median: a first run may compile loops.
+    shape : shapely geometry
+        What the first run has learned, in grid units.
     """
 
     contender: Contender
@@ -47,6 +56,12 @@ class Rehearsed:
     grid: int
     errors: tuple[float, ...]
     seconds: float
+    shape: BaseGeometry = field(default_factory=Polygon, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """No other row of a rehearsal has it; the learner's name is its beginning."""
+        return f"{self.contender.name}, {counted(self.n, 'example')}"
 
     def record(self) -> dict[str, Any]:
         """Its figures by the names of columns, JSON values only."""
@@ -85,16 +100,24 @@ def contenders_of(
     """Learners at each epsilon, those that count pieces with each k of the counts; else as
     :func:`geodp_app.runs.comparison.make_contender`, which says what it refuses.
     """
-    found = []
-    for epsilon in epsilons:
-        for name in names:
-            for k in (counts or (None,)) if KINDS[name].counts else (None,):
-                one = make_contender(name, epsilon=epsilon, k=k, **given)
-                label = name + ("" if k is None else f", k = {k}")
-                found.append(replace(one, name=f"{label}, epsilon = {epsilon:g}"))
-    # without privacy there is nothing that epsilon could change
-    named = {(one.name if one.kind.private else one.parameters): one for one in found}
-    return tuple(named.values())
+    return told_apart(
+        make_contender(name, epsilon=epsilon, k=k, **given)
+        for epsilon in epsilons
+        for name in names
+        for k in ((counts or (None,)) if KINDS[name].counts else (None,))
+    )
+
+
+def told_apart(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
+    """The same with names by k and epsilon; without privacy epsilon changes nothing, and each is
+    there once."""
+    named = {}
+    for one in contenders:
+        own = dict(one.parameters)
+        k = f", k = {own['k']}" if own.get("k") is not None else ""
+        epsilon = f", epsilon = {own['epsilon']:g}" if one.kind.private else ""
+        named[one.kind.id + k + epsilon] = one
+    return tuple(replace(one, name=name) for name, one in named.items())
 
 
 def rehearse(
@@ -106,6 +129,7 @@ def rehearse(
     runs: int = RUNS,
     distribution: Distribution = "uniform",
     noise: float = 0.0,
+    dabs: Sequence[Dab] = (),
     seed: int | None = None,
     watch: Callable[[float, str], None] = lambda share, text: None,
 ) -> Iterator[Rehearsed]:
@@ -121,7 +145,7 @@ def rehearse(
         Examples of a sample.
     runs : int
         Samples of each size.
-    distribution, noise : str, float
+    distribution, noise, dabs
         Of the samples; test points lie as these do.
     seed : int, optional
         Of the samples; learners have their own.
@@ -134,11 +158,11 @@ def rehearse(
         If a learner refuses its settings.
     """
     rng = open_generator(seed)
-    place: dict[str, Any] = {"distribution": distribution, "rng": rng}
+    place: dict[str, Any] = {"distribution": distribution, "dabs": dabs, "rng": rng}
     test = draw_examples(shape, TESTED, frame, **place)
     done = 0.0
     for turn, n in enumerate(sizes):
-        reached: dict[str, list[tuple[float, float]]] = {one.name: [] for one in contenders}
+        reached: dict[str, list[Row]] = {one.name: [] for one in contenders}
         for number in range(runs):
 
             def tell(progress: Progress, before: int = turn * runs + number, n: int = n) -> None:
@@ -148,10 +172,11 @@ def rehearse(
 
             examples = draw_examples(shape, n, frame, noise=noise, **place)
             for row in compare(examples, test, [one.of_run(number) for one in contenders], tell):
-                reached[row.name].append((row.error, row.seconds))
+                reached[row.name].append(row)
         for one in contenders:
-            errors, seconds = zip(*reached[one.name], strict=True)
-            yield Rehearsed(one, n, frame.d, errors, median(seconds))
+            made = reached[one.name]
+            errors, seconds = tuple(row.error for row in made), median(row.seconds for row in made)
+            yield Rehearsed(one, n, frame.d, errors, seconds, made[0].shape)
 
 
 # -- as people read it ----------------------------------------------------------------------------
@@ -159,33 +184,51 @@ def rehearse(
 _HEADINGS = ("learner", "examples", "epsilon", "error", "from", "to", "seconds", "command")
 
 
-def rehearsal_table(rows: Sequence[Rehearsed]) -> list[str]:
-    """Rows in columns; the least mean error of a private learner at each epsilon and size has a
-    star."""
-    figures = [row.record() for row in rows]
-    best = {
-        (one["n"], one["epsilon"]): one["error"]
-        for one in sorted(figures, key=lambda one: -one["error"])
-    }
-    lines = []
-    for one in figures:
-        star = " *" if one["epsilon"] and one["error"] == best[one["n"], one["epsilon"]] else ""
+def best_of(rows: Iterable[Rehearsed]) -> list[Rehearsed]:
+    """The least mean error of a private learner at each epsilon and size, in the order of rows."""
+    best: dict[tuple[int, float], Rehearsed] = {}
+    for row in rows:
+        if row.contender.kind.private:
+            at = row.n, dict(row.contender.parameters)["epsilon"]
+            best[at] = min(best.get(at, row), row, key=lambda each: fmean(each.errors))
+    return list(best.values())
+
+
+def rehearsal_cells(rows: Sequence[Rehearsed]) -> list[tuple[str, ...]]:
+    """What is under the headings; the best have a star."""
+    best, lines = best_of(rows), []
+    for row in rows:
+        one = row.record()
         k = "" if one["k"] is None else f" k={one['k']}"
-        epsilon = "–" if one["epsilon"] is None else f"{one['epsilon']:g}"
-        errors = (percentage(one[name]) for name in ("error", "least", "most"))
-        error, *span = errors
-        lines.append((
-            one["learner"] + k, count(one["n"]), epsilon, error + star, *span,
-            duration(one["seconds"]), one["command"] or "not private",
-        ))  # fmt: skip
+        epsilon = MISSING if one["epsilon"] is None else f"{one['epsilon']:g}"
+        error, *span = (percentage(one[name]) for name in ("error", "least", "most"))
+        star = " *" if row in best else ""
+        figures = (epsilon, error + star, *span, duration(one["seconds"]))
+        lines.append((one["learner"] + k, count(one["n"]), *figures))
+    return lines
+
+
+def rehearsal_table(rows: Sequence[Rehearsed]) -> list[str]:
+    """Rows in columns, each with its command."""
+    cells = zip(rehearsal_cells(rows), rows, strict=True)
+    lines = [(*line, row.record()["command"] or "not private") for line, row in cells]
     return aligned([_HEADINGS, *lines], texts=(0, len(_HEADINGS) - 1))
 
 
-def rehearsal_csv(rows: Sequence[Rehearsed]) -> str:
-    """The figures of the rows as CSV, errors as shares."""
-    text = io.StringIO()
-    records = [row.record() for row in rows]
-    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
+def rehearsal_remarks(rows: Sequence[Rehearsed], name: str) -> tuple[str, str]:
+    """What must be said with the table: whence it is, and what the commands lack."""
+    runs = counted(len(rows[0].errors), "run")
+    return (
+        f"Simulated from {name}, {runs} each: nothing was spent, all may be shown.",
+        "POINTS are your reports; add --bounds W,S,E,N of their map.",
+    )
+
+
+def advice(row: Rehearsed, rows: Sequence[Rehearsed]) -> str:
+    """Of one of the rows: what it reached, whether a better one is there, and its command."""
+    one, rank = row.record(), "the least" if row in best_of(rows) else "not the least"
+    if one["command"] is None:
+        return "Not private: for comparison only."
+    reached = f"{percentage(one['error'])} of labels wrong, {rank} of these learners"
+    at = f"ε = {one['epsilon']:g}, {counted(row.n, 'report')}"
+    return f"{at}: {reached}. To learn so:\n{one['command']}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
-from geodp_app.document.simulating import fresh_sample
+from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.files.run_record import Question, RunRecord
@@ -26,10 +26,11 @@ from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.tiling import Tile, tiles_shape
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
-from learners.core.releases import Release
+from learners.core.releases import Release, for_persons
 from learners.core.selection import PIECE_SIZE, HeavyBox, Role
 from learners.cover.set_cover import rate_before_sharpening
-from learners.privacy.accounting import PrivacySpent, spent_after
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.composition import spent_after
 from learners.stability.sample_and_aggregate import VoteView
 from learners.tiles.tile_choice import piece_rate
 
@@ -147,7 +148,8 @@ class RunLog:
 
     def finish(self, release: Release) -> None:
         """The run has come to its end."""
-        self.run = replace(self.run, release=release)
+        unit = None if self.work.examples is None else self.work.examples.unit
+        self.run = replace(self.run, release=for_persons(release, unit))
 
     def ask(self, question: Question) -> None:
         """A point was asked about after its end."""

@@ -12,19 +12,18 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples
-from geodp_app.document.simulating import another_sample
-from geodp_app.document.work import Work
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.runs import messages
 from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
 from geodp_app.runs.protocol import Job
+from geodp_app.runs.rehearsal import rehearse
 from learners.privacy.accounting import PrivacySpent
 
 if TYPE_CHECKING:
@@ -146,16 +145,24 @@ HELD_OUT = 0.2
 class CompareJob:
     """A comparison to be made.  Private: it holds the examples.
 
-    Without test examples some of the examples are held out, as the seed says.  With some, each
-    learner is run on as many `samples` in all, of which all but the first are simulated by `work`.
+    Without test examples some of the examples are held out, as the seed says.
     """
 
     examples: Examples
     test: Examples | None
     contenders: tuple[Contender, ...]
     seed: int | None = None
-    work: Work | None = None
-    samples: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalJob:
+    """A rehearsal to be made on what is drawn: what `rehearse` takes, and no examples."""
+
+    shape: BaseGeometry
+    frame: Frame
+    contenders: tuple[Contender, ...]
+    sizes: tuple[int, ...]
+    how: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,37 +178,43 @@ def compare_once(pipe: Connection[Any, Any]) -> None:
     run_task(pipe, _compare, "The comparison failed")
 
 
-def _compare(pipe: Connection[Any, Any], job: CompareJob) -> None:
+def _compare(pipe: Connection[Any, Any], job: CompareJob | RehearsalJob) -> None:
+    teller = _Teller(pipe)
+    if isinstance(job, RehearsalJob):
+        how = {**job.how, "watch": teller.tell_rehearsal}
+        for one in rehearse(job.shape, job.frame, job.contenders, job.sizes, **how):
+            messages.send(pipe, one)
+        return
     examples, test = job.examples, job.test
     if test is None:
         examples, test = hold_out(examples, HELD_OUT, job.seed)
         if not (len(examples.labels) and len(test.labels)):
             raise InputError(f"{len(job.examples.labels)} examples are too few to hold some out")
-    teller = _Teller(pipe)
     rows = compare(examples, test, job.contenders, teller.tell)
-    others = []
-    for number in range(1, job.samples):
-        assert job.work is not None  # what simulates others
-        contenders = [contender.of_run(number) for contender in job.contenders]
-        others.append(compare(another_sample(job.work, number), test, contenders))
     teller.preparing = False
-    for row, *again in zip(rows, *others, strict=True):
-        messages.send(pipe, replace(row, others=tuple(other.error for other in again)))
+    for row in rows:
+        messages.send(pipe, row)
 
 
 class _Teller:
-    """Tells the owner where the comparison is, not too often."""
+    """Tells the owner where the task is, not too often."""
 
     def __init__(self, pipe: Connection[Any, Any]) -> None:
         self._pipe = pipe
-        self._last: Progress | None = None
+        self._last: tuple[str, object] = ("", None)
         self._when = 0.0
         self.preparing = True
 
     def tell(self, progress: Progress) -> None:
         """The watch of a comparison."""
-        now = time.monotonic()
-        news = self._last is None or self._last.name != progress.name
-        if progress != self._last and (news or now - self._when >= REPORT_EVERY):
-            self._last, self._when = progress, now
-            messages.send(self._pipe, ComparisonProgress(progress, self.preparing))
+        self._send(progress.name, progress, ComparisonProgress(progress, self.preparing))
+
+    def tell_rehearsal(self, share: float, text: str) -> None:
+        """The watch of a rehearsal; the owner gets the same two."""
+        self._send(text, share, (share, text))
+
+    def _send(self, name: str, how_far: object, news: object) -> None:
+        now, last = time.monotonic(), self._last
+        if (name, how_far) != last and (name != last[0] or now - self._when >= REPORT_EVERY):
+            self._last, self._when = (name, how_far), now
+            messages.send(self._pipe, news)

@@ -11,7 +11,7 @@ from geodp_app.runs.practice import budget_warning, in_practice, long_run, measu
 from geodp_app.runs.theorem_view import cover_part
 from learners.cover.set_cover import plan_budget, rate_before_sharpening
 from learners.privacy.accounting import inner_budget
-from learners.stability.stable_queries import DEFAULT_AGREEMENT, DEFAULT_BETA
+from learners.stability.sparse_vector import DEFAULT_AGREEMENT, DEFAULT_BETA
 from learners.theory.cover_sizes import CoverPlan
 from learners.theory.rule_of_thumb import MEASURED, NotMeasuredError, means_of
 from learners.theory.theorems import alpha_for, plan_for, theorem_of

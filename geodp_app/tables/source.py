@@ -258,7 +258,7 @@ def _head_of(path: Path) -> CsvHead:
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    head = read_head(str(path), text, ",;\t|")
+    head = read_head(str(path), text)
     stated = stated_separator(text.partition("\n")[0])
     if stated and '"' in text.partition("\n")[0]:
         raise InputError(f"{path}: line 1 names the separator in quotes: remove that line")

@@ -41,7 +41,7 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geodp_app.workers.post import handed_over
+from geodp_app.workers.processes import handed_over
 
 State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finished", "failed"]
 
@@ -105,7 +105,8 @@ class RunController(QObject):
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
         self._patience.timeout.connect(self._lose_patience)
         self._link: ProcessLink | None = None
-        self._prepared = False
+        #: Whether the process has compiled its loops, or loaded them.
+        self.prepared = False
         self._closed = False
         self._phase: State = "ready"
         self._announced: State | None = None
@@ -134,7 +135,7 @@ class RunController(QObject):
         """The state of the learner's process, one of those that the class lists."""
         if self._link is None:
             return "failed"
-        return self._phase if self._prepared else "preparing"
+        return self._phase if self.prepared else "preparing"
 
     @property
     def pending(self) -> bool:
@@ -155,7 +156,7 @@ class RunController(QObject):
         """Start the process if there is none, and make it ready for a run."""
         if self._link is not None or self._closed:
             return
-        self._prepared = False
+        self.prepared = False
         self._link = ProcessLink(handed_over(self._handle))
         self.destroyed.connect(self._link.kill)
         self._link.send(Prepare())
@@ -267,7 +268,7 @@ class RunController(QObject):
 
     def _go_on(self) -> None:
         """Send what is wanted, if the process can take it."""
-        if not self._prepared or self._job is not None or self._phase == "selecting":
+        if not self.prepared or self._job is not None or self._phase == "selecting":
             return
         if self._phase == "paused" and self._goal != "stay":
             self._next()
@@ -350,7 +351,7 @@ class RunController(QObject):
             case Preparing():
                 self.preparing.emit()
             case Prepared():
-                self._prepared = True
+                self.prepared = True
             case Stopped():
                 if reply.run == self._awaited:
                     self._cancelled()
@@ -401,7 +402,7 @@ class RunController(QObject):
             self._questions.setdefault(type(asked.question), (asked.tag, asked.question))
 
     def _refused(self, reply: Failed) -> None:
-        if not self._prepared:
+        if not self.prepared:
             # nothing can be run: let go of the process, so that prepare() tries again
             link, self._link = self._link, None
             if link is not None:
@@ -425,7 +426,7 @@ class RunController(QObject):
         under_way = self._phase in ("selecting", "paused", "waiting") and not self._stopping
         # what ended it is not tried again
         self._job = self._asked = self._awaited = None
-        if self._prepared:
+        if self.prepared:
             self.prepare()
         else:
             self._end_run("ready")

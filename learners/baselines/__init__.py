@@ -2,6 +2,5 @@
 
 noisy_histogram   counts of cells, interpolated or not
 quadtree          a noisy quadtree
-labelled_tiles    tiles that have a label each
 greedy            greedy covers, without privacy
 """

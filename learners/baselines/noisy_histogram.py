@@ -13,10 +13,8 @@ The *interpolated* one (`smooth`), the strongest of the simple ones that we know
 The *plain* one counts every example in the cell that holds it, with noise of scale
 1 / epsilon_cells, and labels cells by the signs of these counts.
 
-Privacy, for neighbours that add or remove one example (docs/privacy.md, lemma B1): the example
-moves the differences of four cells at most, by SHARES together, or that of one cell by 1; so 2. is
-epsilon_cells-DP whatever the number of cells.  With 1. the run is (epsilon_count +
-epsilon_cells)-DP.  All of 3. is a function of the noisy cells.  The noise is exact
+For neighbours that add or remove one example the run is (epsilon_count + epsilon_cells)-DP,
+whatever the number of cells (docs/privacy.md, lemma B1).  The noise is exact
 (:mod:`learners.privacy.noise`), so delta is 0.
 
 How the constants were found: docs/decisions/0024-an-interpolated-histogram.md.
@@ -55,8 +53,7 @@ from numpy.typing import NDArray
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.baselines.labelled_tiles import labelled_stream
-from learners.core.estimator import Estimator, Run, Stream
+from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
 from learners.core.sklearn_support import keyword_parameters
 from learners.parameters import check_count

@@ -14,25 +14,12 @@ decompositions*, with their threshold 0 and fan-out F = 4.  Departs from it: the
 smaller of two counts (theirs is the number of points), and scores, noise and decay are whole
 numbers.
 
-Privacy (docs/privacy.md, lemmas B1 and B2), for neighbours that add or remove one example.  The
-score of a tile is moved by the example by 0 or 1, only if the tile holds it, always upwards by
-adding it; and a child's score is at most its parent's.  Their proof needs no more.  Let
+Privacy (docs/privacy.md, lemmas B1 and B2), for neighbours that add or remove one example: with
 
     scale >= (2F - 1) / (F - 1) / epsilon_tree,   decay >= scale * ln F, a whole number,
 
-p = e^(-1/scale), and S(a) = P(a + DiscreteLaplace(scale) > 0).  Then ln S(a) / S(a-1) is 1/scale
-for a <= 1 and at most p^(a-1) / scale for a >= 1.  Among the tiles that hold the example, each
-inside the one before, score - depth * decay falls by at least decay a level.  Where it is at most
--decay with the example, nothing changes; above, from the deepest upwards, it is at least
-1 - decay, 1, 1 + decay, 1 + 2 decay, ...  So the example raises the logarithm of the tree's
-probability by at most
-
-    (1 + 1 + p^decay + p^(2 decay) + ...) / scale <= (1 + F / (F - 1)) / scale <= epsilon_tree,
-
-and lowers it by at most 1 / scale, for the one tile with it that is not split.  Given the tree,
-the tiles that are left are disjoint: 2. is epsilon_leaves-DP (parallel composition: McSherry
-2009).  The run is (epsilon_tree + epsilon_leaves)-DP; the noise is exact
-(:mod:`learners.privacy.noise`), so delta is 0.
+the tree is epsilon_tree-DP; given it the tiles that are left are disjoint, so 2. is
+epsilon_leaves-DP.  The noise is exact (:mod:`learners.privacy.noise`), so delta is 0.
 """
 
 from __future__ import annotations
@@ -49,8 +36,7 @@ from numpy.typing import NDArray
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.baselines.labelled_tiles import labelled_stream
-from learners.core.estimator import Estimator, Run, Stream
+from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
 from learners.core.sklearn_support import keyword_parameters
 from learners.privacy.accounting import (

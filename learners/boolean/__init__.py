@@ -1,7 +1,7 @@
 """Learners over Boolean variables: conjunctions, disjunctions and parities.
 
-literals                examples, dense or sparse, and literals that decide them
-formulas                what is released, and what the learners of formulas share
+formulas                examples, dense or sparse, literals that decide them, what is released of
+                        formulas, and what their learners share
 conjunction             private learners of at most k literals (KMMS theorem 3.5), and the
                         strawman: a list of good literals and a cover from it
 consistent_conjunction  elimination, greedy cover, and the exponential mechanism over all; how many

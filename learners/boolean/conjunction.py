@@ -6,7 +6,7 @@ and a literal is selected by the exponential mechanism with
 
     q(h) = min{ (gain examples alive that h decides) - b/k, -(loss examples alive that h decides) };
 
-what it decides (:mod:`learners.boolean.literals`) is removed.  The draw is exact
+what it decides (:mod:`learners.boolean.formulas`) is removed.  The draw is exact
 (:mod:`learners.privacy.exponential_mechanism`): its candidates are the 2d literals and the
 constant, its scores the integers k q, its rate eta/k.
 
@@ -40,11 +40,10 @@ is here so that this can be seen.
 2. *Cover* (Gupta, Ligett, McSherry, Roth, Talwar 2010, section 5).  In each of m steps a literal of
    L, or the constant, is drawn with weight exp(eta * examples that it gains), and what it decides
    is removed.  An example stops mattering once it is decided, so eta is that of a set cover's
-   account (:mod:`learners.privacy.cover_account`), whatever m is.
+   account (:mod:`learners.privacy.composition`), whatever m is.
 
-The first part looks at the examples to lose alone and the second at the others, and an example is
-one or the other: each has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest
-form of the idea, and it still needs n in proportion to d:
+Each part has all of epsilon (docs/privacy.md, lemma C3).  So this is the strongest form of the
+idea, and it still needs n in proportion to d:
 :func:`learners.theory.cover_sizes.strawman_examples`.
 """
 
@@ -52,20 +51,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.formulas import (
     BooleanLearner,
+    Columns,
+    Literal,
     LiteralRelease,
     LiteralStep,
-    run_by_steps,
+    candidate_literal,
+    decided_by,
 )
-from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
@@ -79,7 +80,7 @@ from learners.privacy.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.privacy.cover_account import run_rate
+from learners.privacy.composition import run_rate
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
 from learners.privacy.randomness import RandomSource, open_source
@@ -175,16 +176,9 @@ def cover_budget(
 
 
 def private_literal_steps(
-    columns: Columns,
-    labels: NDArray[np.bool_],
-    *,
-    role: Role,
-    k: int,
-    budget: Budget,
-    source: RandomSource,
+    cover: LiteralCover, k: int, budget: Budget, source: RandomSource
 ) -> Iterator[LiteralStep]:
-    """The set cover for examples and labels (n,), one record a step; k literals are enough."""
-    cover = LiteralCover(columns, labels, role)
+    """The set cover, one record a step; k literals are enough."""
     rate = Fraction(budget.eta) / k
     assert budget.scale is not None  # formulas always have counts
     for step in range(1, budget.steps + 1):
@@ -194,6 +188,29 @@ def private_literal_steps(
         chosen = exponential_index(source, scores, rate)
         literal, diagnostics = cover.take(chosen, started, float(scores[chosen]) / k)
         yield LiteralStep(step, budget.steps, LiteralRelease(literal, noisy), diagnostics)
+
+
+def _one_by_one(
+    self: ConjunctionLearner | StrawmanConjunctionLearner,
+    X: ArrayLike | Any,
+    y: ArrayLike,
+    budget_of: Callable[[Any, int, int, bool], Budget],
+    records: Callable[[LiteralCover, int, Budget, RandomSource], Iterator[LiteralStep]],
+) -> Iterator[LiteralStep]:
+    """A private run that picks a literal, or the constant, in every step.
+
+    `budget_of` says what a learner may spend over d variables in so many steps.
+    """
+    learner = self._fresh()
+    k = check_count("k", learner.k)
+    steps = step_count(learner.n_steps, k, getattr(learner, "alpha", None))
+    check_open_unit(beta=learner.beta)
+    source = open_source(learner.seed)
+    columns, labels = self._examples(X, y)
+    budget = budget_of(learner, columns.d, steps, source.private)
+    stream = records(LiteralCover(columns, labels, learner.role), k, budget, source)
+    parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
+    return self._publish(stream, columns.d, parameters, budget.spent)
 
 
 @keyword_parameters()
@@ -235,8 +252,6 @@ class ConjunctionLearner(BooleanLearner):
     (1.0, 'x4 ∧ ¬x11')
     """
 
-    steps = run_by_steps
-
     role: ClassVar[Role] = "conjunction"
 
     epsilon: float = 1.0
@@ -249,27 +264,12 @@ class ConjunctionLearner(BooleanLearner):
     account: AccountChoice = "optimal"
     seed: int | None = None
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        learner = self._fresh()
-        k = check_count("k", learner.k)
-        n_steps = step_count(learner.n_steps, k, learner.alpha)
-        check_open_unit(beta=learner.beta)
-        source = open_source(learner.seed)
-        budget = cover_budget(
-            learner.epsilon,
-            learner.delta,
-            n_steps,
-            learner.beta,
-            learner.neighbours,
-            source.private,
-            learner.account,
-        )
-        columns, labels = self._examples(X, y)
-        stream = private_literal_steps(
-            columns, labels, role=learner.role, k=k, budget=budget, source=source
-        )
-        parameters = (("k", k), ("steps", n_steps), ("beta", learner.beta))
-        return self._publish(stream, columns.d, parameters, budget.spent)
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        def budget(own: Self, d: int, steps: int, private: bool) -> Budget:
+            spent = own.epsilon, own.delta, steps, own.beta, own.neighbours, private
+            return cover_budget(*spent, own.account)
+
+        return _one_by_one(self, X, y, budget, private_literal_steps)
 
 
 @keyword_parameters()
@@ -336,8 +336,6 @@ class StrawmanConjunctionLearner(BooleanLearner):
     x4 ∧ ¬x11
     """
 
-    steps = run_by_steps
-
     role: ClassVar[Role] = "conjunction"
 
     epsilon: float = 1.0
@@ -348,33 +346,29 @@ class StrawmanConjunctionLearner(BooleanLearner):
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        learner = self._fresh()
-        k = check_count("k", learner.k)
-        steps = step_count(learner.n_steps, k)
-        check_open_unit(beta=learner.beta)
-        source = open_source(learner.seed)
-        columns, labels = self._examples(X, y)
-        terms = columns.d, steps, learner.beta, learner.neighbours, source.private
-        budget = strawman_budget(learner.epsilon, learner.delta, *terms)
-        assert budget.scale is not None  # there is always a list
-        scale = budget.scale
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        def budget(own: Self, d: int, steps: int, private: bool) -> Budget:
+            given = own.epsilon, own.delta, d, steps, own.beta, own.neighbours, private
+            return strawman_budget(*given)
 
-        def records() -> Iterator[LiteralStep]:
-            cover = LiteralCover(columns, labels, learner.role)
-            lost = cover.lost()[:-1]
-            noisy = lost + discrete_laplace_array(source, scale, len(lost))
-            # the constant, the last candidate, loses nothing
-            listed = np.append(np.flatnonzero(noisy <= budget.margin), 2 * columns.d)
-            for step in range(1, steps + 1):
-                started = time.perf_counter()
-                gained = cover.gained()[listed]
-                drawn = exponential_index(source, gained, Fraction(budget.eta))
-                literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
-                yield LiteralStep(step, steps, LiteralRelease(literal, None), diagnostics)
+        return _one_by_one(self, X, y, budget, _strawman_steps)
 
-        parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
-        return self._publish(records(), columns.d, parameters, budget.spent)
+
+def _strawman_steps(
+    cover: LiteralCover, k: int, budget: Budget, source: RandomSource
+) -> Iterator[LiteralStep]:
+    """A list of literals, and a cover from it; k chose the number of steps."""
+    assert budget.scale is not None  # there is always a list
+    lost = cover.lost()
+    noisy = lost[:-1] + discrete_laplace_array(source, budget.scale, len(lost) - 1)
+    # the constant, the last candidate, loses nothing
+    listed = np.append(np.flatnonzero(noisy <= budget.margin), len(noisy))
+    for step in range(1, budget.steps + 1):
+        started = time.perf_counter()
+        gained = cover.gained()[listed]
+        drawn = exponential_index(source, gained, Fraction(budget.eta))
+        literal, diagnostics = cover.take(int(listed[drawn]), started, float(gained[drawn]))
+        yield LiteralStep(step, budget.steps, LiteralRelease(literal, None), diagnostics)
 
 
 @keyword_parameters()

@@ -16,11 +16,10 @@ be poor: the sources' learners are for consistent samples.
 
 Private: the generic private learner (Kasiviswanathan et al. 2011; the notes' private consistency
 learner) for the class of all conjunctions of literals over d variables, 3^d of them and the
-constant 0.  Formula h is drawn with probability proportional to exp(-eta * mistakes(h)), mistakes
-counted on the examples.  One example more is one mistake more or none, for every h: all scores
-move the same way, so eta = epsilon makes the draw epsilon-DP, without the usual factor 1/2, and
-delta = 0 (docs/privacy.md, lemma C2).  The sources weigh with exp(-epsilon * mistakes / 2).  The
-time is proportional to 3^d: all mistakes by one sum along each variable,
+constant 0.  Formula h is drawn with probability proportional to exp(-epsilon * mistakes(h)),
+mistakes counted on the examples: epsilon-DP, delta = 0 (docs/privacy.md, lemma C2).  The sources
+weigh with exp(-epsilon * mistakes / 2).  The time is proportional to 3^d: all mistakes by one sum
+along each variable,
 
     count(.., free, ..) = count(.., x_j = 0, ..) + count(.., x_j = 1, ..),
 
@@ -61,8 +60,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.conjunction import LiteralCover
-from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
-from learners.boolean.literals import Columns, Literal, candidate_literal
+from learners.boolean.formulas import (
+    BooleanLearner,
+    Columns,
+    Literal,
+    LiteralRelease,
+    LiteralStep,
+    candidate_literal,
+)
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.finite.sample_sizes import least_count
@@ -102,9 +107,7 @@ class GreedyConjunctionLearner(BooleanLearner):
 
     n_steps: int | None = None
 
-    steps = run_by_steps
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         limit = None
         if learner.n_steps is not None:
@@ -172,7 +175,7 @@ class ConsistentConjunctionLearner(BooleanLearner):
 
     monotone: bool = False
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         columns, labels = self._examples(X, y)
         d = columns.d
@@ -296,7 +299,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     seed: int | None = None
     monotone: bool = False
 
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         rate = consistency_rate(learner.epsilon, learner.neighbours)
         columns, labels = self._examples(X, y)

@@ -1,7 +1,24 @@
-"""Formulas that are released, what a run leaves behind, and what the learners of formulas share.
+"""Examples over Boolean variables, literals, and formulas: conjunctions and disjunctions.
 
-As :mod:`learners.core.records` and :mod:`learners.core.estimator`, for examples of {0,1}^d, dense
-or sparse, and formulas in place of polygons: literals released, diagnostics apart.
+An example is a vector x of {0,1}^d.  A literal is a variable x_j or its negation; a conjunction
+is 1 where all its literals are, a disjunction where one of them is.  The empty conjunction is 1
+everywhere, the empty disjunction 0.
+
+A literal *decides* the examples whose label it fixes alone: those where it is false in a
+conjunction, those where it is true in a disjunction.  The learners count decided examples only, so
+that both roles are one algorithm: candidate c of 0..2d decides
+
+    x_c = 1          for c < d,
+    x_(c-d) = 0      for d <= c < 2d,
+    nothing          for c = 2d, the constant, which leaves the formula as it is.
+
+Two questions are asked of examples: where a variable is 1, and how often each variable is 1 among
+given rows.  Dense examples are an array; sparse ones any of scipy's matrices or arrays, which
+convert themselves (``tocsr``, ``tocsc``), so scipy is not imported here.
+
+What is released, and what the learners share, is as in :mod:`learners.core.records` and
+:mod:`learners.core.estimator`, with formulas in place of polygons: literals released, diagnostics
+apart.
 """
 
 from __future__ import annotations
@@ -9,20 +26,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.boolean.literals import (
-    Columns,
-    Literal,
-    decided_by,
-    evaluate,
-    formula_text,
-    read_columns,
-)
-from learners.core.examples import check_column_names, check_labels, column_names
+from geometry.places import unmasked
+from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
 from learners.core.sklearn_support import (
@@ -33,6 +43,186 @@ from learners.core.sklearn_support import (
     share_right,
 )
 from learners.privacy.accounting import PrivacySpent
+
+#: Rows whose sum of ones fits into a byte.
+_BYTE_ROWS = 255
+
+
+class Columns(Protocol):
+    """Examples of {0,1}^d: n rows, d columns."""
+
+    n: int
+    d: int
+
+    def column(self, variable: int) -> NDArray[np.bool_]:
+        """Where the variable is 1, shape (n,)."""
+
+    def ones(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """How many of these rows have a 1 in each column, shape (d,)."""
+
+
+class DenseColumns:
+    """Examples as an array of bytes, 0 or 1."""
+
+    def __init__(self, values: NDArray[np.uint8]) -> None:
+        self.n, self.d = values.shape
+        self._values = values
+
+    def column(self, variable: int) -> NDArray[np.bool_]:
+        """Where the variable is 1, shape (n,)."""
+        return np.asarray(self._values[:, variable] == 1)
+
+    def ones(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """How many of these rows have a 1 in each column, shape (d,); O(len(rows) d)."""
+        counts = np.zeros(self.d, dtype=np.int64)
+        for start in range(0, len(rows), _BYTE_ROWS):
+            some = self._values[rows[start : start + _BYTE_ROWS]]
+            counts += np.add.reduce(some, axis=0, dtype=np.uint8)
+        return counts
+
+
+class SparseColumns:
+    """Examples as a scipy sparse matrix, shape (n, d), as :func:`read_columns` cleans it."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.n, self.d = map(int, matrix.shape)
+        self._matrix = matrix
+        # each form is made when it is first needed: predictions need columns alone
+        self._by_row: Any = None
+        self._by_column: Any = None
+
+    def column(self, variable: int) -> NDArray[np.bool_]:
+        """Where the variable is 1, shape (n,)."""
+        if self._by_column is None:
+            self._by_column = self._matrix.tocsc()
+        start, end = self._by_column.indptr[variable : variable + 2]
+        mask = np.zeros(self.n, dtype=np.bool_)
+        mask[self._by_column.indices[start:end]] = True
+        return mask
+
+    def ones(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """How many of these rows have a 1 in each column, shape (d,); O(d + their ones)."""
+        if self._by_row is None:
+            self._by_row = self._matrix.tocsr()
+        return np.bincount(self._by_row[rows].indices, minlength=self.d)
+
+
+def is_sparse(X: object) -> bool:
+    """Whether X is one of scipy's sparse matrices or arrays."""
+    return hasattr(X, "tocsr") and hasattr(X, "tocsc")
+
+
+def read_columns(X: ArrayLike | Any) -> Columns:
+    """Examples, checked.
+
+    Parameters
+    ----------
+    X : array, data frame or scipy sparse matrix, shape (n, d)
+        Zeros and ones, of any numeric or Boolean type; at least one column.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or a value is neither 0 nor 1; the message names the first row.
+    """
+    return SparseColumns(_clean(X)) if is_sparse(X) else DenseColumns(zeros_and_ones(X))
+
+
+def zeros_and_ones(X: ArrayLike) -> NDArray[np.uint8]:
+    """Dense examples as bytes 0 and 1, shape (n, d); errors as :func:`read_columns`."""
+    values = unmasked(X)
+    _check_shape(values.shape)
+    if values.dtype.kind == "O":
+        values = values.astype(np.float64)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold numbers 0 and 1, got dtype {values.dtype}")
+    if values.dtype.kind == "b":
+        return values.view(np.uint8)
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        row, column = (int(at[0]) for at in np.nonzero(wrong))
+        _refuse(row, column, values[row, column])
+    return values.astype(np.uint8, copy=False)
+
+
+def _clean(X: Any) -> Any:
+    """A sparse matrix in a form that holds every one once and no zero."""
+    _check_shape(X.shape)
+    compressed = X if getattr(X, "format", "") in ("csr", "csc") else X.tocsr()
+    if not compressed.has_canonical_format:
+        compressed = compressed.copy()
+        compressed.sum_duplicates()
+    data = compressed.data
+    if not (data == 1).all():
+        entries = compressed.tocoo()
+        wrong = np.flatnonzero((entries.data != 0) & (entries.data != 1))
+        if len(wrong):
+            first = wrong[np.argmin(entries.row[wrong])]
+            _refuse(int(entries.row[first]), int(entries.col[first]), entries.data[first])
+        compressed = compressed.copy()
+        compressed.eliminate_zeros()
+    return compressed
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must have shape (n, d), not {len(shape)} dimension(s): reshape your data"
+        )
+    if shape[1] < 1:
+        raise ValueError("X has no columns: there must be at least one variable")
+
+
+def _refuse(row: int, column: int, value: Any) -> None:
+    raise ValueError(f"row {row}, column {column}: {value!r} is neither 0 nor 1")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Literal:
+    """A variable, by its column of the examples, or its negation."""
+
+    variable: int
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{'¬' if self.negated else ''}x{self.variable}"
+
+    def holds(self, columns: Columns) -> NDArray[np.bool_]:
+        """Where it is true, shape (n,)."""
+        value = columns.column(self.variable)
+        return ~value if self.negated else value
+
+
+def candidate_literal(role: Role, candidate: int, d: int) -> Literal | None:
+    """The literal that decides what the candidate of 0..2d decides; None for the constant."""
+    if candidate == 2 * d:
+        return None
+    decides_ones = candidate < d
+    return Literal(candidate % d, negated=decides_ones == (role == "conjunction"))
+
+
+def decided_by(role: Role, literal: Literal | None, columns: Columns) -> NDArray[np.bool_]:
+    """Examples that the literal decides, bool of shape (n,)."""
+    if literal is None:
+        return np.zeros(columns.n, dtype=np.bool_)
+    holds = literal.holds(columns)
+    return ~holds if role == "conjunction" else holds
+
+
+def evaluate(role: Role, literals: Iterable[Literal | None], columns: Columns) -> NDArray[np.bool_]:
+    """Value of the formula at every example, shape (n,); None stands for no literal."""
+    decided = np.zeros(columns.n, dtype=np.bool_)
+    for literal in set(literals):
+        decided |= decided_by(role, literal, columns)
+    return ~decided if role == "conjunction" else decided
+
+
+def formula_text(role: Role, literals: Iterable[Literal | None]) -> str:
+    """The formula in signs, each literal once, such as ``x3 ∧ ¬x7``."""
+    kept = sorted({literal for literal in literals if literal is not None})
+    if not kept:
+        return "true" if role == "conjunction" else "false"
+    return (" ∧ " if role == "conjunction" else " ∨ ").join(map(str, kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +329,12 @@ class BooleanLearner(WithParameters, ABC):
     predict, score = predict_as_came, share_right
 
     @abstractmethod
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Check parameters and examples now, then learn; see :func:`run_by_steps`."""
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Run the learner, one record a step; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first record
+        is asked for; a learner without steps is done then.
+        """
 
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Learn a formula.
@@ -157,7 +351,7 @@ class BooleanLearner(WithParameters, ABC):
         ValueError
             If an example or a parameter is out of range.
         """
-        for _ in self._run(X, y):
+        for _ in self.steps(X, y):
             pass
         return self
 
@@ -178,8 +372,7 @@ class BooleanLearner(WithParameters, ABC):
     def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
         """Check the examples of a run."""
         columns = read_columns(X)
-        labels = check_labels(y, columns.n, self.positive)
-        self._named(y, labels)
+        labels = self._check_labels(y, columns.n)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_: NDArray[np.object_] = names
@@ -228,12 +421,3 @@ class BooleanLearner(WithParameters, ABC):
         tags = classifier_tags(random=getattr(self, "seed", 0) is None)
         tags.input_tags.sparse = True
         return tags
-
-
-def run_by_steps(self: BooleanLearner, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-    """Run the learner, one record a step; `release_` is set when the last one is taken.
-
-    Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first record is
-    asked for.
-    """
-    return self._run(X, y)

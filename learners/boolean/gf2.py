@@ -82,14 +82,18 @@ class PackedBits:
 
     def products(self, vector: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """<row, vector> over GF(2), bool of shape (n,); the vector is packed too."""
-        out = np.zeros(len(self), dtype=np.bool_)
-        _products(self.words, vector, out)
-        return out
+        folded = np.bitwise_xor.reduce(self.words & vector, axis=1)
+        return np.asarray(np.bitwise_count(folded) % 2 == 1)
 
 
 def _last_mask(d: int) -> np.uint64:
     """The bits of the last word that d bits use."""
     return np.uint64((1 << (d % WORD or WORD)) - 1)
+
+
+def _bit(column: int) -> np.uint64:
+    """The bit of a column in its word."""
+    return np.uint64(1) << np.uint64(column % WORD)
 
 
 def solve(rows: PackedBits, sides: NDArray[np.bool_]) -> Echelon:
@@ -159,36 +163,18 @@ class Echelon:
         """
         if not self.consistent:
             raise ValueError("the equations contradict each other: there is no solution")
-        words, mark = word_count(self.d), np.uint64(1) << np.uint64(self.d % WORD)
+        words = word_count(self.d)
         found = np.zeros(word_count(self.d + 1), dtype=np.uint64)
         found[:words] = free
         found[words - 1] &= _last_mask(self.d)
         # the right side joins the sum as a known bit
-        found[self.d // WORD] |= mark
-        _substitute(self.rows, self.pivots, found)
-        found[self.d // WORD] &= ~mark
+        found[self.d // WORD] |= _bit(self.d)
+        for row, pivot in zip(self.rows[::-1], self.pivots[::-1].tolist(), strict=True):
+            found[pivot // WORD] &= ~_bit(pivot)
+            if np.bitwise_count(np.bitwise_xor.reduce(row & found)) % 2:
+                found[pivot // WORD] |= _bit(pivot)
+        found[self.d // WORD] &= ~_bit(self.d)
         return found[:words]
-
-
-@njit(cache=True, nogil=True)
-def _parity(word):
-    """Parity of the ones of a word."""
-    word ^= word >> np.uint64(32)
-    word ^= word >> np.uint64(16)
-    word ^= word >> np.uint64(8)
-    word ^= word >> np.uint64(4)
-    word ^= word >> np.uint64(2)
-    word ^= word >> np.uint64(1)
-    return word & np.uint64(1)
-
-
-@njit(cache=True, nogil=True)
-def _products(rows, vector, out):
-    for i in range(len(rows)):
-        folded = np.uint64(0)
-        for w in range(len(vector)):
-            folded ^= rows[i, w] & vector[w]
-        out[i] = _parity(folded) == np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -219,17 +205,3 @@ def _eliminate(system, d, pivots):
         pivots[rank] = column
         rank += 1
     return rank
-
-
-@njit(cache=True, nogil=True)
-def _substitute(rows, pivots, found):
-    """Set the pivots' bits of `found` so that every row's sum is 0, from the last row up."""
-    for i in range(len(pivots) - 1, -1, -1):
-        folded = np.uint64(0)
-        first = pivots[i] // 64
-        mark = np.uint64(1) << np.uint64(pivots[i] % 64)
-        found[first] &= ~mark
-        for w in range(first, len(found)):
-            folded ^= rows[i, w] & found[w]
-        if _parity(folded):
-            found[first] |= mark

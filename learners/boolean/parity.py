@@ -39,9 +39,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from learners.boolean.formulas import zeros_and_ones
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.core.examples import check_labels
 from learners.core.sklearn_support import (
     WithParameters,
     keyword_parameters,
@@ -256,9 +255,7 @@ class _Parity(WithParameters):
         self, X: ArrayLike | PackedBits, y: ArrayLike
     ) -> tuple[PackedBits, NDArray[np.bool_]]:
         rows = check_bits(X)
-        labels = check_labels(y, len(rows), self.positive)
-        self._named(y, labels)
-        return rows, labels
+        return rows, self._check_labels(y, len(rows))
 
 
 @keyword_parameters()
@@ -401,27 +398,8 @@ def private_parity(
 
 
 def check_bits(X: ArrayLike | PackedBits) -> PackedBits:
-    """Rows of bits, packed.
-
-    Raises
-    ------
-    ValueError
-        If X is not an array of 0 and 1 of shape (n, d), d >= 1; the message names the first row
-        that is wrong.
-    """
-    if isinstance(X, PackedBits):
-        return X
-    array = unmasked(X)
-    if array.ndim != 2 or array.shape[1] < 1:
-        raise ValueError("X must have shape (n, d) with d >= 1: reshape your data")
-    if array.dtype != np.bool_:
-        if array.dtype.kind not in "iuf":
-            raise ValueError(f"X must hold 0 and 1, got an array of {array.dtype}")
-        wrong = np.asarray(((array != 0) & (array != 1)).any(axis=1))
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise ValueError(f"row {row} of X holds something that is neither 0 nor 1")
-    return PackedBits.of(array.astype(np.bool_, copy=False))
+    """Rows of bits, packed; errors as :func:`learners.boolean.formulas.read_columns`."""
+    return X if isinstance(X, PackedBits) else PackedBits.of(zeros_and_ones(X).view(np.bool_))
 
 
 def _as_tuple(vector: NDArray[np.uint64], d: int) -> tuple[int, ...]:

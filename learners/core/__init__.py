@@ -10,5 +10,5 @@ learned_shape     a release that predicts, draws and writes itself
 codec             releases as JSON
 selection         what samplers of pieces have in common
 support           where there were enough examples
-confidence        bounds from independent draws
+accuracy          how right a shape is; bounds from independent draws
 """

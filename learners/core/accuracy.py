@@ -14,6 +14,14 @@ the right side (:meth:`Check.share`): the limits of Clopper and Pearson with the
 by the law of a binomial number and integer noise together.  How many examples were counted is not
 released; what it may be is bounded by the noisy counts, and a part of the error goes to that
 (Berger and Boos, *P values maximized over a confidence set for the nuisance parameter*, 1994).
+
+Bounds of probabilities and of means from independent draws, and verdicts by them.
+
+probability   Clopper and Pearson's exact interval (1934).
+mean          The empirical Bernstein bound of Maurer and Pontil (2009, theorem 4): the mean of n
+              draws from an interval of length r, of sample variance V, is within
+              sqrt(2 V ln(2/p) / n) + 7 r ln(2/p) / (3 (n - 1)) of the expectation, on either side
+              except with probability p.
 """
 
 from __future__ import annotations
@@ -40,6 +48,70 @@ from learners.privacy.accounting import (
 )
 from learners.privacy.noise import discrete_laplace_array, most_noise
 from learners.privacy.randomness import RandomSource
+
+#: Whether something holds, at a confidence; "open" if the draws are too few to tell.
+Verdict = Literal["yes", "no", "open"]
+
+
+def verdict(yes: bool, no: bool) -> Verdict:
+    """What bounds tell: whether they show that something holds, or that it does not."""
+    return "yes" if yes else "no" if no else "open"
+
+
+def clopper_pearson(failures: int, runs: int, confidence: float) -> tuple[float, float]:
+    """Bounds of a probability of which `failures` of `runs` trials are seen.
+
+    Each bound alone holds with the given confidence, whatever the probability is.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    if not 0 <= failures <= runs or runs < 1 or not 0 < confidence < 1:
+        raise ValueError(
+            "failures must lie in 0..runs, runs be at least 1 and the confidence in (0, 1); got "
+            f"{failures}, {runs}, {confidence}"
+        )
+    # loaded here: most that is imported from this package needs no scipy (decision 21)
+    from scipy.special import betaincinv
+
+    # P(at least so many | p) is a beta law's distribution at p, and so is P(at most so many | p)
+    level = 1 - confidence
+    lower = betaincinv(failures, runs - failures + 1, level) if failures else 0.0
+    upper = betaincinv(failures + 1, runs - failures, confidence) if failures < runs else 1.0
+    return float(lower), float(upper)
+
+
+def mean_bounds(
+    values: NDArray[np.float64], length: float, risk: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds of expectations, each failing with probability at most half of `risk`.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (K, ...)
+        Independent draws along the first axis, K at least 2, from an interval.
+    length : float
+        Of the interval.
+    risk : float
+        In (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two draws.
+    """
+    n = len(values)
+    if n < 2:
+        raise ValueError(f"two models are needed at least, got {n}")
+    check_open_unit(risk=risk)
+    log = math.log(4 / risk)
+    variance = values.var(axis=0, ddof=1)
+    off = np.sqrt(2 * variance * log / n) + 7 * length * log / (3 * (n - 1))
+    mean = values.mean(axis=0)
+    return mean - off, mean + off
+
 
 #: Confidence of each statement about a share.
 CONFIDENCE = 0.95
@@ -232,17 +304,17 @@ def share_limits(
     -------
     low, high : float
     """
-    noise, total = _noise(scale, several), wrong + right
+    (values, masses), total = _noise(scale, several), wrong + right
     for_total = error * _FOR_TOTAL / 2
     reach = most_noise(scale, 2 * several, for_total)
     least, most = total - reach, total + reach
     each = error / 2 - for_total
 
     def at_least(p: float) -> float:  # P(W + noise >= wrong), at most
-        return noise.mean(lambda z: _binomial_tail(most, p, wrong - z))
+        return float(masses @ _binomial_tail(most, p, wrong - values))
 
     def at_most(p: float) -> float:  # P(W + noise <= wrong), at most
-        return noise.mean(lambda z: 1 - _binomial_tail(least, p, wrong + z + 1))
+        return float(masses @ (1 - _binomial_tail(least, p, wrong + values + 1)))
 
     low = 0.0 if most < 1 else _crossing(at_least, each)
     high = 1.0 if least < 1 else 1 - _crossing(lambda q: at_most(1 - q), each)
@@ -269,29 +341,10 @@ def _crossing(rising: Callable[[float], float], level: float) -> float:
     return low
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Noise:
-    """A law above that of a sum of integer Laplace noises, and above that of its negative.
-
-    Attributes
-    ----------
-    values : ndarray of int64, shape (m,)
-        Rising, at equal distances.
-    masses : ndarray of float64, shape (m,)
-        Their probabilities.
-    """
-
-    values: NDArray[np.int64]
-    masses: NDArray[np.float64]
-
-    def mean(self, rising: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> float:
-        """An upper bound of the mean of a function of the noise, or of its negative."""
-        return float(self.masses @ rising(self.values))
-
-
 @lru_cache(maxsize=64)
-def _noise(scale: Fraction, several: int) -> _Noise:
-    """The law of so many noises, their values rounded up to a grid; tails go to its last value."""
+def _noise(scale: Fraction, several: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Values, rising, and their probabilities: a law above that of a sum of so many noises and of
+    its negative, values rounded up to a grid; tails go to its last value."""
     step = max(1, int(scale) // _FINE)
     last = math.ceil(_REACH * float(scale) / step)
     values = step * np.arange(-last - 1, last + 1)
@@ -301,4 +354,4 @@ def _noise(scale: Fraction, several: int) -> _Noise:
     for _ in range(several - 1):
         masses = np.convolve(masses, one)
     masses[-1] += max(0.0, 1 - float(masses.sum()))
-    return _Noise(several * first + step * np.arange(len(masses)), masses)
+    return several * first + step * np.arange(len(masses)), masses

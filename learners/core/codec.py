@@ -19,9 +19,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
-from geometry.halfspace3 import HalfspaceLattice3
+from geometry.halfspaces import (
+    BallLattice,
+    HalfspaceLattice3,
+    LiftedRegion,
+    ListedLattice,
+    PolynomialLattice,
+)
 from geometry.lift import ConicLattice
-from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
 from learners.core.accuracy import COUNTS
 from learners.core.codec_parts import (
     amount,
@@ -30,9 +35,9 @@ from learners.core.codec_parts import (
     privacy_from_dict,
     privacy_to_dict,
     read_conic,
-    read_halfspace,
     read_lattice,
     read_piece,
+    read_region,
     read_role,
     read_thresholds,
     text,
@@ -193,10 +198,6 @@ def _check_counts(steps: tuple[TileStep, ...], privacy: PrivacySpent | None) -> 
 # -- kinds ---------------------------------------------------------------------------------
 
 
-def _write_cover(release: CoverRelease) -> dict[str, Any]:
-    return {"role": release.role, **_write_pieces(release)}
-
-
 def _write_pieces(release: CoverRelease | SharpenedRelease) -> dict[str, Any]:
     return {
         **write_lattice(release.lattice),
@@ -238,11 +239,6 @@ def _read_tiles(data: dict[str, Any], common: dict[str, Any]) -> TilesRelease:
     release = TilesRelease(**common, lattice=lattice, tiles=tiles, support=support)
     release.index()  # refuses tiles that overlap or leave a gap
     return release
-
-
-def _write_sharpened(release: SharpenedRelease) -> dict[str, Any]:
-    zones = [write_tile(step) for step in release.zones]
-    return {**_write_pieces(release), "side": release.side, "zones": zones}
 
 
 def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRelease:
@@ -295,7 +291,7 @@ def _write_space(release: SpaceRelease) -> dict[str, Any]:
         "grid": release.lattice.d,
         "reach": release.lattice.reach,
         "levels": release.lattice.levels,
-        "halfspaces": [[[*h.normal, h.level] for h in piece] for piece in release.pieces],
+        "halfspaces": [[write_region(one) for one in piece] for piece in release.pieces],
         "thresholds": list(release.thresholds),
     }
 
@@ -306,15 +302,19 @@ def _read_space(data: dict[str, Any], common: dict[str, Any]) -> SpaceRelease:
         whole(data["reach"], "reach"),
         whole(data["levels"], "levels"),
     )
-    pieces = tuple(
-        tuple(read_halfspace(entries, lattice) for entries in piece) for piece in data["halfspaces"]
-    )
+    pieces = _regions(data, "halfspaces", lattice)
     if {len(piece) for piece in pieces} not in (set(), {1}, {4}):
         raise ValueError("halfspaces: each piece has one or four, and all have as many")
     thresholds = read_thresholds(data, len(pieces))
     return SpaceRelease(
         **common, lattice=lattice, role=read_role(data), pieces=pieces, thresholds=thresholds
     )
+
+
+def _regions(
+    data: dict[str, Any], name: str, lattice: ListedLattice
+) -> tuple[tuple[LiftedRegion, ...], ...]:
+    return tuple(tuple(read_region(one, lattice, name) for one in piece) for piece in data[name])
 
 
 #: By the name that files have for them.
@@ -343,14 +343,7 @@ def _read_lifted(data: dict[str, Any], common: dict[str, Any]) -> LiftedRelease:
     if not isinstance(given, dict) or set(given) != {field.name for field in fields(known)}:
         raise ValueError("lattice: a member is missing or unknown")
     lattice = known(**{name: whole(value, name) for name, value in given.items()})
-
-    def region(entries: Any) -> LiftedRegion:
-        *normal, level = (whole(value, "regions") for value in entries)
-        if not lattice.holds(tuple(normal), level):
-            raise ValueError(f"regions: {short(entries)} is not of the stated class")
-        return lattice.member(tuple(normal), level)
-
-    pieces = tuple(tuple(region(entries) for entries in piece) for piece in data["regions"])
+    pieces = _regions(data, "regions", lattice)
     if {len(piece) for piece in pieces} not in (set(), {1}):
         raise ValueError("regions: each piece has one")
     thresholds = read_thresholds(data, len(pieces))
@@ -375,7 +368,7 @@ def _write_formula(release: Any) -> dict[str, Any]:
 
 
 def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> Any:
-    made = _loaded("learners.boolean.literals.Literal")
+    made = _loaded("learners.boolean.formulas.Literal")
     d = whole(data["variables"], "variables")
 
     def literal(entry: Any) -> Any:
@@ -392,36 +385,19 @@ def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> Any:
     return release(**common, role=read_role(data), d=d, literals=literals, thresholds=thresholds)
 
 
-def _write_parity(release: Any) -> dict[str, Any]:
-    return {"d": release.d, "parity": None if release.parity is None else list(release.parity)}
-
-
 def _read_parity(data: dict[str, Any], common: dict[str, Any]) -> Any:
-    d, bits = whole(data["d"], "d"), data["parity"]
-    if bits is not None:
-        bits = tuple(whole(bit, "parity") for bit in bits)
-        if len(bits) != d or not set(bits) <= {0, 1}:
-            raise ValueError(f"parity: must have {d} bits, each 0 or 1")
+    d, bits = whole(data["d"], "d"), _numbers(data["parity"], "parity")
+    if bits is not None and (len(bits) != d or not set(bits) <= {0, 1}):
+        raise ValueError(f"parity: must have {d} bits, each 0 or 1")
     return _loaded("learners.boolean.parity.ParityRelease")(**common, d=d, parity=bits)
 
 
-def _write_choice(release: Any) -> dict[str, Any]:
-    sums = release.noisy_sums
-    return {"index": release.index, "noisy_sums": None if sums is None else list(sums)}
-
-
 def _read_choice(data: dict[str, Any], common: dict[str, Any]) -> Any:
-    index, sums = whole(data["index"], "index"), data["noisy_sums"]
-    if sums is not None:
-        sums = tuple(whole(total, "noisy_sums") for total in sums)
+    index, sums = whole(data["index"], "index"), _numbers(data["noisy_sums"], "noisy_sums")
     if index < 0 or (sums is not None and index >= len(sums)):
         raise ValueError(f"index: {index} is not in the list of hypotheses")
     release = _loaded("learners.finite.empirical_risk.ErmRelease")
     return release(**common, index=index, noisy_sums=sums)
-
-
-def _write_experts(release: Any) -> dict[str, Any]:
-    return {"chosen": list(release.chosen)}
 
 
 def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> Any:
@@ -434,17 +410,31 @@ def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> Any:
 
 
 _FORMS: dict[str, _Form] = {
-    "cover": _Form(_write_cover, _read_cover),
-    "sharpened": _Form(_write_sharpened, _read_sharpened),
+    "cover": _Form(lambda one: {"role": one.role, **_write_pieces(one)}, _read_cover),
+    "sharpened": _Form(
+        lambda one: {
+            **_write_pieces(one), "side": one.side, "zones": [write_tile(z) for z in one.zones],
+        }, _read_sharpened,
+    ),
     "tiles": _Form(_write_tiles, _read_tiles),
     "conics": _Form(_write_conics, _read_conics),
     "space": _Form(_write_space, _read_space),
     "lifted": _Form(_write_lifted, _read_lifted),
     "formula": _Form(_write_formula, _read_formula),
-    "parity": _Form(_write_parity, _read_parity),
-    "choice": _Form(_write_choice, _read_choice),
-    "experts": _Form(_write_experts, _read_experts),
-}
+    "parity": _Form(lambda one: {"d": one.d, "parity": _listed(one.parity)}, _read_parity),
+    "choice": _Form(
+        lambda one: {"index": one.index, "noisy_sums": _listed(one.noisy_sums)}, _read_choice
+    ),
+    "experts": _Form(lambda one: {"chosen": list(one.chosen)}, _read_experts),
+}  # fmt: skip
+
+
+def _listed(numbers: tuple[int, ...] | None) -> list[int] | None:
+    return None if numbers is None else list(numbers)
+
+
+def _numbers(values: Any, name: str) -> tuple[int, ...] | None:
+    return None if values is None else tuple(whole(value, name) for value in values)
 
 
 def _write_support(support: Support) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from typing import Any, get_args
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
+from geometry.halfspaces import LiftedRegion, ListedLattice
 from geometry.lift import Conic, ConicLattice
 from geometry.polygons import Outline
-from geometry.polynomials import LiftedRegion
 from geometry.tiling import Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep
 from learners.core.selection import Role
@@ -243,13 +242,12 @@ def read_conic(parameters: Any, lattice: ConicLattice) -> Conic:
     return lattice.conic(*(whole(value, "conics") for value in parameters))
 
 
-def read_halfspace(entries: Any, lattice: HalfspaceLattice3) -> Halfspace3:
-    """A halfspace of a lattice; a ValueError if it is none."""
-    a, b, c, level = (whole(value, "halfspaces") for value in entries)
-    halfspace = Halfspace3((a, b, c), level)
-    if not lattice.holds(halfspace):
-        raise ValueError(f"halfspaces: {short(entries)} is not of the stated class")
-    return halfspace
+def read_region(entries: Any, lattice: ListedLattice, what: str) -> LiftedRegion:
+    """A region of a lattice: its normal and its level; a ValueError if it is none."""
+    *normal, level = (whole(value, what) for value in entries)
+    if not lattice.holds(tuple(normal), level):
+        raise ValueError(f"{what}: {short(entries)} is not of the stated class")
+    return lattice.member(tuple(normal), level)
 
 
 def write_lattice(lattice: HalfplaneLattice) -> dict[str, Any]:

@@ -86,13 +86,13 @@ class LearnedShape:
         """The guarantee in one sentence, or that there is none; what an example is where that is
         one of a person's rows; how right the shape is, if that was checked; and where it had
         reports, as far as is released."""
-        unit, support = (
-            [f"{words[0].upper()}{words[1:]}."] if words else []
-            for words in (unit_words(self.release), support_words(self.release))
-        )
-        told = [privacy_statement(self.privacy), *unit]
-        told += [self.accuracy] if self.accuracy else []
-        return " ".join([*told, *support])
+        told = self.guarantee, self.accuracy, _sentence(support_words(self.release))
+        return " ".join(words for words in told if words)
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised, and to whom, in one sentence or two."""
+        return f"{privacy_statement(self.privacy)} {_sentence(unit_words(self.release))}".rstrip()
 
     @property
     def check(self) -> Check | None:
@@ -126,8 +126,8 @@ class LearnedShape:
         Parameters
         ----------
         within : path-like, GeoDataFrame, GeoSeries, or shapely geometry
-            A file of any GIS format in any coordinate reference system; a geometry in that of the
-            bounds, or in grid units where there are none.
+            A file of any GIS format in any coordinate reference system, or the name of an example
+            or of "land"; a geometry in the system of the bounds, or in grid units without any.
         layer : str, optional
             Of a file with several.
 
@@ -179,17 +179,28 @@ class LearnedShape:
         return "" if self.check is None else self.check.words(clipped=bool(self.masks))
 
     def fields(self) -> dict[str, str | float]:
-        """What every feature of a file says of it, by name: the guarantee in a sentence and in
-        numbers, how right it is, and where it had reports, as far as these are released."""
-        fields: dict[str, str | float] = {"statement": privacy_statement(self.privacy)}
-        if (privacy := self.privacy) is not None:
+        """What every feature of a file says of it, by name: the guarantee in words and in numbers,
+        how right it is, what it was clipped to, and where it had reports, as far as these are
+        released."""
+        privacy, public = self.privacy, ""
+        if privacy is not None and privacy.private:
+            public = " All that is in this file may be published."
+        fields: dict[str, str | float] = {"statement": self.guarantee + public}
+        if privacy is not None:
             fields |= {"epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
             fields |= {"neighbours": privacy.neighbours}
         if self.check is not None:
             low, high = self.check.share()
             fields |= {"accuracy": self.accuracy, "right_low": low, "right_high": high}
+        if clipped := self.clipped_to:
+            fields["clipped_to"] = clipped
         if support := support_words(self.release):
-            fields["support"] = support
+            there = (
+                ""
+                if support_shape(self.release) is None
+                else "; feature support: where there were enough"
+            )
+            fields["support"] = support + there
         return fields
 
     def member(self) -> dict[str, Any]:
@@ -326,6 +337,10 @@ class LearnedShape:
 
     def _placed(self, shape: BaseGeometry) -> BaseGeometry:
         return placed_shape(shape, self.frame.d, self.frame.place, degrees=False)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
 def _extra(module: str, extra: str) -> Any:

@@ -84,6 +84,8 @@ class Tidied:
 
     def predict(self, points: NDArray[np.int64], drawn: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Labels of grid points (n, 2), of those that are drawn, shape (n,)."""
+        if self.changed.whole:
+            return self.outline.holds(points)
         rows = np.flatnonzero(self.changed.holds(points))
         labels = drawn.copy()
         labels[rows] = self.outline.holds(points[rows])

@@ -11,7 +11,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,16 +20,21 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
+from geometry.halfspaces import (
+    BallLattice,
+    HalfspaceLattice3,
+    LiftedRegion,
+    PolynomialLattice,
+    cells_shape,
+)
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
-from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 from learners.core.by_place import by_place, edge_lines, line_borders, step_borders
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
-from learners.privacy.accounting import PrivacySpent, noise_scale
+from learners.privacy.accounting import PrivacySpent, noise_scale, of_persons
 
 #: What the pieces of a release are taken from.
 Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3 | PolynomialLattice | BallLattice
@@ -159,8 +164,6 @@ class TilesRelease(Release):
     tiles : tuple of TileStep
         In the order in which they were learned; together they hold every grid point once.  The last
         one may change labels of all.
-    support : Support or None
-        Where there were enough examples to say anything; None where that is not released.
     """
 
     kind: ClassVar[str] = "tiles"
@@ -336,7 +339,7 @@ class SpaceRelease(PiecesRelease):
     kind: ClassVar[str] = "space"
 
     lattice: HalfspaceLattice3
-    pieces: tuple[tuple[Halfspace3, ...], ...]
+    pieces: tuple[tuple[LiftedRegion, ...], ...]
 
     def shape(self) -> BaseGeometry:
         """A body in space has no shape in the plane.
@@ -422,6 +425,7 @@ def support_words(release: Release) -> str:
         return "the noisy counts of its tiles are too small to tell where nobody reported"
     several = len(blocks.reported)
     parts = "tiles" if blocks.per_side == blocks.tiles else "blocks of tiles"
+    parts = f"{parts} ({blocks.per_side} a side)"
     if all(blocks.reported):
         return f"there were reports in all {several} {parts}"
     return (
@@ -451,6 +455,17 @@ def unit_words(release: Release) -> str:
         f"each {unit} counts as {privacy.rows} examples, so many different rows of that one or, "
         "of whoever has fewer, these in turn"
     )
+
+
+def for_persons(release: Release, unit: str | None, *asked: Any) -> Release:
+    """The release of a run on examples of persons whom a column names; without one as it is.
+
+    `asked` is as :func:`of_persons` takes it, of persons with several examples.
+    """
+    if unit is None:
+        return release
+    privacy = of_persons(release.privacy, *asked) if asked else release.privacy
+    return replace(release, parameters=(*release.parameters, ("unit", unit)), privacy=privacy)
 
 
 def release_of(

@@ -219,6 +219,12 @@ class WithParameters:
         vars(self).update((name, value) for name, value in vars(learner).items() if name[-1] == "_")
         return self
 
+    def _check_labels(self, y: ArrayLike, n: int) -> NDArray[np.bool_]:
+        """Labels of n examples, bool (n,); how they are spelled is kept for predictions."""
+        labels = check_labels(y, n, getattr(self, "positive", None))
+        self._named(y, labels)
+        return labels
+
     def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
         """Remember how checked labels were spelled, the one that says 0 and the one that says 1."""
         positive = getattr(self, "positive", None)
@@ -263,25 +269,6 @@ def classifier_tags(random: bool) -> Any:
     )
 
 
-def accuracy(
-    predicted: NDArray[np.int64],
-    y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    positive: Any = None,
-) -> float:
-    """Share of the examples that are predicted right as 0 or 1, each counted by its weight.
-
-    Raises
-    ------
-    ValueError
-        As :func:`learners.core.examples.check_labels`.
-    """
-    right = predicted == check_labels(y, len(predicted), positive)
-    return float(
-        np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
-    )
-
-
 class _OfTwoLabels(Protocol):
     """A learner of two labels."""
 
@@ -320,7 +307,10 @@ def share_right(
     sample_weight : array of float, shape (n,), optional
         What each point counts; by default all the same.
     """
-    return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
+    predicted = self._zeros_and_ones(X)
+    right = predicted == check_labels(y, len(predicted), self.positive)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    return float(np.average(right, weights=weights))
 
 
 # scikit-learn asks a method for its name

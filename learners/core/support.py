@@ -13,10 +13,8 @@ threshold:
 The threshold is the least one at which the expected number of empty cells that are called
 supported stays below 1 / 20, if all cells were empty.
 
-Privacy (docs/privacy.md, lemma 10), for neighbours that add or remove one example: given 1., the
-example moves the count of one cell by 1, so the noisy counts are epsilon_support-DP however many
-cells there are, and which of them reach the threshold is a function of them.  The noise is exact
-(:mod:`learners.privacy.noise`).
+For neighbours that add or remove one example that is epsilon_support-DP however many cells there
+are (docs/privacy.md, lemma 10).  The noise is exact (:mod:`learners.privacy.noise`).
 
 Chosen by figures (outlines of six countries, noise of scale 10, d = 1024; share of the examples in
 supported cells on the worst outline, and share of the sea that is supported in the mean, of uniform
@@ -201,12 +199,8 @@ def noisy_support(counts: GridCounts, count: int, scale: Fraction, source: Rando
     """
     per_side = cells_per_side(count, scale, counts.d)
     threshold = least_count(per_side**2, scale)
-    cells = _index(counts.d, per_side).find(counts.points)
+    cells = TileIndex.of(tile_square(counts.d, per_side)).find(counts.points)
     negatives, positives = counts.by_group(cells, per_side**2)
     noise = discrete_laplace_array(source, scale, per_side**2)
     reached = negatives + positives + noise >= threshold
     return Support(per_side, threshold, tuple(reached.tolist()))
-
-
-def _index(d: int, per_side: int) -> TileIndex:
-    return TileIndex.of(tile_square(d, per_side))

@@ -7,6 +7,7 @@ sharpened afterwards (:mod:`learners.cover.sharpening`), and one alone is drawn 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
@@ -27,11 +28,14 @@ from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.randomness import open_source
 
+_L = TypeVar("_L", bound=Lattice)
+
 
 def cover_run(
     parameters: CoverParameters,
     k: Pieces | None,
-    pieces: Callable[[], tuple[Lattice, Sampler]],
+    pieces: Callable[[], _L],
+    sampler: Callable[[_L], Sampler],
     *,
     alpha: float | None = None,
     finish: Finish | None = None,
@@ -42,8 +46,8 @@ def cover_run(
     ----------
     parameters : CoverParameters
     k : int or "auto"
-    pieces : callable
-        The class of pieces and its sampler.
+    pieces, sampler : callable
+        The class of pieces, and its sampler.
     alpha : float, optional
         Error aimed at: chooses the number of steps, if that is not given.
     finish : {"sharpen", "none"}, optional
@@ -73,7 +77,8 @@ def cover_run(
     budget = plan_budget(*terms) if whole is None else whole.cover
 
     def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-        lattice, selection = pieces()
+        lattice = pieces()
+        selection = sampler(lattice)
         if k != "auto" and k * counts.n > MOST_EXAMPLES:
             raise ValueError(
                 f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
@@ -100,13 +105,15 @@ def cover_run(
 def plane_cover(parameters: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:
     """The cover by k triangles or halfplanes of a learner that could also go by tiles."""
 
-    def pieces() -> tuple[Lattice, Sampler]:
+    def pieces() -> HalfplaneLattice:
         if parameters.tiles is not None:
             raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
-        lattice = HalfplaneLattice(parameters.grid, parameters.measure)
-        return lattice, make_selection(parameters.selection, lattice, parameters.piece)
+        return HalfplaneLattice(parameters.grid, parameters.measure)
 
-    return cover_run(parameters, k, pieces, alpha=parameters.alpha, finish=finish)
+    def sampler(lattice: HalfplaneLattice) -> Sampler:
+        return make_selection(parameters.selection, lattice, parameters.piece)
+
+    return cover_run(parameters, k, pieces, sampler, alpha=parameters.alpha, finish=finish)
 
 
 def make_selection(name: str, lattice: HalfplaneLattice, piece: PieceKind) -> Selection:

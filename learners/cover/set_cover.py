@@ -14,7 +14,7 @@ so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 The number of steps is public and never cut short; but a run with k = "auto" may end sooner, by
 its noisy counts, and is charged for all its steps (:func:`ends_before`; docs/privacy.md, lemma 9).
 Privacy of the whole run, for neighbours that add or remove one labelled example: counts and
-selections are charged together, by the optimal account (:mod:`learners.privacy.cover_account`;
+selections are charged together, by the optimal account (:mod:`learners.privacy.composition`;
 lemma 4), once the samplers' arithmetic has been paid for (lemma 5).  KMMS spend epsilon on each and
 so twice epsilon in all.
 
@@ -64,10 +64,8 @@ from learners.privacy.accounting import (
     inner_budget,
     neglected_delta,
     noise_scale,
-    selection_account,
 )
-from learners.privacy.composition import advanced_rate
-from learners.privacy.cover_account import run_rate
+from learners.privacy.composition import advanced_rate, run_rate, selection_account
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
 

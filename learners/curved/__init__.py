@@ -1,9 +1,8 @@
 """Covers by discs, ellipses, polynomials, and in three dimensions.
 
-unions             unions of discs, of ellipses, and of regions bounded by polynomials
-conic_selection    their sampler
+unions             unions of discs, of ellipses, of regions bounded by polynomials, of simplices and
+                   of balls, and convex polytopes
+conic_selection    the sampler of discs and ellipses, and points that its bounds look at together
 conic_boxes        boxes of discs or ellipses, counted and bounded
-shared_points      points that the bounds look at together
-space              polytopes, simplices and balls
 listed_selection   selection from classes that are listed
 """

@@ -15,21 +15,21 @@ one of ellipses 2**76: none is enumerated.  As in
 1. keep boxes of parameters that cover the class.  Its outer shape holds what some member of a
    box may hold, its inner one what all hold, so bound = min(k * P(outer) + c_pos,
    -k * N(inner) + c_neg) is at least every value in it (with many examples of both labels on one
-   grid point a lower bound is, :mod:`learners.curved.shared_points`);
+   grid point a lower bound is, see below);
 2. draw a box in proportion to its lattice points times weight(bound), theta uniform in it, and
    accept with probability weight(value(theta)) / weight(bound);
 3. after a rejection halve the box across the side that matters most; start again.
 
-**Law.**  Given the boxes, a trial accepts theta with probability weight(value(theta)) / M, M
-the same for all theta, whatever the boxes are; these depend on the past through rejected trials
-only.  So but for rounding the accepted theta has the target law (docs/privacy.md, lemma L1).  No
-draw is cut short: when the boxes are used up, trials go on from the envelope as it is.
+So but for rounding the accepted theta has the target law, however boxes are split (docs/privacy.md,
+lemma L1, with the bounds of boxes and the charge of 2**-38 for arithmetic).  No draw is cut short:
+when the boxes are used up, trials go on from the envelope as it is.
 
-**Arithmetic.**  As there: membership, counts, bounds and acceptance are integers, the outer and
-inner ellipse being rounded to the safe side (:mod:`learners.curved.conic_boxes`); a mass is off by
-at most seven roundings of a product and those of a power; the tree is the same, of at most 22
-levels. So the charge of 2**-38 in :mod:`learners.privacy.accounting` covers it, with more to spare
-as there is one strand and no clock.
+**Shared points.**  A box that leaves open a grid point with many examples of both labels would
+count its positives as held and its negatives as not, in boxes about every outline through the
+point: a draw would not end.  So the heaviest such points, at most :data:`MOST`, are counted apart
+(lemma L1; measured: docs/decisions/0019-softened-scores.md).  Point i has the weight 2**i in prefix
+sums like those of the examples, so what counts the examples of a shape gives the set of the points
+that it holds, as a word of bits.
 
 Complexity: tables O(m + d^2) for m entries, then O(d) a trial and a split; how many it takes
 depends on the data, and so does the time (docs/privacy.md).  Labels that fit are easy: a few
@@ -41,9 +41,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from geometry.columns import Counts
 from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicLattice
 from learners.core.selection import (
@@ -57,8 +60,76 @@ from learners.core.selection import (
 )
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_boxes import ConicTarget, Refinement
-from learners.curved.shared_points import Tables, make_tables
+from learners.envelope.shared_points import heavy_points
 from learners.privacy.randomness import RandomSource
+
+#: Most points taken out: their bits fit 32-bit tables.
+MOST = 30
+
+
+class Tables(NamedTuple):
+    """Prefix sums of a sample, each of shape (d + 2, d + 2).
+
+    Attributes
+    ----------
+    negatives, positives : ndarray of int
+        Examples of the grid points left.
+    points : ndarray of int
+        2**i at shared point i; of shape (1, 1) when there is none.
+    shared : int64 array, shape (m, 2)
+        Negatives and positives of each shared point, the heaviest first.
+    """
+
+    negatives: Counts
+    positives: Counts
+    points: Counts
+    shared: NDArray[np.int64]
+
+
+def make_tables(counts: GridCounts, eta: float) -> Tables:
+    """Take the shared points out, and count.
+
+    Parameters
+    ----------
+    counts : GridCounts
+    eta : float
+        Nats an example; it steers the sampler, never its law.
+    """
+    second = heavy_points(counts, eta, MOST)
+    left = np.ones(len(counts), dtype=np.bool_)
+    left[second] = left[second - 1] = False
+    negatives, positives = count_areas(counts.where(left), counts.count_type)
+    points = np.zeros((1, 1), dtype=counts.count_type)
+    if len(second):
+        bits = np.int64(1) << np.arange(len(second))
+        cells = np.zeros((counts.d + 1, counts.d + 1), dtype=np.int64)
+        cells[counts.points[second, 1], counts.points[second, 0]] = bits
+        points = _prefix_sums(cells, counts.count_type)
+    shared = np.column_stack([counts.amounts[second - 1], counts.amounts[second]])
+    return Tables(negatives, positives, points, shared)
+
+
+def count_areas(counts: GridCounts, kind: type | None = None) -> tuple[Counts, Counts]:
+    """Prefix sums of the negatives and of the positives, each of shape (d + 2, d + 2).
+
+    Entry [j, i] counts the examples with x < i and y < j: an arc runs along its rows.
+    """
+    side = counts.d + 1
+    x, y = counts.points.T
+    negatives, positives = counts.by_group(y * side + x, side * side)
+    kind = kind or counts.count_type
+    return (
+        _prefix_sums(negatives.reshape(side, side), kind),
+        _prefix_sums(positives.reshape(side, side), kind),
+    )
+
+
+def _prefix_sums(cells: NDArray[np.int64], kind: type) -> Counts:
+    side = len(cells)
+    area: Counts = np.zeros((side + 1, side + 1), dtype=kind)
+    area[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
+    return area
+
 
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
 _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19

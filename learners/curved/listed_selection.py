@@ -2,10 +2,10 @@
 
 KMMS: their constructions extend to constant dimension D, in time exponential in D; an
 arrangement of n hyperplanes has n^D cells, and a simplex is one of n^(D(D+1)) tuples.  Here the
-class is public and small (:mod:`geometry.halfspace3`), and every member is scored: halfspaces from
+class is public and small (:mod:`geometry.halfspaces`), and every member is scored: halfspaces from
 prefix sums over the levels of each normal, simplices from four-dimensional prefix sums over the
 levels of each four normals.  Balls and regions bounded by a polynomial are halfspaces of lifted
-points (:mod:`geometry.polynomials`) and scored like these.  One member is drawn by
+points (:mod:`geometry.halfspaces`) and scored like these.  One member is drawn by
 :func:`learners.privacy.exponential_mechanism.exponential_index`, exactly (docs/privacy.md, lemma
 L2).
 
@@ -41,8 +41,7 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Region
-from geometry.halfspace3 import HalfspaceLattice3, Normal, spanning_fours
-from geometry.polynomials import BallLattice, PolynomialLattice
+from geometry.halfspaces import HalfspaceLattice3, ListedLattice, Normal, spanning_fours
 from learners.core.selection import Score, Selected, SelectionProgress, Watch
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import RandomSource
@@ -52,10 +51,6 @@ MOST_MEMBERS = 1 << 23
 
 #: What one member costs, measured: seconds and bytes.
 _SECONDS, _BYTES = 1.8e-7, 40
-
-
-#: What is enumerated: normals with levels, of points as the lattice lifts them.
-_Lattice = HalfspaceLattice3 | PolynomialLattice | BallLattice
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +65,9 @@ class LiftedSelection:
         If the class is too large to be enumerated.
     """
 
-    lattice: _Lattice
+    lattice: ListedLattice
 
     def __post_init__(self) -> None:
-        assert not isinstance(self.lattice, HalfspaceLattice3)
         refuse_large("regions", self.lattice.directions * (self.lattice.levels + 1))
 
     def _sets(self) -> tuple[tuple[Normal, ...], ...]:
@@ -89,7 +83,27 @@ class LiftedSelection:
         watch: Watch | None = None,
     ) -> Selected:
         """Draw one piece."""
-        return _draw(self.lattice, self._sets(), counts, score, rate, source, watch)
+        sets = self._sets()
+        parts: list[NDArray[np.int64]] = []
+        scored = 0
+        for values in values_of(self.lattice, sets, counts, score):
+            parts.append(values.ravel())
+            scored += values.size
+            if watch is not None:
+                watch(SelectionProgress(scored, 0, -math.inf))
+        values = np.concatenate(parts)
+        index = exponential_index(source, values, rate)
+        starts = np.cumsum([0, *(len(part) for part in parts)])
+        chosen = int(np.searchsorted(starts, index, side="right")) - 1
+        levels = [self.lattice.levels_of(normal) for normal in sets[chosen]]
+        places = np.unravel_index(index - starts[chosen], [len(each) for each in levels])
+        piece: tuple[Region, ...] = tuple(
+            self.lattice.member(normal, int(each[place]))
+            for normal, each, place in zip(sets[chosen], levels, places, strict=True)
+        )
+        best = int(values.max())
+        log_mass = rate * best + math.log(float(np.mean(np.exp(rate * (values - best)))))
+        return Selected(piece, SelectionProgress(scored, 0, log_mass))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,40 +165,8 @@ def fours_of(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
     return spanning_fours(lattice.normals)
 
 
-def _draw(
-    lattice: _Lattice,
-    sets: tuple[tuple[Normal, ...], ...],
-    counts: GridCounts,
-    score: Score,
-    rate: float,
-    source: RandomSource,
-    watch: Watch | None,
-) -> Selected:
-    """One intersection of halfspaces, a level of each normal of one of the sets."""
-    parts: list[NDArray[np.int64]] = []
-    scored = 0
-    for values in values_of(lattice, sets, counts, score):
-        parts.append(values.ravel())
-        scored += values.size
-        if watch is not None:
-            watch(SelectionProgress(scored, 0, -math.inf))
-    values = np.concatenate(parts)
-    index = exponential_index(source, values, rate)
-    starts = np.cumsum([0, *(len(part) for part in parts)])
-    chosen = int(np.searchsorted(starts, index, side="right")) - 1
-    levels = [lattice.levels_of(normal) for normal in sets[chosen]]
-    places = np.unravel_index(index - starts[chosen], [len(each) for each in levels])
-    piece: tuple[Region, ...] = tuple(
-        lattice.member(normal, int(each[place]))
-        for normal, each, place in zip(sets[chosen], levels, places, strict=True)
-    )
-    best = int(values.max())
-    log_mass = rate * best + math.log(float(np.mean(np.exp(rate * (values - best)))))
-    return Selected(piece, SelectionProgress(scored, 0, log_mass))
-
-
 def values_of(
-    lattice: _Lattice,
+    lattice: ListedLattice,
     sets: tuple[tuple[Normal, ...], ...],
     counts: GridCounts,
     score: Score,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.inner_loops import njit
+from geometry.inner_loops import borrowed, njit
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTOR_SPLIT_TIME,
@@ -129,8 +129,8 @@ def run(
     shape (12,) (:func:`learners.envelope.strands.piece_at`), and their sheets are the box's.
     """
     return _run(
-        target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, full,
-        theta, at, pending,
+        target, tables, pairs, ordinates, partition, borrowed(workspace), chunks, work, horizon,
+        full, theta, at, pending,
     )  # fmt: skip
 
 
@@ -141,6 +141,8 @@ def _run(
     at, pending,
 ):  # fmt: skip
     """Without a workspace, or pairs (None), the compiler leaves out all that needs them."""
+    target, tables, ordinates, partition = borrowed((target, tables, ordinates, partition))
+    chunks, theta = borrowed((chunks, theta))
     boxes, tree, tally, clock = partition.boxes, partition.tree, partition.tally, partition.clock
     factors = partition.factors
     capacity = len(boxes)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from geometry.columns import Counts
 from geometry.counting import count_piece, forget_lines
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner, njit
+from geometry.inner_loops import borrowed, inner, njit
 from learners.envelope.boxes import (
     NEGATIVES,
     POSITIVES,
@@ -272,6 +272,7 @@ def put_mass(tree, capacity, box, mass):
 @njit(cache=True, nogil=True, error_model="numpy")
 def best_bound(target, partition):
     """The greatest bound of a box that holds an admitted piece; very low when there is none."""
+    target, partition = borrowed((target, partition))
     boxes = partition.boxes
     best = np.int64(-(1 << 62))
     for i in range(partition.tally[BOXES]):
@@ -286,6 +287,7 @@ def best_bound(target, partition):
 @njit(cache=True, nogil=True, error_model="numpy")
 def weigh(target, partition):
     """Compute every mass anew."""
+    target, partition = borrowed((target, partition))
     boxes, tree = partition.boxes, partition.tree
     capacity = len(boxes)
     used = partition.tally[BOXES]
@@ -298,6 +300,7 @@ def weigh(target, partition):
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_boxes(target, partition, tables, pairs, boxes):
     """Append starting boxes and count in them; :func:`weigh` gives them their masses."""
+    target, partition, tables = borrowed((target, partition, tables))
     rows = np.zeros(6, dtype=np.int64)
     for i in range(len(boxes)):
         if no_room(tables, pairs):

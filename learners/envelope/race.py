@@ -144,25 +144,21 @@ def run_race(
         if max(strand.mass for strand in strands) < _LIGHT:
             weigh_all(strands)
         if watch is not None:
-            progress = _progress(strands, lattice, log_measure)
-            watch(progress)
-            amid = replace(progress, heaviest=None, density=None, amid=True)
-            listen = functools.partial(watch, amid)
+            progress = _progress(strands, log_measure)
+            partitions = [strand.partition for strand in strands]
+            heaviest = functools.partial(heaviest_boxes, partitions, lattice)
+            density = functools.partial(edge_density, partitions, lattice)
+            watch(replace(progress, heaviest=heaviest, density=density))
+            listen = functools.partial(watch, replace(progress, amid=True))
     accepted = [i for i, strand in enumerate(strands) if strand.accepted is not None]
     winner = min(accepted, key=lambda i: strands[i].clock)
-    progress = _progress(strands, lattice, log_measure)
-    # what is handed out must not keep the partition in memory
-    final = (
-        None
-        if watch is None
-        else _remember(
-            heaviest_boxes([strand.partition for strand in strands], lattice, _FINAL_BOXES)
-        )
-    )
-    drawn = _drawn_piece(strands[winner], lattice)
-    return Selected(
-        drawn, replace(progress, heaviest=final, density=None), _details(strands)
-    ), winner
+    progress = _progress(strands, log_measure)
+    if watch is not None:
+        # what is handed out must not keep the partition in memory
+        partitions = [strand.partition for strand in strands]
+        boxes = heaviest_boxes(partitions, lattice, _FINAL_BOXES)
+        progress = replace(progress, heaviest=_remember(boxes))
+    return Selected(_drawn_piece(strands[winner], lattice), progress, _details(strands)), winner
 
 
 def _advance_last(behind: list[Strand], strands: list[Strand], horizon: float) -> None:
@@ -213,29 +209,26 @@ def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, 
 
 
 def _details(strands: list[Strand]) -> dict[str, Any]:
+    tally = _tally(strands)
     return {
-        "exact_evaluations": _tally(strands, EXACT),
-        "factorised": _tally(strands, FACTORISED),
+        "exact_evaluations": tally[EXACT],
+        "factorised": tally[FACTORISED],
         "lines": sum(int(strand.tables.used[0]) for strand in strands),
-        "compactions": _tally(strands, COMPACTIONS),
-        "tables_dropped": _tally(strands, FORGOTTEN),
+        "compactions": tally[COMPACTIONS],
+        "tables_dropped": tally[FORGOTTEN],
         "strands_full": sum(strand.full for strand in strands),
     }
 
 
-def _progress(
-    strands: list[Strand], lattice: HalfplaneLattice, log_measure: float
-) -> SelectionProgress:
-    partitions = [strand.partition for strand in strands]
+def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
     total = sum(strand.mass for strand in strands)
     log_mass = math.log(total) if total > 0 else -math.inf
     log_mass += strands[0].target.rate * strands[0].target.reference
+    tally = _tally(strands)
     return SelectionProgress(
-        trials=_tally(strands, TRIALS),
-        boxes=_tally(strands, BOXES),
+        trials=tally[TRIALS],
+        boxes=tally[BOXES],
         log_mass=log_mass - log_measure,
-        heaviest=functools.partial(heaviest_boxes, partitions, lattice),
-        density=functools.partial(edge_density, partitions, lattice),
     )
 
 
@@ -243,8 +236,10 @@ def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ..
     return lambda count: boxes[:count]
 
 
-def _tally(strands: list[Strand], which: int) -> int:
-    return sum(int(strand.partition.tally[which]) for strand in strands)
+def _tally(strands: list[Strand]) -> list[int]:
+    tallies = (strand.partition.tally for strand in strands)
+    counts: list[int] = functools.reduce(np.add, tallies).tolist()
+    return counts
 
 
 class _Turn:
@@ -309,6 +304,9 @@ def weigh_all(strands: Sequence[Strand]) -> None:
     best = max(int(best_bound(s.target, s.partition)) for s in strands)
     for strand in strands:
         gain = strand.target.rate * (best - strand.target.reference)
+        if gain == 0 and strand.mass > 0:
+            # all masses are what they would be, and so are their sums
+            continue
         strand.target = strand.target._replace(reference=best)
         weigh(strand.target, strand.partition)
         # time runs in units of 1 / mass; it has not begun when the first reference is chosen

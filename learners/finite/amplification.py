@@ -49,7 +49,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.examples import check_labels
 from learners.core.sklearn_support import (
     WithParameters,
     keyword_parameters,
@@ -247,8 +246,7 @@ class AmplifiedLearner(WithParameters):
             configured.test_share,
         )
         rows = unmasked(X)
-        labels = check_labels(y, len(rows), self.positive)
-        self._named(y, labels)
+        labels = self._check_labels(y, len(rows))
         source = open_source(configured.seed)
         run_of = below_array(source, COIN, len(rows)) // plan.used
         models = []

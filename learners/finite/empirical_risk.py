@@ -119,6 +119,18 @@ def choose_least(
     raise ValueError(f"unknown mechanism {mechanism!r}: use 'exponential' or 'laplace'")
 
 
+def chosen(
+    learner: Any, sums: NDArray[np.int64], bound: int
+) -> tuple[Choice, tuple[tuple[str, Any], ...]]:
+    """What a learner's mechanism chooses, and that parameter; the least sum without privacy."""
+    mechanism = getattr(learner, "mechanism", None)
+    if mechanism is None:
+        return Choice(int(np.argmin(sums))), ()
+    source = open_source(learner.seed)
+    choice = choose_least(sums, bound, learner.epsilon, source, learner.neighbours, mechanism)
+    return choice, (("mechanism", mechanism),)
+
+
 @dataclass(frozen=True, slots=True)
 class ErmRelease:
     """A chosen hypothesis that may be published.
@@ -169,21 +181,30 @@ class _LeastLoss(WithParameters):
     bound: int = 1
     levels: int | None = None
 
-    def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
-        """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Choose a hypothesis.
+
+        Parameters
+        ----------
+        X : array, shape (n, ...)
+        y : array, shape (n, ...)
+
+        Raises
+        ------
+        ValueError
+            If X and y differ in length, or a loss or a parameter is out of range.
+        """
+        own = self._fresh()
         rows, targets = unmasked(X), unmasked(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
             raise ValueError("X and y must hold the same examples: as many rows of each")
-        name = "bound" if self.levels is None else "levels"
-        bound = check_count(name, self.bound if self.levels is None else self.levels)
-        return self._sum(rows, targets, bound), bound, len(rows)
-
-    def _learned(
-        self, choice: Choice, sums: NDArray[np.int64], bound: int, n: int, *more: tuple[str, Any]
-    ) -> Self:
-        losses = sums / (max(1, n) * (1 if self.levels is None else bound))
+        whole = own.levels is None
+        bound = check_count("bound", own.bound) if whole else check_count("levels", own.levels or 0)
+        sums, n = own._sum(rows, targets, bound), len(rows)
+        choice, more = chosen(own, sums, bound)
+        losses = sums / (max(1, n) * (1 if whole else bound))
         self.diagnostics_ = ErmDiagnostics(n, float(losses[choice.index]), float(losses.min()))
-        parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", self.levels), *more)
+        parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", own.levels), *more)
         self.release_: ErmRelease = choice.release(self, parameters)
         return self
 
@@ -255,12 +276,6 @@ class EmpiricalRiskMinimizer(_LeastLoss):
     5
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
-        configured = self._fresh()
-        sums, bound, n = configured._sums(X, y)
-        return self._take(configured._learned(Choice(int(np.argmin(sums))), sums, bound, n))
-
 
 @keyword_parameters(after={"losses": ["epsilon"]})
 class PrivateERM(_LeastLoss):
@@ -306,26 +321,3 @@ class PrivateERM(_LeastLoss):
     mechanism: Mechanism = "exponential"
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Choose a hypothesis.
-
-        Parameters
-        ----------
-        X : array, shape (n, ...)
-        y : array, shape (n, ...)
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, or a loss or a parameter is out of range.
-        """
-        configured = self._fresh()
-        sums, bound, n = configured._sums(X, y)
-        source = open_source(configured.seed)
-        choice = choose_least(
-            sums, bound, configured.epsilon, source, configured.neighbours, configured.mechanism
-        )
-        return self._take(
-            configured._learned(choice, sums, bound, n, ("mechanism", configured.mechanism))
-        )

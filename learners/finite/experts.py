@@ -21,11 +21,8 @@ The first draw looks at nothing, so at most T - 1 draws are affected: basic comp
 with range^2/8 a draw, whichever grants the larger rate (docs/privacy.md, lemma F3).  The set-cover
 account is not valid here: a round keeps mattering.
 
-Departs from the source (lecture notes *Private and PAC; experts*, theorem 3), which print
-epsilon = 12 T rate^2 with delta = exp(-Omega(sqrt(T epsilon))), exp(-rate T).  That is wrong: at
-T = 10^4, epsilon = 1 and two experts it says 2.9e-13, but the true delta is at least 3.2e-5
-(tests/learners/finite/test_experts.py, in whole numbers).  Delta cannot fall with T at a fixed
-T rate^2, for then the draws tell the neighbours apart like a Gaussian of fixed width.
+Departs from the source (lecture notes *Private and PAC; experts*, theorem 3), whose printed delta
+is wrong, as whole numbers show (lemma F3; benchmarks/promises/experts.py).
 """
 
 from __future__ import annotations
@@ -41,15 +38,15 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.places import unmasked
 from learners.parameters import check_count, real, whole
 from learners.privacy.accounting import (
+    GIVEN_UP,
     AccountName,
     Charge,
     Neighbours,
     PrivacySpent,
     check_budget,
     inner_budget,
-    selection_account,
 )
-from learners.privacy.cover_account import GIVEN_UP
+from learners.privacy.composition import selection_account
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import open_source
 
@@ -270,7 +267,7 @@ class PrivateExperts:
         neighbours: Neighbours = "add-remove",
         seed: int | None = None,
     ) -> None:
-        self._source = open_source(None if seed is None else whole("seed", seed))
+        self._source = open_source(None if seed is None else whole("seed", seed, 0))
         self._rounds = check_count("rounds", rounds)
         budget = real("epsilon", epsilon), real("delta", delta)
         private = self._source.private

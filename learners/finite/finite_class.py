@@ -46,15 +46,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import unmasked
-from learners.core.examples import check_labels
 from learners.core.sklearn_support import (
     WithParameters,
     keyword_parameters,
     predict_as_came,
     share_right,
 )
-from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
-from learners.finite.vc import as_class
+from learners.finite.empirical_risk import ErmRelease, Mechanism, chosen
+from learners.finite.sample_sizes import as_class
 from learners.parameters import check_count
 from learners.privacy.accounting import Neighbours
 from learners.privacy.noise import below_array
@@ -128,9 +127,7 @@ class MemorizingLearner(WithParameters):
         if len(where) and not (where.min() >= 0 and where.max() < points):
             raise ValueError(f"a point of X is outside 0..{points - 1}")
         labels = below_array(open_source(configured.seed), 2, points) == 1
-        given = check_labels(y, len(where), self.positive)
-        self._named(y, given)
-        labels[where.astype(np.int64)] = given
+        labels[where.astype(np.int64)] = self._check_labels(y, len(where))
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
 
@@ -161,7 +158,7 @@ class ConceptClass(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FiniteClass:
+class FiniteClass(ConceptClass):
     """A class given by all its labels.
 
     Parameters
@@ -189,12 +186,10 @@ class FiniteClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts, |C|."""
         return len(self.concepts)
 
     @property
     def domain(self) -> int:
-        """Number of points, N."""
         return int(self.concepts.shape[1])
 
     def mistakes(
@@ -205,7 +200,6 @@ class FiniteClass:
         return np.asarray(wrong.sum(axis=1, dtype=np.int64))
 
     def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Labels of points by one concept."""
         return np.asarray(self.concepts[index, points])
 
 
@@ -255,7 +249,7 @@ Rule = Literal["x >= t", "x < t"]
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdClass:
+class ThresholdClass(ConceptClass):
     """Concept t, 0 <= t <= d + 1, labels x in 0..d by x >= t, or by x < t; VC dimension 1.
 
     The source's thresholds are x < j (and x <= j, which is x < j + 1).  By either rule one concept
@@ -283,12 +277,10 @@ class ThresholdClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts, |C|."""
         return self.d + 2
 
     @property
     def domain(self) -> int:
-        """Number of points, N."""
         return self.d + 1
 
     def mistakes(
@@ -302,7 +294,6 @@ class ThresholdClass:
         return np.asarray(np.cumsum(moved, dtype=np.int64))
 
     def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Labels of points by one concept."""
         return np.asarray((points >= index) == (self.rule == "x >= t"))
 
 
@@ -372,21 +363,29 @@ class _FiniteClass(WithParameters):
         points = check_domain_points(X, self.concepts.domain)
         return self.concepts.predict(self.release_.index, points).astype(np.int64)
 
-    def _mistakes(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int]:
-        """Of every concept; and the number of examples."""
-        points = check_domain_points(X, self.concepts.domain)
-        labels = check_labels(y, len(points), self.positive)
-        self._named(y, labels)
-        positives, negatives = count_labels(points, labels, self.concepts.domain)
-        count = int(positives.sum() + negatives.sum())
-        return self.concepts.mistakes(positives, negatives), count
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from examples; whether there are any is private too.
 
-    def _learned(
-        self, choice: Choice, mistakes: NDArray[np.int64], examples: int, *more: tuple[str, Any]
-    ) -> Self:
+        Parameters
+        ----------
+        X : array of int, shape (n,) or (n, 1)
+            Points 0..domain-1.
+        y : array, shape (n,)
+            Labels 0 or 1.
+
+        Raises
+        ------
+        ValueError
+            If an example or a parameter is out of range.
+        """
+        own, domain = self._fresh(), self.concepts.domain
+        points = check_domain_points(X, domain)
+        labels = self._check_labels(y, len(points))
+        mistakes = self.concepts.mistakes(*count_labels(points, labels, domain))
+        choice, more = chosen(own, mistakes, 1)
         made = int(mistakes[choice.index])
-        self.diagnostics_ = FiniteClassDiagnostics(examples, made, int(mistakes.min()))
-        sizes = (("concepts", self.concepts.size), ("domain", self.concepts.domain))
+        self.diagnostics_ = FiniteClassDiagnostics(len(points), made, int(mistakes.min()))
+        sizes = (("concepts", self.concepts.size), ("domain", domain))
         self.release_: ErmRelease = choice.release(self, (*sizes, *more))
         return self
 
@@ -414,25 +413,6 @@ class FiniteClassLearner(_FiniteClass):
     >>> model.fit([1, 3, 6, 8], [0, 0, 1, 1]).release_.index
     4
     """
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from examples.
-
-        Parameters
-        ----------
-        X : array of int, shape (n,) or (n, 1)
-            Points 0..domain-1.
-        y : array, shape (n,)
-            Labels 0 or 1.
-
-        Raises
-        ------
-        ValueError
-            If an example is out of range.
-        """
-        self._fresh()
-        mistakes, examples = self._mistakes(X, y)
-        return self._learned(Choice(int(np.argmin(mistakes))), mistakes, examples)
 
 
 @keyword_parameters()
@@ -469,16 +449,3 @@ class PrivateFiniteClassLearner(_FiniteClass):
     mechanism: Mechanism = "exponential"
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn privately; parameters and errors as in :class:`FiniteClassLearner`.
-
-        The sample may be empty: whether it is is private too.
-        """
-        configured = self._fresh()
-        mistakes, examples = self._mistakes(X, y)
-        source = open_source(configured.seed)
-        choice = choose_least(
-            mistakes, 1, configured.epsilon, source, configured.neighbours, configured.mechanism
-        )
-        return self._learned(choice, mistakes, examples, ("mechanism", configured.mechanism))

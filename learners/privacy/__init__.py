@@ -1,8 +1,7 @@
 """What is spent, and what draws: accounts, noise, the exponential mechanism.
 
 accounting              budgets, charges and statements
-composition             basic and advanced composition, and the optimal one of pure mechanisms
-cover_account           the optimal account of a set cover
+composition             what several steps cost together: of a set cover, and of any mechanisms
 privacy_filter          what several runs cost together
 privacy_loss            what a charge is to other accountants
 randomness              the one door for random bits

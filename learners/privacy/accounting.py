@@ -2,17 +2,8 @@
 
 Neighbours add or remove one labelled example.  Given the same noisy count, one example moves the
 score of every piece by at most 1 and all in the same direction, so a selection with weight
-exp(eta * q) has bounded range eta: it is eta-DP and eta^2/8-zCDP.  A private set cover charges
-its m counts and m adaptive selections together, by the optimal account
-(:mod:`learners.privacy.cover_account`).  Three others grant less, for selections alone; other
-learners use the first two, comparisons all three (proofs: docs/privacy.md, lemmas 4 and A1):
-
-basic      eta = epsilon_s / m
-zcdp       m * eta^2 / 8 = rho, with rho -> (epsilon_s, delta) by the optimal
-           conversion of Renyi divergence (Canonne, Kamath, Steinke 2020,
-           proposition 12; Dong, Durfee, Rogers 2020 for bounded range)
-set-cover  eta = ln(1 + epsilon_s / ln(e / delta)), whatever m (KMMS claim 3.4 in
-           its tight form: an example stops mattering once it is covered)
+exp(eta * q) has bounded range eta: it is eta-DP and eta^2/8-zCDP.  What several steps cost
+together: :mod:`learners.privacy.composition`.
 
 The samplers' floating-point arithmetic is charged too: but for events of probability below
 NEGLECTED, every selection is within a factor exp(+-ARITHMETIC) of its stated law
@@ -22,13 +13,10 @@ NEGLECTED, every selection is within a factor exp(+-ARITHMETIC) of its stated la
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Literal
 
-from learners.privacy.cover_account import GIVEN_UP, run_epsilon
 from learners.privacy.randomness import new_run_id
 
 #: How charges are put together: the closed form of a set cover (lemma 4); their sum; zCDP, the
@@ -80,6 +68,9 @@ LEAST_DELTA = 1e-40
 #: Part of delta, at least, that pays for what the arithmetic of the draws in zones neglects.
 ZONES_DELTA = 2.0**-20
 
+#: Part of a rate, or of delta, that pays for the rounding of an account's own lines.
+GIVEN_UP = 1e-9
+
 #: Examples that a person may have at most.
 MOST_ROWS = 1000
 
@@ -88,24 +79,6 @@ _GROUP_ROUNDING = 1e-12
 
 #: From this epsilon / 2 on, delta / (1 + exp(epsilon / 2)) may be no normal double: 0 is less.
 _VANISHING = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """The selection rate granted to each of m steps, and by which account.
-
-    Attributes
-    ----------
-    name : {"basic", "zcdp", "set-cover"}
-    eta : float
-        Nats per example of score.
-    alternatives : tuple of (name, eta)
-        What each valid account would have granted.
-    """
-
-    name: AccountName
-    eta: float
-    alternatives: tuple[tuple[AccountName, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,168 +266,6 @@ def pure_spent(
     return PrivacySpent(epsilon, 0.0, neighbours, "basic", charges, private)
 
 
-def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Least epsilon with (epsilon, delta)-DP from rho-zCDP: the optimum over Renyi orders.
-
-    The inverse of Canonne, Kamath, Steinke 2020, proposition 12: delta =
-    inf over a > 1 of exp((a-1)(a rho - epsilon)) / (a-1) * (1 - 1/a)^a.
-    Any order gives a valid bound; the search only tightens it.
-    """
-    if rho <= 0:
-        return 0.0
-    order = zcdp_order(rho, delta)
-    return max(0.0, order * rho + zcdp_tail(order, delta))
-
-
-def zcdp_order(rho: float, delta: float) -> float:
-    """The Renyi order a > 1 at which rho-zCDP converts best; any other gives a valid bound too."""
-
-    def epsilon(log_order: float) -> float:
-        a = 1.0 + math.exp(log_order)
-        return a * rho + zcdp_tail(a, delta)
-
-    return 1.0 + math.exp(_minimize(epsilon, -20.0, 20.0))
-
-
-def zcdp_tail(order: float, delta: float) -> float:
-    """What epsilon exceeds a Renyi divergence of that order by, at delta."""
-    above = order - 1
-    return (math.log(1 / delta) + above * math.log1p(-1 / order) - math.log(order)) / above
-
-
-@lru_cache(maxsize=256)
-def zcdp_budget(epsilon: float, delta: float) -> float:
-    """A rho, within a relative 1e-12 below the largest, that converts to (epsilon, delta)-DP."""
-    low, high = 0.0, 1.0
-    while zcdp_epsilon(high, delta) < epsilon:
-        high *= 2
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if zcdp_epsilon(middle, delta) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def selection_account(epsilon: float, delta: float, steps: int) -> Account:
-    """The largest eta of m adaptive selections at (epsilon, delta), by three general accounts.
-
-    `epsilon` here already excludes the charge for arithmetic; `delta` is the whole delta.
-
-    Raises
-    ------
-    ValueError
-        If epsilon <= 0, delta is not in (0, 1), or steps < 1.
-    """
-    check_budget(epsilon, delta)
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
-    options: tuple[tuple[AccountName, float], ...] = (
-        ("basic", epsilon / steps),
-        ("zcdp", math.sqrt(8 * zcdp_budget(epsilon, delta) / steps)),
-        ("set-cover", math.log1p(epsilon / (1 - math.log(delta)))),
-    )
-    name, eta = max(options, key=lambda option: option[1])
-    return Account(name, eta * (1 - GIVEN_UP), options)
-
-
-def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
-    """What the first `steps` steps of a run have cost, at the run's own delta and neighbours.
-
-    The first j steps of a run of m are themselves a run of j steps, with the same noise of scale
-    s and the same eta, both fixed by public numbers before the first step.
-    So docs/privacy.md applies to them:
-
-    * by the optimal account, j counts and selections cost what it charges for them together, at
-      the delta d that lemma 5 leaves of the run's, the whole run's neglected events taken off;
-    * by the others, j counts cost j / s (lemma 3), and j selections of
-      range eta the least that one of these accounts charges (lemma A1) at d: j * eta by basic
-      composition, the conversion of j * eta^2 / 8 by zCDP, and (e^eta - 1) * ln(e / d) by set
-      cover, whatever j;
-    * the arithmetic of j draws costs 2 * j * ARITHMETIC, and delta grows back from d to no more
-      than the run's (lemma 5).
-
-    The charge is for the eta that the account granted, a little above the one that is used, as
-    for the whole run.  Each term grows with j, and j = m is the run itself, so no charge exceeds
-    the run's.  When replacing one example, the cost e at (e, d') doubles, and delta is
-    d' * (1 + exp(e)), which is greatest for the whole run.
-
-    It holds for a number of steps fixed beforehand; stopping a run because of what its
-    diagnostics show is not covered.
-
-    Parameters
-    ----------
-    privacy : PrivacySpent
-        Of the whole run.
-    steps : int
-        Not negative.  After `privacy.steps` all is spent, but for what a sharpening after these
-        steps will spend at once.
-
-    Returns
-    -------
-    epsilon : float
-        At privacy.delta, for privacy.neighbours; privacy.epsilon after the last step.
-    account : {"optimal", "basic", "zcdp", "set-cover"}
-        The run's if it is optimal, else the one that charges least.
-
-    Raises
-    ------
-    ValueError
-        If `steps` is negative.
-    """
-    if steps < 0:
-        raise ValueError(f"steps must not be negative, got {steps}")
-    # all is spent in the first step, or before it
-    last = privacy.steps + (privacy.charge("sharpening") is not None)
-    known = privacy.charge("selections") is not None and privacy.rows == 1
-    if steps == 0 or steps >= last or not known:
-        return (privacy.epsilon if steps else 0.0), privacy.account
-    spent, name, whole = steps_cost(privacy, steps)
-    return min(spent, whole), name
-
-
-def steps_cost(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName, float]:
-    """What the charges of so many steps of a cover come to, by :func:`spent_after`.
-
-    Returns
-    -------
-    epsilon : float
-        At the statement's delta, however much the statement says.
-    account : {"optimal", "basic", "zcdp", "set-cover"}
-    whole : float
-        What the statement leaves the cover beside its sharpening.
-    """
-    counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
-    sharpening = privacy.charge("sharpening")
-    assert selections is not None  # of a cover
-    delta, factor = privacy.delta, 1
-    neighbours: Neighbours = "replace-one" if privacy.neighbours == "replace-one" else "add-remove"
-    if privacy.account == "optimal":
-        delta = max(0.0, delta - neglected_delta(selections.each, privacy.steps, neighbours))
-    whole = privacy.epsilon
-    if sharpening is not None:
-        # the draws of the zones see none of these steps' delta
-        moves = 2 if neighbours == "replace-one" else 1
-        whole -= moves * (sharpening.each + 2 * ARITHMETIC)
-    if neighbours == "replace-one":
-        delta, factor = halve_for_replacement(whole, delta)[1], 2
-    delta *= math.exp(-privacy.steps * ARITHMETIC)
-    arithmetic = 2 * steps * ARITHMETIC
-    noise = 0.0 if counts is None else counts.each
-    if privacy.account == "optimal":
-        spent = factor * (run_epsilon(selections.each, delta, steps, noise) + arithmetic)
-        return spent, "optimal", whole
-    eta = selections.each / (1 - GIVEN_UP)
-    options: tuple[tuple[AccountName, float], ...] = (
-        ("basic", steps * eta),
-        ("zcdp", zcdp_epsilon(steps * eta**2 / 8, delta)),
-        ("set-cover", math.expm1(eta) * (1 - math.log(delta))),
-    )
-    name, cost = min(options, key=lambda option: option[1])
-    return factor * (steps * noise + cost + arithmetic), name, whole
-
-
 def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, float]:
     """What is left of (epsilon, delta) for the ideal laws when the real ones are off.
 
@@ -561,20 +372,3 @@ def check_budget(epsilon: float, delta: float) -> None:
         raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}")
     if delta < LEAST_DELTA:
         raise ValueError(f"delta must be at least {LEAST_DELTA}, got {delta}")
-
-
-def _minimize(f: Callable[[float], float], low: float, high: float) -> float:
-    """Golden-section search; any point it returns is a valid Renyi order."""
-    ratio = (math.sqrt(5) - 1) / 2
-    a, b = high - ratio * (high - low), low + ratio * (high - low)
-    fa, fb = f(a), f(b)
-    for _ in range(200):
-        if fa < fb:
-            high, b, fb = b, a, fa
-            a = high - ratio * (high - low)
-            fa = f(a)
-        else:
-            low, a, fa = a, b, fb
-            b = low + ratio * (high - low)
-            fb = f(b)
-    return (low + high) / 2

@@ -5,12 +5,9 @@ exp(rate * q_i): exactly, for any rational rate, in integer arithmetic (McSherry
 proposition 2.5, Nikolov's notes).  Nothing is rounded in the law, so nothing is charged for
 arithmetic.
 
-How: candidates are counted by their gap g = max q - q_i.  A uniform number u of [0, 1) is
-revealed bit by bit, and the cumulative weights of the gaps, in increasing order, are known within
-integer bounds: exp(-rate g) to Q bits by intervals, and all gaps whose weight is below 2^-Q
-lumped as one tail.  If the bounds decide in which gap u falls, that gap is drawn; if not, more
-bits of the *same* u are revealed and Q is raised.  So the gap is the inverse of the exact
-cumulative law at u.  In the end one of the candidates of the gap is drawn uniformly.
+How (docs/privacy.md, lemma X2): candidates are counted by their gap g = max q - q_i, and the gap is
+the inverse of the exact cumulative law at a uniform number u, revealed bit by bit until integer
+bounds of the cumulative weights decide.  Then one of its candidates is drawn uniformly.
 
 Departs from the sources: they weigh with real numbers; in floating point the law would depend
 on rounding, and the guarantee with it (Mironov 2012; Ilvento 2020).  Ilvento restricts rates to
@@ -29,7 +26,6 @@ Proofs: docs/privacy.md, lemmas X1, X2 and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from decimal import (
     MAX_EMAX,
     MIN_EMIN,
@@ -284,11 +280,8 @@ def decide_in_doubles(
 ) -> int | None:
     """As :func:`_decide` for the first bits, in doubles, where these cannot err; else None.
 
-    A weight is a product of at most 8 correctly rounded table values and a count: relative error
-    at most 17 * 2^-53.  A partial sum of n positive weights adds n * 2^-53, the tail beyond the
-    gaps at most 2^-100 of the total.  With e = (n + 32) * 2^-53, S_i and Z are within a factor
-    exp(+-e) of the doubles s_i and z, also after the few roundings of this comparison: so 3 e
-    around u z is margin enough.
+    With e = (n + 32) * 2^-53, S_i and Z are within a factor exp(+-e) of the doubles (lemma X2): so
+    3 e around u z is margin enough.
     """
     sums = np.cumsum(_approximate_weights(gaps, rate) * number)
     margin = 3 * (len(gaps) + 32) * _ROUNDING
@@ -323,28 +316,20 @@ def _table(rate: Fraction, level: int) -> NDArray[np.float64]:
 def _weights(
     gaps: NDArray[np.uint64], number: NDArray[np.int64], rate: Fraction, precision: int
 ) -> list[tuple[int, int, int]]:
-    """Each gap with bounds of its weight, in units of 2^-precision."""
-    bounds = _exponentials(gaps.tolist(), rate, precision)
-    return [
-        (gap, count * low, count * high)
-        for gap, count, (low, high) in zip(gaps.tolist(), number.tolist(), bounds, strict=True)
-    ]
+    """Each of increasing gaps, the first one 0, with bounds of its weight in units of 2^-precision.
 
-
-def _exponentials(gaps: list[int], rate: Fraction, precision: int) -> Iterator[tuple[int, int]]:
-    """Integers low <= exp(-rate g) 2^precision <= high, for increasing gaps g, the first one 0.
-
-    Each from the one before, by one factor exp(-rate (difference)); differences repeat.
+    Each exp(-rate g) from the one before, by one factor exp(-rate (difference)); these repeat.
     """
     low = high = 1 << precision
-    last = 0
-    for gap in gaps:
+    last, weighed = 0, []
+    for gap, count in zip(gaps.tolist(), number.tolist(), strict=True):
         if gap != last:
             factor_low, factor_high = exp_bounds(rate * (gap - last), precision)
             low = low * factor_low >> precision
             high = -(-high * factor_high >> precision)
             last = gap
-        yield low, high
+        weighed.append((gap, count * low, count * high))
+    return weighed
 
 
 @lru_cache(maxsize=1 << 12)

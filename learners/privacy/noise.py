@@ -120,17 +120,18 @@ def bernoulli_exp(source: RandomSource, gamma: Fraction) -> bool:
     """True with probability exactly exp(-gamma), gamma >= 0 rational."""
     if gamma < 0:
         raise ValueError(f"gamma must not be negative, got {gamma}")
-    while gamma > 1:
-        if not _bernoulli_exp_unit(source, Fraction(1)):
+    numerator, denominator = gamma.as_integer_ratio()
+    while numerator > denominator:
+        if not _bernoulli_exp_unit(source, 1, 1):
             return False
-        gamma -= 1
-    return _bernoulli_exp_unit(source, gamma)
+        numerator -= denominator
+    return _bernoulli_exp_unit(source, numerator, denominator)
 
 
-def _bernoulli_exp_unit(source: RandomSource, gamma: Fraction) -> bool:
-    """Algorithm 1 for 0 <= gamma <= 1: the parity of a run of Bernoulli(gamma / i)."""
+def _bernoulli_exp_unit(source: RandomSource, numerator: int, denominator: int) -> bool:
+    """Algorithm 1 for a rate gamma in 0..1: the parity of a run of Bernoulli(gamma / i)."""
     i = 1
-    while bernoulli(source, gamma.numerator, gamma.denominator * i):
+    while bernoulli(source, numerator, denominator * i):
         i += 1
     return i % 2 == 1
 

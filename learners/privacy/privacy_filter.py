@@ -22,16 +22,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from learners.privacy.accounting import (
-    APART,
-    PrivacySpent,
-    Relation,
-    check_budget,
-    zcdp_budget,
-    zcdp_order,
-    zcdp_tail,
-)
-from learners.privacy.cover_account import GIVEN_UP
+from learners.privacy.accounting import APART, GIVEN_UP, PrivacySpent, Relation, check_budget
+from learners.privacy.composition import zcdp_budget, zcdp_order, zcdp_tail
 from learners.privacy.privacy_loss import delta_besides, mechanism, rounding_epsilon
 
 #: How the costs of several runs are put together.

@@ -39,11 +39,15 @@ from learners.privacy.accounting import (
     delta_of_cover,
     halve_for_replacement,
     neglected_delta,
+)
+from learners.privacy.composition import (
+    MOST_MECHANISMS,
+    advanced_epsilon,
+    optimal_delta,
+    run_epsilon,
     steps_cost,
     zcdp_epsilon,
 )
-from learners.privacy.composition import MOST_MECHANISMS, advanced_epsilon, optimal_delta
-from learners.privacy.cover_account import run_epsilon
 
 #: What a mechanism is known by: its worst pair of laws.
 Kind = Literal["discrete Laplace", "pure", "exponential mechanism"]
@@ -369,12 +373,10 @@ def _composed(privacy: PrivacySpent) -> float:
     # a replacement is a selection of twice the range, or two runs
     ways = [_by_account(privacy, moves, privacy.delta)]
     if moves == 2:
-        ways.append(2 * _by_account(privacy, 1, halve_for_replacement(*_stated(privacy))[1]))
+        ways.append(
+            2 * _by_account(privacy, 1, halve_for_replacement(privacy.epsilon, privacy.delta)[1])
+        )
     return min(basic, *ways)
-
-
-def _stated(privacy: PrivacySpent) -> tuple[float, float]:
-    return privacy.epsilon, privacy.delta
 
 
 def _by_account(privacy: PrivacySpent, moves: int, delta: float) -> float:
@@ -408,7 +410,11 @@ def _of_a_cover(privacy: PrivacySpent) -> float:
     moves = 2 if privacy.neighbours == "replace-one" else 1
     literals, sharpening = named.get("noisy literals"), named.get("sharpening")
     if literals is not None:
-        delta = privacy.delta if moves == 1 else halve_for_replacement(*_stated(privacy))[1]
+        delta = (
+            privacy.delta
+            if moves == 1
+            else halve_for_replacement(privacy.epsilon, privacy.delta)[1]
+        )
         return moves * max(literals.alone, run_epsilon(selections.each, delta, selections.times))
     if sharpening is None:
         return steps_cost(privacy, selections.times)[0]

@@ -52,13 +52,14 @@ class SeededRandom:
 
     private = False
 
-    _BLOCK = 1 << 16
+    #: Bytes that are made of a block, in the end all: a longer output begins with a shorter one.
+    _SIZES = (1 << 10, 1 << 14, 1 << 16)
 
     def __init__(self, seed: int, path: str = "") -> None:
         self._seed = int(seed)
         self._path = path
         self._children = 0
-        self._block = 0
+        self._block = self._at = 0
         self._buffer = b""
 
     def spawn(self) -> SeededRandom:
@@ -68,16 +69,19 @@ class SeededRandom:
 
     def bytes(self, count: int) -> bytes:
         """The next `count` bytes of the stream."""
-        parts = [self._buffer]
-        have = len(self._buffer)
-        while have < count:
-            label = f"geodp {self._seed}{self._path} {self._block}".encode()
-            parts.append(hashlib.shake_256(label).digest(self._BLOCK))
-            self._block += 1
-            have += self._BLOCK
-        joined = b"".join(parts)
-        self._buffer = joined[count:]
-        return joined[:count]
+        parts = []
+        while True:
+            end = min(self._at + count, self._SIZES[-1])
+            if end > len(self._buffer):
+                label = f"geodp {self._seed}{self._path} {self._block}".encode()
+                size = next(size for size in self._SIZES if size >= end)
+                self._buffer = hashlib.shake_256(label).digest(size)
+            parts.append(self._buffer[self._at : end])
+            count -= end - self._at
+            self._at = end
+            if not count:
+                return b"".join(parts)
+            self._block, self._at, self._buffer = self._block + 1, 0, b""
 
 
 def new_run_id() -> str:

@@ -5,9 +5,10 @@ in the docstrings of this package.  Records are divided at random among chunks, 
 trained on each chunk, and a query is answered by the chunks' majority if the majority is so large
 that no single record could change it, by a noisy test (docs/privacy.md, stability).
 
-sparse_vector          algorithm 1, its budget, and tails of its noise
-stable_queries         algorithms 2 and 3: queries by their distance to instability; T and K
-sample_and_aggregate   algorithm 4: chunks, their models and their votes
+sparse_vector          algorithm 1, its budget, and tails of its noise; algorithms 2 and 3: queries
+                       by their distance to instability; T and K
+sample_and_aggregate   algorithm 4: chunks, their models and their votes; and the baseline, where
+                       every query pays
 classifiers            private queries to any learner: classes, or numbers in [0, 1]
 label_private          algorithm 5, for any learners, in both modes
 stability_learner      algorithm 5 on the grid: polygons
@@ -16,5 +17,4 @@ query_sizes            how many examples queries and labels need, with T and K
 quality                agreement, stable histograms, consistent randomization, on-average stability,
                        predictions near 0 or 1
 base_learners          what is trained on chunks: majorities of cells, SGD as the worked case
-noisy_votes            the baseline: every query pays
 """

@@ -174,12 +174,12 @@ class GradientDescentClassifier(WithParameters):
         weights = np.zeros(lifted.shape[1])
         for example in lifted[chosen]:
             weights += configured.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
-        parameters: tuple[tuple[str, Any], ...] = (("steps", count), ("rate", configured.rate))
-        if configured.order != "replacement":
-            parameters += (("order", configured.order),)
-        parameters += (("coins", configured.coins),)
-        learned = tuple(weights.tolist())
-        self.release_: DescentRelease = DescentRelease(type(self).__name__, parameters, learned)
+        order = [("order", configured.order)] if configured.order != "replacement" else []
+        self.release_: DescentRelease = DescentRelease(
+            type(self).__name__,
+            (("steps", count), ("rate", configured.rate), *order, ("coins", configured.coins)),
+            tuple(weights.tolist()),
+        )
         return self
 
     @property

@@ -11,7 +11,7 @@ calls; one budget pays for all of them.
 
 The number m of queries and T are public and fixed before the sample is seen.  The noise does
 not depend on m, and grows with the root of T.  Settings with a promise:
-:mod:`learners.stability.stable_queries`.
+:mod:`learners.stability.sparse_vector`.
 
 Until the last query is asked the chunks' models are kept, which may hold examples as they are: in
 `private_models_`, which cannot be written to a file.
@@ -19,6 +19,7 @@ Until the last query is asked the chunks' models are kept, which may hold exampl
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ from geometry.places import unmasked
 from learners.core.sklearn_support import WithParameters, keyword_parameters
 from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
-from learners.privacy.randomness import RandomSource, open_source
+from learners.privacy.randomness import open_source
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
     Mapper,
@@ -51,8 +52,14 @@ from learners.stability.soft_labels import (
     plan_soft_queries,
     soft_predictions,
 )
-from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import QueryRelease, StableQueries, default_chunks
+from learners.stability.sparse_vector import (
+    Constants,
+    QueryRelease,
+    SparseVectorBudget,
+    StableQueries,
+    default_chunks,
+    plan_sparse_vector,
+)
 
 #: The tests that decide which queries are answered.
 Queries = TypeVar("Queries", StableQueries, SoftQueries)
@@ -116,7 +123,7 @@ def plan_for(
 
 
 @keyword_parameters()
-class ChunkClassifier(WithParameters, Generic[Queries]):
+class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
     """A learner that trains any base on chunks, and is asked afterwards.
 
     Attributes
@@ -139,26 +146,45 @@ class ChunkClassifier(WithParameters, Generic[Queries]):
     seed: int | None = None
     workers: int = 1
 
-    def _train(
-        self,
-        sample: tuple[NDArray[Any], NDArray[Any]],
-        classes: NDArray[Any],
-        queries: Callable[[SparseVectorBudget, RandomSource], Queries],
-        budget: SparseVectorBudget,
-        parameters: tuple[tuple[str, Any], ...],
-        source: RandomSource,
-    ) -> None:
-        """Train a model on each chunk of points and labels, and set what is public of the run."""
-        chunks = default_chunks(budget, self.chunks)
-        chunk = assign_chunks(len(sample[0]), chunks, source)
-        with open_mapper(self.workers) as mapper:
-            models = train_chunks(self.base, *sample, chunk, chunks, classes, mapper=mapper)
-        private = PrivateModels(models, queries(budget, source))
-        self.private_models_: PrivateModels[Queries] = private
-        public = (*parameters, ("chunks", chunks), ("constants", self.constants))
-        name = type(self).__name__
-        self.release_: ClassifierRelease = ClassifierRelease(name, public, budget.spent.of_run())
+    @abstractmethod
+    def _asked(
+        self, labels: NDArray[Any], private: bool
+    ) -> tuple[NDArray[Any], NDArray[Any], type[Queries], SparseVectorBudget, tuple[str, int]]:
+        """Labels and classes to train on, checked; the tests of queries, their budget, and what a
+        failed one is called and how many queries there are of it."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train a model on each chunk; nothing is published yet.
+
+        Parameters
+        ----------
+        X : array, shape (n, ...)
+        y : array, shape (n,)
+            Labels as the class says.
+
+        Raises
+        ------
+        ValueError
+            If X and y differ in length, a label is out of range, or a parameter is.
+        """
+        own = self._fresh()
+        check_base(own.base)
+        points, labels = same_examples(X, y)
+        source = open_source(own.seed)
+        labels, classes, tests, budget, named = own._asked(labels, source.private)
+        chunks = default_chunks(budget, own.chunks)
+        chunk = assign_chunks(len(points), chunks, source)
+        with open_mapper(own.workers) as mapper:
+            models = train_chunks(own.base, points, labels, chunk, chunks, classes, mapper=mapper)
+        self.private_models_: PrivateModels[Queries] = PrivateModels(models, tests(budget, source))
+        halts, queries = named
+        public: tuple[tuple[str, Any], ...]
+        public = (("queries", queries), (halts, budget.halts), ("chunks", chunks))
+        self.release_: ClassifierRelease = ClassifierRelease(
+            type(self).__name__, (*public, ("constants", own.constants)), budget.spent.of_run()
+        )
         self.diagnostics_ = ClassifierDiagnostics(tuple(models.sizes.tolist()), models.failed)
+        return self
 
     @property
     def queries_left_(self) -> int:
@@ -212,7 +238,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
     chunks : int, optional
         K; by default as many as answer queries on which 85 % of the chunks agree.
     classes : sequence of int
-        Public labels.
+        Public labels, among which those of :meth:`fit` are.
     constants : {"tight", "printed"}
         Of the noise, see :mod:`learners.stability.sparse_vector`.
     neighbours : {"add-remove", "replace-one", "replace-label"}
@@ -243,31 +269,15 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
 
     classes: ArrayLike = (0, 1)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train a model on each chunk; nothing is published yet.
-
-        Parameters
-        ----------
-        X : array, shape (n, ...)
-        y : array of int, shape (n,)
-            Labels among `classes`.
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, a label is no class, or a parameter is out of range.
-        """
-        configured = self._fresh()
-        check_base(configured.base)
-        classes = check_classes(configured.classes)
-        points, labels = same_examples(X, y)
+    def _asked(
+        self, labels: NDArray[Any], private: bool
+    ) -> tuple[
+        NDArray[Any], NDArray[Any], type[StableQueries], SparseVectorBudget, tuple[str, int]
+    ]:
+        classes = check_classes(self.classes)
         _refuse_labels(~np.isin(labels, classes), labels, f"among the classes {classes}")
-        sample = points, labels.astype(np.int64)
-        source = open_source(configured.seed)
-        budget = plan_for(configured, plan_sparse_vector, source.private)
-        parameters = (("queries", budget.queries), ("halts", budget.halts))
-        configured._train(sample, classes, StableQueries, budget, parameters, source)
-        return self._take(configured)
+        budget = plan_for(self, plan_sparse_vector, private)
+        return labels.astype(np.int64), classes, StableQueries, budget, ("halts", budget.queries)
 
     def steps(self, X: ArrayLike) -> Iterator[QueryRecord]:
         """Answer queries, one record each; the budget is that of all calls together.
@@ -328,6 +338,8 @@ def _refuse_labels(wrong: NDArray[np.bool_], labels: NDArray[Any], what: str) ->
 class StableSoftClassifier(ChunkClassifier[SoftQueries]):
     """(epsilon, delta)-private predictions in [0, 1], from any learner.
 
+    Labels are 0/1, or numbers in [0, 1] for a base that learns such.
+
     Parameters
     ----------
     base, epsilon, delta, queries, halts, chunks, constants, neighbours, seed, workers :
@@ -343,33 +355,14 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
 
     width: float = 0.1
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train a model on each chunk; nothing is published yet.
-
-        Parameters
-        ----------
-        X : array, shape (n, ...)
-        y : array, shape (n,)
-            Labels 0/1, or numbers in [0, 1] for a base that learns such.
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, a label is out of range, or a parameter is.
-        """
-        configured = self._fresh()
-        check_base(configured.base)
-        check_width(configured.width)
-        points, labels = same_examples(X, y)
+    def _asked(
+        self, labels: NDArray[Any], private: bool
+    ) -> tuple[NDArray[Any], NDArray[Any], type[SoftQueries], SparseVectorBudget, tuple[str, int]]:
+        check_width(self.width)
         _refuse_labels(~((labels >= 0) & (labels <= 1)), labels, "in [0, 1]")
-        source = open_source(configured.seed)
-        budget = plan_for(configured, plan_soft_queries, source.private)
+        budget = plan_for(self, plan_soft_queries, private)
         # the plan is for two tests a query
-        parameters = (("queries", budget.queries // 2), ("failures", budget.halts))
-        configured._train(
-            (points, labels), np.array([0, 1]), SoftQueries, budget, parameters, source
-        )
-        return self._take(configured)
+        return labels, np.array([0, 1]), SoftQueries, budget, ("failures", budget.queries // 2)
 
     def steps(self, X: ArrayLike, widths: ArrayLike | None = None) -> Iterator[SoftRecord]:
         """Answer queries, one record each; the budget is that of all calls together.
@@ -388,16 +381,13 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
         NotFittedError
             Before :meth:`fit`.
         """
-        points = asked_points(X, self.queries_left_)
-        each = (
-            np.full(len(points), self.validated().width) if widths is None else np.asarray(widths)
-        )
+        points, own = asked_points(X, self.queries_left_), self.validated()
+        each = np.full(len(points), own.width) if widths is None else np.asarray(widths)
         if each.shape != (len(points),):
             raise ValueError(f"widths must have shape ({len(points)},), got {each.shape}")
         for width in each.tolist():
             check_width(width)
-        private = self.private_models_
-        with open_mapper(self.validated().workers) as mapper:
-            predictions = soft_predictions(private.models.models, points, mapper)
-        queries = private.queries
+        models, queries = self.private_models_.models, self.private_models_.queries
+        with open_mapper(own.workers) as mapper:
+            predictions = soft_predictions(models.models, points, mapper)
         return (queries.ask(predictions[:, i], width) for i, width in enumerate(each.tolist()))

@@ -71,7 +71,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.core.confidence import Verdict, clopper_pearson, mean_bounds, verdict
+from learners.core.accuracy import Verdict, clopper_pearson, mean_bounds, verdict
 from learners.parameters import check_count, check_open_unit
 from learners.stability.sample_and_aggregate import distances, fresh_copy, train_chunks, trained
 from learners.stability.soft_labels import BINS, bin_counts, soft_predictions
@@ -114,8 +114,6 @@ class Quality:
 
 def quality(predictions: NDArray[np.float64], truth: ArrayLike, alpha: float) -> Quality:
     """Nearness of models to a truth that is known.
-
-    Without one: :mod:`learners.stability.quality`.
 
     Parameters
     ----------
@@ -201,14 +199,14 @@ def check_randomization(
     coins = iter(range(1, chunks + 1))
     classes = np.array([0, 1])
 
-    def text(base: Callable[[], Any]) -> NDArray[np.float64]:
+    def drawn(base: Callable[[], Any]) -> NDArray[np.float64]:
         models = train_chunks(base, X, y, chunk, chunks, classes).models
         return soft_predictions(models, points)
 
-    first = text(lambda: make(0))
-    shared, own = (float(p.std(axis=0).mean()) for p in (first, text(lambda: make(next(coins)))))
+    first = drawn(lambda: make(0))
+    shared, own = (float(p.std(axis=0).mean()) for p in (first, drawn(lambda: make(next(coins)))))
     tried = range(chunks + 1, chunks + 1 + _COINS)
-    apart = np.stack([text(lambda c=c: make(c)) - first for c in tried], axis=1)  # type: ignore[misc]
+    apart = np.stack([drawn(lambda c=c: make(c)) - first for c in tried], axis=1)  # type: ignore[misc]
     low, high = mean_bounds(apart, 2.0, (1 - confidence) / (_COINS * len(points)))
     lower = max(0.0, float(np.maximum(low, -high).max()))
     upper = min(1.0, float(np.maximum(high, -low).max()))

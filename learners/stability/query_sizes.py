@@ -9,12 +9,12 @@ The source states orders of growth, up to logarithms (in our copy the formulas a
 from its corollary 4.1).  Here every constant is kept, with the tight constants of the noise; beta
 is divided evenly among the events below (*derived*).
 
-Queries.  By corollary 4.1 (:mod:`learners.stability.stable_queries`) T = 3 ((gamma + e) m +
+Queries.  By corollary 4.1 (:mod:`learners.stability.sparse_vector`) T = 3 ((gamma + e) m +
 sqrt(m ln(1/b) / 2)) halts and K chunks do if every chunk's model errs by at most gamma + e, gamma
 the error of the best concept.  A model does, but for b/K, if its chunk has n0 examples:
-realizable, gamma = 0, by a consistent learner (:func:`learners.finite.vc.consistent_size`); else by
-one that minimizes mistakes (:func:`learners.finite.vc.agnostic_size`).  Given T = alpha m this
-tells e, and n0.
+realizable, gamma = 0, by a consistent learner (`consistent_size` of
+:mod:`learners.finite.sample_sizes`); else by one that minimizes mistakes (`agnostic_size`).  Given
+T = alpha m this tells e, and n0.
 
 Sizes of chunks.  Coins send each of n examples to one of K chunks.  By Chernoff's bound some chunk
 gets fewer than n0 with probability at most K exp(-n D(p || 1/K)), p = (n0 - 1) / n, D the relative
@@ -24,8 +24,8 @@ Labels.  A learner minimizes mistakes on m public points with these answers.  At
 not the true labels, so it errs on at most 2 T / m more of the points than the best concept does.
 Realizable: if e = 2 T / m, on new points it errs by at most e + 2 sqrt(e A) + 4 A, A = (ln S(2m) +
 ln(4/b)) / m (:mod:`learners.theory.cover_sizes`).  Else by at most gamma + 2 T / m + 2 a, a the
-deviation of m examples (:func:`learners.finite.vc.deviation`).  The largest T that keeps this at
-alpha is taken.  T >= 3 gamma m, so alpha must be more than 7 gamma: the source's O(gamma).
+`deviation` of m examples there.  The largest T that keeps this at alpha is taken.  T >= 3 gamma m,
+so alpha must be more than 7 gamma: the source's O(gamma).
 
 Soft labels.  nu is the largest 1 over a whole number up to 4/3 alpha (:func:`soft_width`).  A
 learner that takes n0 of its chunk's examples is c/n0-stable on average, so q = 8 c^2 / (n0 nu^2)
@@ -42,13 +42,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from learners.finite import vc as dimension
+from learners.finite import sample_sizes as dimension
 from learners.finite.sample_sizes import least_count
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.composition import MOST_MECHANISMS
 from learners.stability.soft_labels import plan_soft_queries
-from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.sparse_vector import chunks_needed, plan_sparse_vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,19 +21,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.core.selection import Cancelled
 from learners.parameters import check_count
 from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     Mapper,
     distances,
-    warn_failure,
+    in_any_case,
+    one_each,
     winners,
 )
 from learners.stability.sparse_vector import (
@@ -193,25 +194,15 @@ def plan_soft_queries(
 
 def soft_predictions(models: tuple[Any, ...], X: Any, mapper: Mapper = map) -> NDArray[np.float64]:
     """Predictions in [0, 1] of every model at every point, shape (K, m)."""
-    return np.array(list(mapper(_Soft(X), models)), dtype=np.float64).reshape(len(models), len(X))
+    found = list(mapper(partial(_softened, X), models))
+    return np.array(found, dtype=np.float64).reshape(len(models), len(X))
 
 
-@dataclass(frozen=True, slots=True)
-class _Soft:
-    points: Any
+def _softened(points: Any, model: Any) -> NDArray[np.float64]:
+    def predicted() -> NDArray[Any]:
+        if isinstance(model, ConstantModel) or not hasattr(model, "predict_proba"):
+            return one_each(np.asarray(model.predict(points), dtype=np.float64), points)
+        return one_each(np.asarray(model.predict_proba(points), dtype=np.float64)[:, 1], points)
 
-    def __call__(self, model: Any) -> NDArray[np.float64]:
-        try:
-            if isinstance(model, ConstantModel) or not hasattr(model, "predict_proba"):
-                values = np.asarray(model.predict(self.points), dtype=np.float64)
-            else:
-                values = np.asarray(model.predict_proba(self.points), dtype=np.float64)[:, 1]
-            if values.shape != (len(self.points),):
-                raise ValueError(f"predictions have shape {values.shape}")
-        except Cancelled:
-            raise
-        except Exception as error:
-            # as for votes: an error that stopped the run would publish something
-            warn_failure("predicting", error)
-            return np.zeros(len(self.points))
-        return np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
+    values = np.asarray(in_any_case("predicting", predicted, 0.0)[0], dtype=np.float64)
+    return np.clip(np.nan_to_num(np.broadcast_to(values, len(points)), nan=0.0), 0.0, 1.0)

@@ -2,7 +2,7 @@
 
 1. Every example goes to one of K chunks by a coin; a learner, `base`, is trained on each.
 2. Public grid points are labelled by the chunks' majority where it is stable, until m are or T are
-   answered ⊥ (:mod:`learners.stability.stable_queries`).
+   answered ⊥ (:mod:`learners.stability.sparse_vector`).
 3. The greedy union of k triangles that is not private (:mod:`learners.baselines.greedy`) learns
    from these points and labels alone, so its polygons cost nothing more.
 
@@ -49,7 +49,6 @@ from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.baselines.greedy import GreedyUnionLearner
-from learners.core.accuracy import with_check
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.examples import check_points
 from learners.core.records import StepRecord, StepRelease
@@ -79,12 +78,14 @@ from learners.stability.sample_and_aggregate import (
     places,
     train_chunks,
 )
-from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import (
+from learners.stability.sparse_vector import (
+    Constants,
     QueryRelease,
+    SparseVectorBudget,
     StableQueries,
     default_chunks,
     kept_queries,
+    plan_sparse_vector,
 )
 
 PointChoice = Literal["refined", "random"]
@@ -268,22 +269,10 @@ class StabilityLearner(Estimator):
 
         return Run(budget.spent, begin)
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner, one record a triangle; `release_` is set when the last one is taken.
-
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call; chunks are trained and
-        points labelled when the first record is asked for.
-        """
+    def _counted(self, points: NDArray[np.int64], labels: NDArray[np.bool_]) -> GridCounts:
         # each row has a coin: counts, which have another order, are voted on alike, not equally
-        learner, points, labels = self._begin(X, y)
-        budget = plan_for(learner, plan_sparse_vector, learner.seed is None)
-        spent = with_check(budget.spent, learner.check)
         rows = np.ones(len(points), dtype=np.int64)
-        kept, apart = learner._apart(GridCounts(learner.grid, points.copy(), labels.copy(), rows))
-        stream = learner._vote(budget, kept.points, kept.labels, watch)
-        return self._keep(learner, stream, self._of_run(spent), apart)
+        return GridCounts(self.grid, points.copy(), labels.copy(), rows)
 
     def _vote(
         self,

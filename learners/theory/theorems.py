@@ -8,7 +8,7 @@ number is its value with constant 1, and says O(.).
 
 The derivations stand where the functions are: :mod:`learners.theory.cover_sizes` (polygons, covers
 of any class), :mod:`learners.boolean.consistent_conjunction`, :mod:`learners.finite.sample_sizes`,
-:mod:`learners.finite.amplification`, :mod:`learners.finite.vc`, :mod:`learners.boolean.parity`,
+:mod:`learners.finite.amplification`, :mod:`learners.boolean.parity`,
 :mod:`learners.finite.experts`, :mod:`learners.stability.query_sizes` (votes of chunks),
 :mod:`learners.theory.pac`.
 """
@@ -25,7 +25,7 @@ from typing import Any
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners.boolean import consistent_conjunction
-from learners.finite import experts, sample_sizes, vc
+from learners.finite import experts, sample_sizes
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.parameters import check_open_unit, within_floats
@@ -333,17 +333,18 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         "vc", "any consistent concept of a class of this VC dimension",
         f"{_NISSIM}; Blumer, Ehrenfeucht, Haussler, Warmuth 1989, theorem 2.1", ("vc",),
-        vc.consistent_size,
+        sample_sizes.consistent_size,
     ),
     Theorem(
         "vc-lower", "every learner needs as many, for some target and distribution",
         f"{_NISSIM}; Ehrenfeucht, Haussler, Kearns, Valiant 1989, theorem 1", ("vc",),
-        vc.lower_bound_size, necessary=True,
+        sample_sizes.lower_bound_size, necessary=True,
     ),
     Theorem(
         "vc-agnostic",
         "the best concept on the examples of a class of this VC dimension, above the best there is",
-        "Vapnik, Chervonenkis 1971; constants of learners/finite/vc.py", ("vc",), vc.agnostic_size,
+        "Vapnik, Chervonenkis 1971; constants of learners/finite/sample_sizes.py", ("vc",),
+        sample_sizes.agnostic_size,
     ),
     Theorem("parity", "Gaussian elimination over GF(2)", _NISSIM, ("d",), _parity),
     Theorem(

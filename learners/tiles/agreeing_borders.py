@@ -98,7 +98,7 @@ class Borders:
     ) -> Borders:
         """Those beyond which a tile of the same square lies whose number is among the released."""
         found = []
-        for points, beyond in _sides(tile):
+        for points, beyond in _sides(tile) if released else ():
             number = int(index.find(beyond[:1])[0])
             if number in released:
                 found.append(Side(points, released[number].predict(beyond)))
@@ -106,13 +106,18 @@ class Borders:
 
     def cost(self, step: TileStep) -> Fraction:
         """What disagreement costs a tile's piece, in nats, at most MOST_NATS."""
-        shares = (
-            Fraction(
-                int(np.count_nonzero(step.predict(side.points) != side.beyond)), len(side.beyond)
-            )
-            for side in self.sides
-        )
-        return min(Fraction(MOST_NATS), self.strength * sum(shares, Fraction(0)))
+        if not self.sides:
+            return Fraction(0)
+        # all sides at once: most that is drawn is not kept
+        predicted = step.predict(np.concatenate([side.points for side in self.sides]))
+        differ = predicted != np.concatenate([side.beyond for side in self.sides])
+        whole = math.lcm(*(len(side.beyond) for side in self.sides))
+        share = begin = 0
+        for side in self.sides:
+            end = begin + len(side.beyond)
+            share += int(np.count_nonzero(differ[begin:end])) * (whole // (end - begin))
+            begin = end
+        return min(Fraction(MOST_NATS), self.strength * Fraction(share, whole))
 
     def keep(self, step: TileStep, source: RandomSource) -> bool:
         """True with probability exactly w(c)."""
@@ -133,7 +138,9 @@ def _sides(tile: Tile) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
 
 
 def _points(x: int | NDArray[np.int64], y: int | NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.stack(np.broadcast_arrays(x, y), axis=1)
+    points = np.empty((max(np.size(x), np.size(y)), 2), dtype=np.int64)
+    points[:, 0], points[:, 1] = x, y
+    return points
 
 
 def _places(first: int, last: int) -> NDArray[np.int64]:

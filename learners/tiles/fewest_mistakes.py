@@ -20,7 +20,8 @@ from p through x leaves the square.  The pieces, each with either label inside:
 
 Coordinates are scaled so that all of these are integers, and a bin is found by one exact division.
 
-How.  Chords: for each end a histogram of the bins, and its running sums.  Two chords: with c(p, q)
+How.  Chords: for each end a histogram of the bins, and its running sums; three sides are turned to
+lie below, and from the fourth no bin is seen that comes later.  Two chords: with c(p, q)
 the change that a chord brings and best(k, l) the least c of a chord with ends in k .. l, both for
 p <= q, they are [p, q) and [r, s) one after the other, or one within the complement of the other:
 all pairs in O(SIDE**2).  Wedges: branch and bound over boxes of apexes.  Seen from a box a point
@@ -58,8 +59,9 @@ _BINS = 4 * SIDE
 #: How often the square of all apexes is halved until one is left.
 _HALVINGS = APEXES.bit_length() - 1
 
-#: So many points are looked at together.
-_BLOCK = 256
+#: So many points are looked at together, and counted in so many histograms in turn: adding to the
+#: same bin twice in a row takes longer.
+_BLOCK, _TURNS = 256, 4
 
 #: So many boxes of a size are bounded, even if none is dropped, before that size is no more.
 _PATIENCE = 4
@@ -67,98 +69,139 @@ _PATIENCE = 4
 
 @inner
 def leaves(ax, ay, x, y, w):
-    """The bin in which the ray from (ax, ay) through (x, y), another point, leaves the square.
+    """The bin in which the ray from (ax, ay) inside the square through (x, y) leaves it.
 
-    A ray through a corner leaves by the side that comes later, counterclockwise.
+    A ray through a corner leaves by the side that comes later, counterclockwise; one through its
+    own beginning by any.
 
     All five are doubles with whole values, and the bin is one: so a compiler can look at several
     points at once.  It is exact: products stay below 2**51, and the quotient, at most SIDE, is an
     integer or 2**-42 off the next one, which is more than it is rounded by.
     """
     dx, dy = x - ax, y - ay
+    right, up = dx > 0, dy > 0
     wide, high = abs(dx), abs(dy)
-    to_x = w - ax if dx > 0 else ax
-    to_y = w - ay if dy > 0 else ay
+    to_x = w - ax if right else ax
+    to_y = w - ay if up else ay
     # it leaves by a vertical side when that is reached first, or at a corner comes later
     sooner = to_y * wide - to_x * high
-    later = (sooner == 0) & ((dx > 0) == (dy < 0))
-    vertical = (dx != 0) & ((dy == 0) | (sooner > 0) | later)
+    vertical = (sooner > 0) | ((sooner == 0) & (right != up))
     way = ay * wide + dy * to_x if vertical else ax * high + dx * to_y
     length = (wide if vertical else high) * w
     # the left side and the upper one run backwards
-    backwards = dx < 0 if vertical else dy > 0
+    backwards = (not right) if vertical else up
     way = length - way if backwards else way
     side = (3.0 if backwards else 1.0) if vertical else (2.0 if backwards else 0.0)
-    return SIDE * side + min(SIDE - 1.0, np.floor(way * SIDE / max(length, 1.0)))
+    return SIDE * side + np.floor(way * SIDE / max(length, 1.0))
 
 
 @inner
-def end_place(k, w):
-    """Where end k lies."""
-    step, along = w // SIDE, k % SIDE
-    side = k // SIDE
-    if side == 0:
-        return along * step, np.int64(0)
-    if side == 1:
-        return w, along * step
-    if side == 2:
-        return w - along * step, w
-    return np.int64(0), w - along * step
+def _leaves_from_below(a, x, y, w):
+    """The same from the end (a, 0) of the lower side through a point above that."""
+    dx = x - a
+    # how far it passes to the left of the upper right corner, and to the right of the other one
+    from_right = (w - a) * y - w * dx
+    from_left = w * y - from_right
+    right, left = from_right < 0, from_left <= 0
+    way = from_right + w * dx if right else (-from_left if left else from_right)
+    length = abs(dx) if right | left else y
+    side = 1.0 if right else (3.0 if left else 2.0)
+    return SIDE * side + np.floor(way * SIDE / (length * w))
 
 
 @inner
-def _see(x, y, change, ax, ay, w, bins):
-    """Into bins, what labelling them 1 changes: negatives less positives."""
-    found = np.empty(_BLOCK, dtype=np.int64)
-    for b in range(_BINS):
-        bins[b] = 0
-    for begin in range(0, len(x), _BLOCK):
-        some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
-        some_change = change[begin : begin + _BLOCK]
-        for i in range(len(some_x)):
-            found[i] = leaves(ax, ay, some_x[i], some_y[i], w)
-        for i in range(len(some_x)):
-            elsewhere = some_x[i] != ax or some_y[i] != ay
-            bins[found[i]] += some_change[i] if elsewhere else 0
+def _add(found, change, turns):
+    """Add to bins what labelling points 1 changes, in the rows of `turns` in turn."""
+    whole = len(change) // _TURNS * _TURNS
+    for i in range(0, whole, _TURNS):
+        for k in range(_TURNS):
+            turns[k, found[i + k]] += change[i + k]
+    for i in range(whole, len(change)):
+        turns[0, found[i]] += change[i]
 
 
 @inner
-def _chords(x, y, change, positives, negatives, w, bins, chord, least):
-    """Fewest mistakes of a chord, and of two; chord and least: of shape (_BINS + 1,) * 2."""
-    total = negatives - positives
+def _chords(x, y, change, positives, negatives, w, turns, chord):
+    """Fewest mistakes of a chord; chord[p, q] becomes what labelling [p, q) 1 changes.
+
+    chord : int64 array, shape (3 * SIDE, _BINS + 1): from the last side nothing is seen beyond.
+    """
     one = min(positives, negatives)
-    for p in range(_BINS):
-        ax, ay = end_place(p, w)
-        _see(x, y, change, float(ax), float(ay), float(w), bins)
-        held = np.int64(0)
-        for q in range(p + 1, _BINS + 1):
-            held += bins[q - 1]
-            chord[p, q] = held
-            one = min(one, positives + held, negatives - held)
-    two = one
+    step, wide = float(w // SIDE), float(w)
+    across, up = np.empty(len(x)), np.empty(len(x))
+    found = np.empty(_BLOCK, dtype=np.int64)
+    for side in range(3):
+        for i in range(len(x)):
+            across[i] = x[i] if side == 0 else (y[i] if side == 1 else wide - x[i])
+            up[i] = y[i] if side == 0 else (wide - x[i] if side == 1 else wide - y[i])
+        first = SIDE * side
+        for end in range(SIDE):
+            turns[:] = 0
+            for begin in range(0, len(x), _BLOCK):
+                some_x, some_y = across[begin : begin + _BLOCK], up[begin : begin + _BLOCK]
+                for i in range(len(some_x)):
+                    found[i] = _leaves_from_below(end * step, some_x[i], some_y[i], wide)
+                _add(found, change[begin : begin + _BLOCK], turns)
+            row = chord[first + end]
+            row[first + end : first + SIDE + 1] = 0
+            held = low = high = np.int64(0)
+            for b in range(SIDE, _BINS - first):
+                for k in range(_TURNS):
+                    held += turns[k, b]
+                row[first + b + 1] = held
+                low, high = min(low, held), max(high, held)
+            one = min(one, positives + low, negatives - high)
+    return one
+
+
+@inner
+def _two_chords(positives, negatives, chord):
+    """Fewest mistakes of two chords."""
+    total, two = negatives - positives, min(positives, negatives)
+    # of all chords with ends in p .. q, for one p after the other; and in p .. _BINS
+    least = np.empty(_BINS + 1, dtype=np.int64)
+    onward = np.empty(_BINS + 1, dtype=np.int64)
     # the pieces labelled 1, then 0
     for sign in (1, -1):
         base = positives if sign == 1 else negatives
-        for p in range(_BINS, -1, -1):
-            least[p, p] = 0
+        least[:] = 0
+        onward[:] = 0
+        apart = np.int64(0)
+        for p in range(len(chord) - 1, -1, -1):
+            row, best = chord[p], np.int64(0)
             for q in range(p + 1, _BINS + 1):
-                best = min(sign * chord[p, q], least[p, q - 1], least[p + 1, q])
-                least[p, q] = best
+                least[q] = min(least[q], sign * row[q])
+            for q in range(p + 1, _BINS + 1):
+                best = min(best, least[q])
+                least[q] = best
+            onward[p] = best
+            for q in range(p + 1, _BINS + 1):
                 # the other piece is all beyond [p, q)
-                two = min(two, base + sign * total + best - sign * chord[p, q])
+                apart = min(apart, sign * total + least[q] - sign * row[q])
+        two = min(two, base + apart)
         for q in range(_BINS + 1):
-            two = min(two, base + least[0, q] + least[q, _BINS])
-    return one, two
+            two = min(two, base + least[q] + onward[q])
+    return two
 
 
 @inner
-def _wedge(x, y, change, positives, negatives, ax, ay, w, bins):
+def _wedge(x, y, change, positives, negatives, ax, ay, w, turns):
     """Fewest mistakes of the wedges of an apex."""
-    _see(x, y, change, float(ax), float(ay), float(w), bins)
-    low = high = at_low = at_high = np.int64(0)
+    turns[:] = 0
+    found = np.empty(_BLOCK, dtype=np.int64)
+    for begin in range(0, len(x), _BLOCK):
+        some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
+        for i in range(len(some_x)):
+            elsewhere = (some_x[i] != ax) | (some_y[i] != ay)
+            found[i] = leaves(ax, ay, some_x[i], some_y[i], w) if elsewhere else float(_BINS)
+        _add(found, change[begin : begin + _BLOCK], turns)
+    zero = np.int64(0)
+    low = high = at_low = at_high = zero
     for b in range(_BINS):
-        at_low = min(at_low, 0) + bins[b]
-        at_high = max(at_high, 0) + bins[b]
+        at_low, at_high = min(at_low, zero), max(at_high, zero)
+        for k in range(_TURNS):
+            at_low += turns[k, b]
+            at_high += turns[k, b]
         low, high = min(low, at_low), max(high, at_high)
     return min(positives + low, negatives - high)
 
@@ -186,47 +229,48 @@ def seen_last(x, y, x0, y0, x1, y1, w):
 
 
 @inner
-def _bound(x, y, labels, amounts, positives, negatives, box, w, seen):
+def _bound(x, y, labels, change, positives, negatives, box, w, turns, others):
     """No wedge with an apex in the closed box makes fewer mistakes.
 
-    seen : int64 array, shape (4, _BINS): negatives by low and by high, positives by low and high.
+    turns, others : int64 arrays, shape (_TURNS, _BINS + 2)
+        For negatives by high and positives by low, and the other way round.
     """
-    seen[:] = 0
+    turns[:] = 0
+    others[:] = 0
     side = float(w)
     x0, y0, x1, y1 = float(box[0]), float(box[1]), float(box[2]), float(box[3])
-    lows, highs = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.int64)
+    one, other = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.int64)
     for begin in range(0, len(x), _BLOCK):
         some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
-        some_labels, some_amounts = labels[begin : begin + _BLOCK], amounts[begin : begin + _BLOCK]
+        some_labels = labels[begin : begin + _BLOCK]
         for i in range(len(some_x)):
-            lows[i] = seen_first(some_x[i], some_y[i], x0, y0, x1, y1, side)
-        for i in range(len(some_x)):
-            highs[i] = seen_last(some_x[i], some_y[i], x0, y0, x1, y1, side)
-        for i in range(len(some_x)):
+            low = seen_first(some_x[i], some_y[i], x0, y0, x1, y1, side)
+            high = seen_last(some_x[i], some_y[i], x0, y0, x1, y1, side)
             off = (some_x[i] < x0) | (some_x[i] > x1) | (some_y[i] < y0) | (some_y[i] > y1)
             # of a point in the box, or with end 0 between the two, nothing is known
-            if off and lows[i] <= highs[i]:
-                row = 2 if some_labels[i] else 0
-                seen[row, lows[i]] += some_amounts[i]
-                seen[row + 1, highs[i]] += some_amounts[i]
-    told_negatives = told_positives = np.int64(0)
+            told = off & (low <= high)
+            beyond = _BINS + 1.0 if some_labels[i] else float(_BINS)
+            one[i] = (low if some_labels[i] else high) if told else beyond
+            other[i] = (high if some_labels[i] else low) if told else beyond
+        _add(one, change[begin : begin + _BLOCK], turns)
+        _add(other, change[begin : begin + _BLOCK], others)
+    told_negatives, told_positives = negatives, positives
+    for k in range(_TURNS):
+        told_negatives -= turns[k, _BINS]
+        told_positives += turns[k, _BINS + 1]
+    # F and G of the head of this module, of wedges labelled 1; those labelled 0 have -G and -F
+    f = g = top_1 = top_0 = least_1 = least_0 = np.int64(0)
     for b in range(_BINS):
-        told_negatives += seen[0, b]
-        told_positives += seen[2, b]
-    # F and G of the head of this module, of wedges labelled 1 and of those labelled 0
-    f_1 = g_1 = f_0 = g_0 = top_1 = top_0 = least_1 = least_0 = np.int64(0)
-    for b in range(_BINS):
-        top_1, top_0 = max(top_1, g_1), max(top_0, g_0)
-        f_1 += seen[1, b] - seen[2, b]
-        g_1 += seen[0, b] - seen[3, b]
-        f_0 += seen[3, b] - seen[0, b]
-        g_0 += seen[2, b] - seen[1, b]
-        least_1, least_0 = min(least_1, f_1 - top_1), min(least_0, f_0 - top_0)
+        top_1, top_0 = max(top_1, g), max(top_0, -f)
+        for k in range(_TURNS):
+            f += turns[k, b]
+            g += others[k, b]
+        least_1, least_0 = min(least_1, f - top_1), min(least_0, -g - top_0)
     return max(np.int64(0), min(told_positives + least_1, told_negatives + least_0))
 
 
 @inner
-def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, enough):
+def _wedges(x, y, labels, change, positives, negatives, w, turns, others, enough):
     """Fewest mistakes of a wedge, or `enough` if none makes fewer."""
     unit = w // (2 * APEXES)
     box = np.zeros(4, dtype=np.int64)
@@ -246,7 +290,9 @@ def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, 
             left, low = i + (quarter & 1) * half, j + (quarter >> 1) * half
             ax, ay = (2 * left + 1) * unit, (2 * low + 1) * unit
             if half == 1:
-                found = _wedge(x, y, change, positives, negatives, ax, ay, w, bins)
+                found = _wedge(
+                    x, y, change, positives, negatives, float(ax), float(ay), float(w), turns
+                )
                 enough = min(enough, found)
                 continue
             least = bound
@@ -254,7 +300,7 @@ def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, 
             if dropped[half] * half * half > 2 * (bounded[half] - _PATIENCE):
                 box[0], box[1] = ax, ay
                 box[2], box[3] = ax + 2 * (half - 1) * unit, ay + 2 * (half - 1) * unit
-                least = _bound(x, y, labels, amounts, positives, negatives, box, w, seen)
+                least = _bound(x, y, labels, change, positives, negatives, box, w, turns, others)
                 bounded[half] += 1
                 dropped[half] += least >= enough
             if least < enough:
@@ -299,17 +345,16 @@ def fewest_in_tile(points, labels, amounts, w, edges, edge):
     if best <= edge:
         return best
     x, y = points[:, 0].astype(np.float64), points[:, 1].astype(np.float64)
-    bins = np.empty(_BINS, dtype=np.int64)
-    chord = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
-    least = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
-    one, two = _chords(x, y, change, positives, negatives, w, bins, chord, least)
-    best = min(best, one + edge)
+    # beside the bins there is room for points without one
+    turns = np.empty((_TURNS, _BINS + 2), dtype=np.int64)
+    chord = np.empty((3 * SIDE, _BINS + 1), dtype=np.int64)
+    best = min(best, edge + _chords(x, y, change, positives, negatives, w, turns, chord))
     if edges < 2 or best <= 2 * edge:
         return best
-    best = min(best, two + 2 * edge)
-    seen = np.empty((4, _BINS), dtype=np.int64)
+    best = min(best, 2 * edge + _two_chords(positives, negatives, chord))
+    others = np.empty_like(turns)
     return 2 * edge + _wedges(
-        x, y, labels, amounts, change, positives, negatives, w, bins, seen, best - 2 * edge
+        x, y, labels, change, positives, negatives, w, turns, others, best - 2 * edge
     )
 
 

@@ -86,7 +86,8 @@ def straightened(
     most : float
         A connected change is no larger, in square grid units.
     """
-    along = shapely.buffer(borders, near)
+    # ends need not be round: what lies along a border is much nearer, or goes on
+    along = shapely.buffer(borders, near, quad_segs=1)
     box = shapely.box(0, 0, d, d)
     rim = shapely.buffer(box.exterior, near)
     shapely.prepare(along)

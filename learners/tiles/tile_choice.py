@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.tiling import TileIndex, tile_square
+from geometry.tiling import rows_by_number, tile_square
 from learners.core.selection import SelectionProgress, Watch
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import discrete_laplace
@@ -331,7 +331,7 @@ def fewest_mistakes(
         if watch is not None:
             watch(SelectionProgress(0, done, 0.0))
 
-    for number, least in thread_map(fewest, _tasks(counts, numbers), tell):
+    for number, least in thread_map(fewest, _tasks(counts, numbers, edge, scores), tell):
         scores[number] += least
         done += 1
         tell()
@@ -349,14 +349,25 @@ class _TileTask:
     amounts: NDArray[np.int64]
 
 
-def _tasks(counts: GridCounts, numbers: tuple[int, ...]) -> Iterator[_TileTask]:
+def _tasks(
+    counts: GridCounts, numbers: tuple[int, ...], edge: int, scores: NDArray[np.int64]
+) -> Iterator[_TileTask]:
+    """The tiles in which an edge may save mistakes; those of the others are added to the scores."""
     for number, per_side in enumerate(numbers):
         tiles = tile_square(counts.d, per_side)
-        width = max(max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles) + 1
         # wider tiles are seen through a coarser grid
+        width = -(-(counts.d + 1) // per_side)
         grain = -(-width // MOST_WIDE)
-        for tile, rows in zip(tiles, TileIndex.of(tiles).groups(counts.points), strict=True):
-            if len(rows):
-                points = tile.to_own_frame(counts.points[rows]) // grain
-                labels, amounts = counts.labels[rows], counts.amounts[rows]
-                yield _TileTask(number, -(-width // grain), points, labels, amounts)
+        # column i begins at i (d + 1) / per_side, rounded down; and so do rows, from below
+        column, row = ((counts.points + 1) * per_side - 1).T // (counts.d + 1)
+        owner = (per_side - 1 - row) * per_side + column
+        fewer = counts.by_group(owner, len(tiles)).min(axis=0)
+        scores[number] += int(fewer[fewer <= edge].sum())
+        mixed = np.flatnonzero(fewer > edge)
+        places = np.full(len(tiles), len(mixed))
+        places[mixed] = np.arange(len(mixed))
+        held = rows_by_number(places[owner], len(mixed) + 1)
+        for i, rows in zip(mixed.tolist(), held, strict=False):
+            own = counts.where(rows)
+            points = tiles[i].to_own_frame(own.points) // grain
+            yield _TileTask(number, -(-width // grain), points, own.labels, own.amounts)

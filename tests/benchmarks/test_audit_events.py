@@ -26,7 +26,7 @@ from geodp_app.cli import main
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
 from learners.baselines.noisy_histogram import plan_histogram
-from learners.core.confidence import clopper_pearson
+from learners.core.accuracy import clopper_pearson
 from learners.core.releases import CoverRelease
 from learners.core.selection import Cancelled
 from learners.cover.threshold_learner import threshold_mistakes, threshold_piece

@@ -16,6 +16,7 @@ from geodp_app.palette import (
     PaletteError,
     diverging_ramp,
     edge_colours,
+    greyed,
     load_palette,
     mix,
     parse_colour,
@@ -79,6 +80,8 @@ def test_words_can_be_read_on_every_background(name: str) -> None:
         ratio = contrast(getattr(p, words), getattr(p, background))
         assert ratio >= 4.5, (words, background)
     assert contrast(p.on_accent, p.accent) >= 4.5
+    assert contrast(greyed(p).ink, p.panel) >= 4.5  # of the past
+    assert contrast(p.ink, mix(p.canvas, p.border, 0.35)) >= 4.5  # land on the map of the world
 
 
 @pytest.mark.parametrize("name", PALETTES)

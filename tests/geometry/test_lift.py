@@ -1,4 +1,4 @@
-"""Discs and ellipses: integer tests against rationals, the lift, and outlines."""
+"""Discs and ellipses: integer tests against rationals, and outlines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import shapely
 from grids import grid_points
 from shapely.geometry import Point
 
-from geometry.lift import CHORD_ERROR, Conic, ConicLattice, conic_union, lift
+from geometry.lift import CHORD_ERROR, Conic, ConicLattice, conic_union
 
 
 def random_conics(lattice: ConicLattice, count: int, seed: int) -> list[Conic]:
@@ -54,19 +54,6 @@ def test_the_test_does_not_overflow_on_the_largest_grid(kind: str) -> None:
         corners += [(0, 0, lattice.side, lattice.side, -lattice.side), (0, 0, 1, lattice.side, 0)]
     for conic in [*random_conics(lattice, 20, seed=2), *(lattice.conic(*c) for c in corners)]:
         assert conic.contains(points).tolist() == [holds(conic, int(x), int(y)) for x, y in points]
-
-
-@pytest.mark.parametrize(("kind", "dimensions"), [("disc", 3), ("ellipse", 5)])
-def test_a_member_is_a_halfspace_of_the_lifted_points(kind: str, dimensions: int) -> None:
-    lattice = ConicLattice(8, kind, 3)
-    points = grid_points(8)
-    lifted = lift(points, kind)
-    assert lifted.shape == (81, dimensions)
-    for conic in random_conics(lattice, 40, seed=1):
-        *normal, level = conic.halfspace
-        assert len(normal) == dimensions
-        below = lifted.astype(object) @ np.array(normal, dtype=object) <= level
-        assert conic.contains(points).tolist() == below.tolist()
 
 
 def test_points_on_the_boundary_belong_to_it() -> None:

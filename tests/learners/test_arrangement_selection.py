@@ -1,7 +1,7 @@
 """Selection by the arrangement: its law, its draws, and its privacy, by enumeration."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -11,6 +11,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 from arrangement_laws import Outcome, arrangement_law, share
+from chi_square import assert_drawn_from
 from counted import counted, of_rows
 
 from geometry.arrangement import arrange
@@ -160,23 +161,6 @@ def test_the_law_at_the_finest_resolution_covers_the_lattice() -> None:
         assert sum(outcome.count for outcome in law) == whole**size
 
 
-def chi_square(found: Counter, expected: dict, draws: int) -> tuple[float, int]:
-    """Pearson's statistic and degrees of freedom, outcomes expected under 5 times pooled."""
-    pooled: defaultdict[object, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for outcome, probability in expected.items():
-        name = outcome if probability * draws >= 5 else "rare"
-        pooled[name][0] += found[outcome]
-        pooled[name][1] += probability * draws
-    assert sum(seen for seen, _ in pooled.values()) == draws
-    return sum((seen - due) ** 2 / due for seen, due in pooled.values()), len(pooled) - 1
-
-
-def too_large(statistic: float, freedom: int) -> bool:
-    """Beyond the 1 - 1e-6 quantile of chi-square, by Wilson and Hilferty's approximation."""
-    spread = 2 / (9 * freedom)
-    return (statistic / freedom) ** (1 / 3) > 1 - spread + 4.75 * math.sqrt(spread)
-
-
 def test_halfplanes_are_drawn_by_the_law() -> None:
     """Each single lattice halfplane against its enumerated probability; a wrong rate is seen."""
     lattice = HalfplaneLattice(2, "chord", 0)
@@ -193,8 +177,9 @@ def test_halfplanes_are_drawn_by_the_law() -> None:
         law = brute_law(Counter(inside.values()), kmms_score("disjunction", 2, 2, labels), rate)
         return {h: law[held][2] / law[held][0] for h, held in inside.items()}
 
-    assert not too_large(*chi_square(found, masses(0.5), draws))
-    assert too_large(*chi_square(found, masses(0.7), draws))
+    assert_drawn_from(masses(0.5), found, draws, outcomes=20)
+    with pytest.raises(AssertionError):
+        assert_drawn_from(masses(0.7), found, draws, outcomes=20)
 
 
 def test_triangles_are_drawn_by_the_law() -> None:
@@ -210,7 +195,7 @@ def test_triangles_are_drawn_by_the_law() -> None:
     law = {o.inside: o.probability for o in law_of_rows(selection, points, labels, score, 0.5)}
     held = [np.all([h.contains(points) for h in piece], axis=0).tolist() for piece in pieces]
     found = Counter(tuple(h) for h in held)
-    assert not too_large(*chi_square(found, law, draws))
+    assert_drawn_from(law, found, draws, outcomes=4)
 
     halfplanes = all_halfplanes(lattice)
     inside = {h: h.contains(points) for h in halfplanes}
@@ -227,9 +212,10 @@ def test_triangles_are_drawn_by_the_law() -> None:
     }
     for position in range(3):
         drawn = Counter(piece[position] for piece in pieces)
-        assert not too_large(*chi_square(drawn, marginal, draws))
+        assert_drawn_from(marginal, drawn, draws, outcomes=12)
     uniform = dict.fromkeys(halfplanes, 1 / len(halfplanes))
-    assert too_large(*chi_square(Counter(piece[0] for piece in pieces), uniform, draws))
+    with pytest.raises(AssertionError):
+        assert_drawn_from(uniform, Counter(piece[0] for piece in pieces), draws, outcomes=12)
 
 
 def test_select_reports_its_cells_and_mass_and_draws_a_member_of_the_class() -> None:

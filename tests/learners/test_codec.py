@@ -302,7 +302,8 @@ def test_whole_numbers_are_never_rounded_and_nothing_stands_for_something_else(n
             wrong = [True, None, [value]]
         for other in wrong:
             exact += 1
-            with pytest.raises(ValueError, match=r"."):
+            whole = type(value) is int and path[0] != "privacy" and other == value + 0.9
+            with pytest.raises(ValueError, match="whole number|zone" if whole else "."):
                 release_from_dict(changed(data, path, other))
     assert exact > 10
 
@@ -329,7 +330,7 @@ DAMAGED: dict[str, dict[str, list[Any]]] = {
                    [[["FLAT_ABOVE", -(10**9), 0]]], [[["FLAT_ABOVE", 0, 0]] * 2]],
     },
     "tiles": {
-        "side": [3, "wide"], "bits": [99], "privacy": [5],
+        "side": [3, "wide"], "bits": [99, -1], "privacy": [5],
         "tiles": [[], None, [TILE | {"box": [0, 0, 3, 3]}], [TILE | {"inside": 2}],
                   [TILE | {"piece": [["FLAT_ABOVE", 0, 0]] * 4}], [TILE | {"box": [0, 0, 16]}]],
     },
@@ -355,25 +356,6 @@ def test_a_value_that_no_release_has_is_refused(name: str) -> None:
                 release_from_dict(data | {member: value})
 
 
-def test_what_was_read_as_another_hypothesis_is_refused() -> None:
-    cover, tiles = written(KINDS["cover"]), written(KINDS["tiles"])
-    sheet, u, v = cover["pieces"][0][0]
-    for data, wrong in (
-        (cover, {"pieces": [[[sheet, u + 0.9, v], *cover["pieces"][0][1:]], cover["pieces"][1]]}),
-        (cover, {"grid": 16.7}),
-        (cover, {"thresholds": [b + 0.9 for b in cover["thresholds"]]}),
-        (cover, {"bits": -1}),
-        (tiles, {"bits": -1}),
-        (tiles, {"side": True}),
-        (written(KINDS["conics"]), {"bits": -1}),
-        (written(KINDS["space"]), {"reach": 1.2}),
-        (written(KINDS["formula"]), {"variables": 5.5}),
-    ):
-        release_from_dict(data)
-        with pytest.raises(ValueError, match=r"whole number|negative"):
-            release_from_dict({**data, **wrong})
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -383,6 +365,7 @@ def test_what_was_read_as_another_hypothesis_is_refused() -> None:
         ),
         ({"version": 1}, f"is of version 1, and this geodp reads version {VERSION} alone"),
         ({"version": True}, "version: True is not a whole number"),
+        ({"bits": -1}, "negative"),
         ({"kind": "mosaic"}, "kind 'mosaic' is not known"),
         ({"kind": ["cover"]}, "is not known"),
         ({"kind": "tiles"}, "'side' is missing"),

@@ -16,17 +16,17 @@ from learners.core.selection import Role
 from learners.cover.set_cover import Budget, plan_budget
 from learners.privacy.accounting import (
     ARITHMETIC,
+    GIVEN_UP,
     MOST_RATE,
     NEGLECTED,
     Neighbours,
     neglected_delta,
-    selection_account,
 )
-from learners.privacy.cover_account import (
-    GIVEN_UP,
+from learners.privacy.composition import (
     run_delta,
     run_epsilon,
     run_rate,
+    selection_account,
     selections_delta,
 )
 

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from chi_square import assert_counted
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
@@ -167,33 +168,24 @@ def counts(draws: int, scores: list[int], rate: Fraction, multiplicities: list[i
     return np.bincount(drawn, minlength=len(scores))
 
 
-def chi_square(found: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
-    expected = found.sum() * weights / weights.sum()
-    return float((((found - expected) ** 2)[expected > 0] / expected[expected > 0]).sum())
-
-
 def test_draws_follow_the_law_ties_among_them() -> None:
     scores = [0, 5, 5, 3, 5, -1, 3]
     found = counts(10_000, scores, Fraction(2, 5))
-    weights = np.exp(0.4 * np.array(scores))
-    assert chi_square(found, weights) < 6 + 5 * math.sqrt(12)
-    # and a rate off by a tenth would be noticed
-    assert chi_square(found, np.exp(0.44 * np.array(scores))) > 6 + 5 * math.sqrt(12)
+    assert_counted(np.exp(0.4 * np.array(scores)), found, outcomes=7)
+    with pytest.raises(AssertionError):  # a rate off by a tenth would be noticed
+        assert_counted(np.exp(0.44 * np.array(scores)), found, outcomes=7)
 
 
 def test_a_multiplicity_stands_for_so_many_candidates() -> None:
     scores, multiplicities = [4, 2, 4, 0, 9], [1, 10, 3, 100, 0]
     found = counts(10_000, scores, Fraction(1, 2), multiplicities)
-    assert found[4] == 0
-    weights = np.array(multiplicities) * np.exp(0.5 * np.array(scores))
-    assert chi_square(found, weights) < 3 + 5 * math.sqrt(6)
+    assert_counted(np.array(multiplicities) * np.exp(0.5 * np.array(scores)), found, outcomes=4)
 
 
 def test_huge_multiplicities_are_counted_exactly() -> None:
     # 2^61 candidates of score 0 against one whose weight is as large
     rate = Fraction(61 * math.log(2))
-    found = counts(4000, [0, 1], rate, [1 << 61, 1])
-    assert chi_square(found, np.array([0.5, 0.5])) < 25
+    assert_counted([1, 1], counts(4000, [0, 1], rate, [1 << 61, 1]), outcomes=2)
     with pytest.raises(ValueError, match="more than 2"):
         exponential_index(SeededRandom(0), [0, 1], 1.0, [1 << 62, 1])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from counted import counted
-from enumerated_runs import PIECES, Model, Sample as Labelled, neighbours
+from enumerated_runs import PIECES, Model, neighbours
 from finished_runs import logged
 from scripted_cover import LATTICE, Script, random_pieces, sample
 from terminal import printed
@@ -34,7 +34,7 @@ from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import StepRecord, TileStep
 from learners.core.releases import SharpenedRelease
-from learners.core.selection import Role, set_cover_score
+from learners.core.selection import Role
 from learners.cover import set_cover
 from learners.cover.set_cover import (
     Budget,
@@ -44,8 +44,8 @@ from learners.cover.set_cover import (
     rate_before_sharpening,
     score_k,
 )
-from learners.privacy.accounting import PrivacySpent, spent_after
-from learners.privacy.cover_account import run_rate
+from learners.privacy.accounting import PrivacySpent
+from learners.privacy.composition import run_rate, spent_after
 from learners.privacy.randomness import SeededRandom
 
 # -- the law ---------------------------------------------------------------------------------
@@ -58,37 +58,15 @@ class Ending(Model):
     """A run that ends by its noisy counts, and draws at rates that they choose."""
 
     steps: int = 0
-    parts: dict[tuple[Labelled, int, int | None], np.ndarray] = field(
-        default_factory=dict, compare=False, repr=False
-    )
 
-    def law(self, alive: Labelled, steps: int, first: int | None = None) -> np.ndarray:
-        """Probabilities of all transcripts, in one order; a count that ends a run is its last.
+    def ends(self, b: int, steps: int) -> bool:
+        return steps < self.steps and ends_before("auto", budget_of(self.eta, self.steps), b)
 
-        `first` is the first step's count.
-        """
-        if steps == 0:
-            return np.ones(1)
-        if (alive, steps, first) not in self.parts:
-            plan = budget_of(self.eta, self.steps)
-            positives = sum(label for _, label in alive)
-            negatives = len(alive) - positives
-            gain = positives if self.role == "disjunction" else negatives
-            found = []
-            for b, mass in self.thresholds(gain):
-                if steps < self.steps and ends_before("auto", plan, b):
-                    found.append(np.array([mass]))
-                    continue
-                begun = b if first is None else first
-                k, rate = score_k("auto"), rate_before_sharpening(plan.eta, b, begun)
-                score = set_cover_score(self.role, k, b, positives, negatives)
-                values = np.array([self.value(score.value, alive, t) for t in self.pieces])
-                weights = np.array(self.measure) * np.exp(rate / k * values)
-                for piece, chance in zip(self.pieces, weights / weights.sum(), strict=True):
-                    rest = self.law(self.left(alive, piece), steps - 1, begun)
-                    found.append(mass * chance * rest)
-            self.parts[alive, steps, first] = np.concatenate(found)
-        return self.parts[alive, steps, first]
+    def rate(self, b: int, first: int) -> float:
+        return rate_before_sharpening(self.eta, b, first)
+
+    def begun(self, first: int) -> int | None:
+        return first
 
 
 def budget_of(eta: float, steps: int) -> Budget:

@@ -9,8 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chi_square import assert_counted
 from noise_laws import pooled
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from tape import Tape
 
 from learners.privacy import noise
@@ -153,28 +154,18 @@ def test_neighbouring_counts_differ_by_the_stated_ratio_and_attain_it(
     assert min(ratios) == pytest.approx(1 / bound, rel=1e-4)
 
 
-def chi_square(scale: Fraction, draws: int, law_scale: Fraction) -> tuple[float, int]:
-    """Of seeded draws of one scale against the law of another; cells, tails pooled."""
-    source = SeededRandom(2024)
-    reach = math.ceil(math.log(draws / 20) * law_scale)
-    counts = [0] * (2 * reach + 1)
-    for _ in range(draws):
-        counts[min(max(discrete_laplace(source, scale), -reach), reach) + reach] += 1
-    law = pooled(law_scale, reach).tolist()
-    assert sum(law) == pytest.approx(1)
-    found = sum((n - draws * q) ** 2 / (draws * q) for n, q in zip(counts, law, strict=True))
-    return found, 2 * reach
+def counted(drawn: ArrayLike, reach: int) -> NDArray[np.int64]:
+    """How often each of -reach..reach is drawn; tails pooled."""
+    return np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=2 * reach + 1)
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3, 2), Fraction(10**9, 123_456_789)])
 def test_draws_follow_the_law(scale: Fraction) -> None:
-    found, freedom = chi_square(scale, 6000, scale)
-    assert found < freedom + 5 * math.sqrt(2 * freedom)
-
-
-def test_the_chi_square_would_notice_a_scale_off_by_a_tenth() -> None:
-    found, freedom = chi_square(Fraction(3, 2), 6000, Fraction(5, 3))
-    assert found > freedom + 5 * math.sqrt(2 * freedom)
+    source, reach = SeededRandom(2024), math.ceil(math.log(30) * scale)
+    found = counted([discrete_laplace(source, scale) for _ in range(6000)], reach)
+    assert_counted(pooled(scale, reach), found, outcomes=2 * reach - 1)
+    with pytest.raises(AssertionError):  # a scale off by a fifth would be noticed
+        assert_counted(pooled(scale * 6 / 5, reach), found, outcomes=2 * reach - 1)
 
 
 def test_the_learners_scale_is_a_ratio_the_sampler_takes() -> None:
@@ -307,38 +298,25 @@ def test_array_noise_has_the_stated_law(monkeypatch: pytest.MonkeyPatch, scale: 
         assert float(law.get(z, 0)) / (1 - restarts) == pytest.approx(expected, abs=1e-11)
 
 
-def array_counts(scale: Fraction, draws: int, reach: int, seed: int) -> NDArray[np.int64]:
-    """How often each of -reach..reach is drawn; tails pooled."""
-    drawn = discrete_laplace_array(SeededRandom(seed), scale, draws)
-    return np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=2 * reach + 1)
-
-
 ARRAY_SCALES = [Fraction(1, 2), Fraction(3, 2), noise_scale(0.98, 1), noise_scale(0.07, 3)]
 
 
 @pytest.mark.parametrize("scale", ARRAY_SCALES, ids=str)
 def test_arrays_of_noise_follow_the_law(scale: Fraction) -> None:
     draws = 300_000
-    reach = math.ceil(math.log(draws / 40) * scale)
-    expected = draws * pooled(scale, reach)
-    found = ((array_counts(scale, draws, reach, 11) - expected) ** 2 / expected).sum()
-    assert found < 2 * reach + 5 * math.sqrt(4 * reach)
-
-
-def test_the_chi_square_of_arrays_would_notice_a_scale_off_by_a_fiftieth() -> None:
-    draws, reach = 300_000, 10
-    expected = draws * pooled(Fraction(51, 34), reach)
-    found = ((array_counts(Fraction(50, 34), draws, reach, 11) - expected) ** 2 / expected).sum()
-    assert found > 2 * reach + 5 * math.sqrt(4 * reach)
+    reach = math.ceil(math.log(draws / 1000) * scale)
+    found = counted(discrete_laplace_array(SeededRandom(11), scale, draws), reach)
+    assert_counted(pooled(scale, reach), found, outcomes=2 * reach - 1)
+    with pytest.raises(AssertionError):  # a scale off by a fiftieth would be noticed
+        assert_counted(pooled(scale * 51 / 50, reach), found, outcomes=2 * reach - 1)
 
 
 @pytest.mark.parametrize("scale", [Fraction(3, 2), noise_scale(0.4, 1)], ids=str)
 def test_arrays_of_noise_and_single_draws_have_one_law(scale: Fraction) -> None:
     draws, reach = 5000, math.ceil(4 * scale)
     source = SeededRandom(5)
-    single = np.array([discrete_laplace(source, scale) for _ in range(draws)])
-    one = np.bincount(np.clip(single, -reach, reach) + reach, minlength=2 * reach + 1)
-    many = array_counts(scale, draws, reach, 6)
+    one = counted([discrete_laplace(source, scale) for _ in range(draws)], reach)
+    many = counted(discrete_laplace_array(SeededRandom(6), scale, draws), reach)
     found = ((one - many) ** 2 / np.maximum(one + many, 1)).sum()
     assert found < 2 * reach + 5 * math.sqrt(4 * reach)
 
@@ -347,8 +325,7 @@ def test_draws_of_an_array_are_independent_of_their_neighbours() -> None:
     drawn = np.clip(discrete_laplace_array(SeededRandom(9), Fraction(3, 2), 200_000), -3, 3) + 3
     pairs = np.bincount(7 * drawn[::2] + drawn[1::2], minlength=49)
     law = pooled(Fraction(3, 2), 3)
-    expected = 100_000 * np.outer(law, law).ravel()
-    assert ((pairs - expected) ** 2 / expected).sum() < 48 + 5 * math.sqrt(96)
+    assert_counted(np.outer(law, law).ravel(), pairs, outcomes=49)
 
 
 def test_magnitudes_are_exact_beyond_64_bits() -> None:

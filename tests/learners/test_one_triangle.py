@@ -20,7 +20,7 @@ from learners.core.selection import mistakes_score
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.cover.set_cover import plan_budget
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.privacy.cover_account import run_rate
+from learners.privacy.composition import run_rate
 
 EPSILON, DELTA = 0.8, 0.01
 GRID = 3

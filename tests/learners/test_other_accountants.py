@@ -16,7 +16,8 @@ import pytest
 
 from learners import NoisyHistogramLearner, PolygonUnionLearner
 from learners.cover.set_cover import plan_budget
-from learners.privacy.accounting import Charge, zcdp_epsilon
+from learners.privacy.accounting import Charge
+from learners.privacy.composition import zcdp_epsilon
 from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import LossLaw, accounting_document, mechanism
 

@@ -14,7 +14,8 @@ from stability_laws import pass_law
 
 from learners.cover.set_cover import plan_budget
 from learners.cover.sharpening import plan_sharpened
-from learners.privacy.accounting import Charge, PrivacySpent, zcdp_epsilon
+from learners.privacy.accounting import Charge, PrivacySpent
+from learners.privacy.composition import zcdp_epsilon
 from learners.privacy.privacy_filter import (
     Budget,
     Rule,

@@ -20,10 +20,10 @@ from learners.cover.sharpening import plan_sharpened
 from learners.declaration import Learner
 from learners.finite.experts import plan_experts
 from learners.privacy.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
-from learners.privacy.cover_account import selections_delta
+from learners.privacy.composition import selections_delta
 from learners.privacy.privacy_loss import LossLaw, accounting_document, check_statement, mechanism
 from learners.registry import offered
-from learners.stability.noisy_votes import plan_noisy_votes
+from learners.stability.sample_and_aggregate import plan_noisy_votes
 from learners.stability.sparse_vector import plan_sparse_vector
 from learners.tiles.tiles import plan_tiles
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from counted import counted
 from known_targets import halved, mean_error
 from noise_laws import at_least
@@ -274,12 +276,11 @@ def test_the_numerical_check_would_notice_a_decay_too_small_or_scores_that_rise(
 def test_releases_follow_the_stated_law() -> None:
     examples: tuple[Example, ...] = ((0, 0, 1), (0, 0, 1), (1, 0, 0), (1, 1, 1), (1, 1, 0))
     table, budget, runs = np.array(examples), plan(1.5), 2000
-    found: dict[tuple[int, ...], int] = {}
+    found: Counter[tuple[int, ...]] = Counter()
     for seed in range(runs):
         model = QuadtreeLearner(epsilon=1.5, grid=1, seed=seed).fit(table[:, :2], table[:, 2])
         assert isinstance(model.release_, TilesRelease)
-        key = tuple(int(step.inside) for step in model.release_.tiles)
-        found[key] = found.get(key, 0) + 1
+        found[tuple(int(step.inside) for step in model.release_.tiles)] += 1
     split = split_chance(biased(examples, (0, 0, 1, 1), 0, budget.decay), budget.tree_scale)
     # positives less negatives: of the whole square, of its points
     law = {(one,): (1 - split) * majority(1, one, budget.leaf_scale) for one in (0, 1)}
@@ -290,10 +291,7 @@ def test_releases_follow_the_stated_law() -> None:
         ]
         law[labels] = split * math.prod(chances)
     assert sum(law.values()) == pytest.approx(1)
-    expected = runs * np.array(list(law.values()))
-    counts = np.array([found.pop(key, 0) for key in law])
-    assert not found
-    assert ((counts - expected) ** 2 / expected).sum() < 17 + 5 * math.sqrt(34)
+    assert_drawn_from(law, found, runs, outcomes=15)
 
 
 def majority(difference: int, one: int, scale: Fraction) -> float:

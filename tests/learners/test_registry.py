@@ -1,9 +1,11 @@
-"""Every learner is declared once, and the declarations say what the classes are."""
+"""Every learner is declared once, catalogued, and composed of three classes at most."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -11,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from terminal import printed
 
+import learners
 from benchmarks.audits.declared import SUBJECTS
+from geodp_app.cli import main
+from learners.catalogue import CATALOGUE, SYSTEMS, Entry, as_markdown
 from learners.core.estimator import Estimator
 from learners.declaration import Learner, Parameter
 from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
@@ -243,7 +249,7 @@ def test_the_exercise_adds_a_learner_in_one_module_and_one_entry(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "1 tile, (2, 0)-differentially private" in done.stderr
     assert '"refuted": false' in done.stdout
-    assert "| The more frequent label | `majority` |" in done.stdout
+    assert "| The more frequent label, `majority` |" in done.stdout
     assert "majority         Labels all points as most examples are." in done.stdout
 
 
@@ -289,3 +295,69 @@ def test_a_parameter_that_is_declared_is_everywhere(tmp_path: Path) -> None:
     done = run_exercise(_PARAMETER, tmp_path, "loops")
     assert done.returncode == 0, done.stderr
     assert re.search(r"--loops LOOPS +How often nothing is done. For majority.", done.stdout)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
+def test_an_entry_can_be_imported_and_has_a_docstring(entry: Entry) -> None:
+    found = entry.load()
+    assert callable(found)
+    assert found.__module__ == entry.path.rpartition(".")[0]
+    assert (found.__doc__ or "").strip()
+
+
+def test_every_system_has_an_entry_and_names_are_unique() -> None:
+    assert {item for entry in CATALOGUE for item in entry.items} == set(SYSTEMS)
+    assert len({entry.name for entry in CATALOGUE}) == len(CATALOGUE)
+    tools = [entry.path for entry in CATALOGUE if not entry.id]
+    assert len(set(tools)) == len(tools)
+
+
+def test_every_public_learner_is_listed() -> None:
+    listed = {entry.path for entry in CATALOGUE}
+    found = set()
+    for path in sorted((ROOT / "learners").rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for name in re.findall(r"^class ([A-Z]\w*Learner)\(", path.read_text(), re.MULTILINE):
+            if name not in ("BooleanLearner",):
+                found.add(f"{module}.{name}")
+    assert len(found) > 15
+    assert found <= listed
+
+
+def test_the_page_links_to_files_that_exist() -> None:
+    links = re.findall(r"\]\((\.\./[^)]+)\)", as_markdown())
+    assert len(links) == len(CATALOGUE)
+    assert all((ROOT / "docs" / link).exists() for link in links)
+
+
+def test_the_command_prints_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = printed(capsys, "learners")
+    assert [one["path"] for one in outcome] == [entry.path for entry in CATALOGUE]
+    assert set(outcome[0]) == {"name", "path", "items", "guarantee", "where", "id"}
+    assert main(["learners", "--markdown"]) == 0
+    assert capsys.readouterr().out == as_markdown()
+    assert main(["learners"]) == 0
+    assert CATALOGUE[0].guarantee in capsys.readouterr().out
+
+
+def own(cls: type) -> set[str]:
+    """What a class has of its own: one that only says which pieces it takes is its pair's form."""
+    return {name for name in vars(cls) if not name.startswith("_")} - {"role", "kind", "piece"}
+
+
+def test_no_class_stands_on_more_than_two_others_of_the_package() -> None:
+    classes = {
+        cls
+        for module in pkgutil.walk_packages(learners.__path__, "learners.")
+        for cls in vars(importlib.import_module(module.name)).values()
+        if inspect.isclass(cls) and cls.__module__.startswith("learners.")
+    }
+    assert len(classes) > 150
+    for cls in classes:
+        chain = [
+            base for base in cls.__mro__ if base.__module__.startswith("learners.") and own(base)
+        ]
+        assert len(chain) <= 3, chain

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chi_square import assert_counted
 from counted import counted
 from noise_laws import pooled
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from learners.cover.set_cover import (
     theorem_steps,
 )
 from learners.privacy.accounting import after_arithmetic, halve_for_replacement
-from learners.privacy.cover_account import run_epsilon, run_rate
+from learners.privacy.composition import run_epsilon, run_rate
 from learners.privacy.randomness import RandomSource, SeededRandom
 
 ROLES: tuple[Role, ...] = ("disjunction", "conjunction")
@@ -214,9 +215,7 @@ def test_thresholds_are_the_gain_less_the_margin_plus_integer_laplace_noise(role
         noise.append(threshold - gain + plan.margin)
     reach = 8
     seen = np.bincount(np.clip(noise, -reach, reach) + reach, minlength=2 * reach + 1)
-    law = pooled(plan.scale, reach)
-    chi_square = float(((seen - 1500 * law) ** 2 / (1500 * law)).sum())
-    assert chi_square < 2 * reach + 5 * math.sqrt(4 * reach)
+    assert_counted(pooled(plan.scale, reach), seen, outcomes=2 * reach - 1)
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -20,8 +20,8 @@ from learners.privacy.accounting import (
     one_of_several,
     privacy_statement,
     pure_spent,
-    spent_after,
 )
+from learners.privacy.composition import spent_after
 from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import accounting_document, check_statement
 

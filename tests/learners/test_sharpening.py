@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import shapely
 from any_pieces import any_pieces
+from chi_square import assert_drawn_from
 from concept_laws import grid_points, law, mask_of
 from counted import counted
 from numpy.typing import NDArray
-from scipy import stats
 from watched_selections import watched_selections
 
 from geodp_app.runs.decisions import Decisions
@@ -36,8 +36,8 @@ from learners.privacy.accounting import (
     MOST_RATE,
     Neighbours,
     neglected_delta,
-    spent_after,
 )
+from learners.privacy.composition import spent_after
 from learners.privacy.randomness import SeededRandom
 from learners.tiles.tile_choice import usual_per_side
 
@@ -125,7 +125,7 @@ def test_one_example_moves_all_zones_together_by_no_more_than_the_rate(
 
 
 def test_a_zone_draws_by_the_enumerated_law(coarse: None) -> None:
-    """Chi-square over the outcomes of runs of the sharpening itself, rare ones pooled."""
+    """Over the outcomes of runs of the sharpening itself."""
     rate, times, pieces = 0.4, 600, triangles(2)[:1]
     rng = np.random.default_rng(2)
     points = rng.integers(0, 3, (40, 2)).tolist()
@@ -146,13 +146,7 @@ def test_a_zone_draws_by_the_enumerated_law(coarse: None) -> None:
         inside = inside_piece(step.piece, grid_points(zones[0].lattice.d))
         seen[len(step.piece), mask_of(inside), step.inside] += 1
     wanted = zone_laws(zones, sample, rate)[0]
-    assert set(seen) <= set(wanted)
-    common = [outcome for outcome, p in wanted.items() if p * times >= 5]
-    assert len(common) >= 5
-    found, due = [seen[o] for o in common], [wanted[o] * times for o in common]
-    found.append(times - sum(found))
-    due.append(times - sum(due))
-    assert stats.chisquare(found, due).pvalue > 1e-3
+    assert_drawn_from(wanted, seen, times, outcomes=4)
 
 
 def test_an_example_reaches_the_zone_that_holds_it_alone() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import math
 
 import numpy as np
 import pytest
 import shapely
+from chi_square import assert_counted
 from counted import counted
 from grids import grid_points
 from numpy.typing import NDArray
+from tiny_samples import all_neighbours, most_moved
 
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
@@ -23,7 +23,8 @@ from learners.cover.threshold_learner import (
     threshold_mistakes,
     threshold_piece,
 )
-from learners.privacy.accounting import Charge, spent_after
+from learners.privacy.accounting import Charge
+from learners.privacy.composition import spent_after
 
 DIRECTIONS: tuple[Direction, ...] = ("right", "left", "above", "below")
 
@@ -104,21 +105,13 @@ def test_draws_follow_the_law(direction: Direction | None) -> None:
         model = ThresholdLearner(grid=2, direction=direction, epsilon=1.2, seed=seed)
         (piece,) = model.fit(table[:, :2], table[:, 2]).release_.pieces  # type: ignore[attr-defined]
         counts[names[piece]] += 1
-    expected = runs * weights
-    freedom = len(names) - 1
-    assert ((counts - expected) ** 2 / expected).sum() < freedom + 5 * math.sqrt(2 * freedom)
+    assert_counted(weights, counts, outcomes=len(names) - 2)
 
 
 @pytest.mark.parametrize("direction", [None, "left"])
 def test_neighbours_are_within_epsilon(direction: Direction | None) -> None:
     kinds = [(x, y, label) for x in range(2) for y in range(2) for label in (0, 1)]
-    worst = 0.0
-    for size in range(3):
-        for sample in itertools.combinations_with_replacement(kinds, size):
-            here = law(list(sample), direction, 1, 1.0)
-            for extra in kinds:
-                other = law([*sample, extra], direction, 1, 1.0)
-                worst = max(worst, float(np.abs(np.log(here / other)).max()))
+    worst = most_moved(lambda s: law(list(s), direction, 1, 1.0), all_neighbours(kinds, 2))
     assert 0.7 < worst <= 1 + 1e-12
 
 

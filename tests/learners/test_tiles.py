@@ -27,8 +27,8 @@ from learners.privacy.accounting import (
     MOST_RATE,
     halve_for_replacement,
     neglected_delta,
-    spent_after,
 )
+from learners.privacy.composition import spent_after
 from learners.privacy.randomness import SeededRandom
 from learners.tiles.tile_choice import MOST_PER_SIDE, usual_per_side
 from learners.tiles.tiles import noisy_count, plan_tiles

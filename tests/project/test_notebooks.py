@@ -66,6 +66,6 @@ def test_a_stranger_sees_pictures_and_the_statement(path: Path) -> None:
 
 def test_all_are_listed_in_the_guide() -> None:
     guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    assert len(GALLERY) == 7
+    assert len(GALLERY) == 8
     for path in GALLERY:
         assert f"](notebooks/{path.name})" in guide

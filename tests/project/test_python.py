@@ -219,6 +219,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(
         (lambda: geodp.learn(examples, grid=8), "read already take no grid"),
         (lambda: geodp.learn(frame, "tiles", grid=8, levels=3), "levels means nothing to tiles"),
         (lambda: geodp.learn(examples, epsilon="1"), "tiles: epsilon must be a finite number"),
+        (lambda: geodp.learn(examples, seed=-1), "seed must be a whole number of at least 0"),
         (lambda: geodp.compare(examples, []), "there is no learner to compare"),
         (lambda: geodp.compare(examples, holdout=1), "holdout must lie strictly between 0 and 1"),
         (lambda: geodp.compare(frame, grid=8, tiles=2), "compare takes no tiles"),

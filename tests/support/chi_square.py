@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 #: Chi-square rejects the law itself with about this probability.
@@ -42,6 +43,15 @@ def assert_drawn_from(
         expected = [each * sum(observed) / sum(expected) for each in expected]
     assert len(common) >= outcomes
     assert stats.chisquare(observed, expected).pvalue > LEVEL
+
+
+def assert_counted(weights: ArrayLike, counts: NDArray[Any], outcomes: int) -> None:
+    """The same of outcomes 0..n-1, and of weights that need not sum to 1."""
+    law = np.asarray(weights, dtype=float)
+    drawn = [int(count) for count in counts]
+    assert not any(count for count, weight in zip(drawn, law, strict=True) if weight == 0)
+    of_law = dict(enumerate((law / law.sum()).tolist()))
+    assert_drawn_from(of_law, dict(enumerate(drawn)), sum(drawn), outcomes)
 
 
 def power(law: Mapping[Any, float], other: Mapping[Any, float], draws: int) -> float:

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import product
 
 import numpy as np
+import tiny_samples
 from numpy.typing import NDArray
+from tiny_samples import excess
 
 from learners.core.selection import Role, set_cover_score
 
@@ -34,7 +36,7 @@ class Model:
     noise: float | None = None
     reach: int = 2
     fixed: int = 0
-    known: dict[tuple[Sample, int], NDArray[np.float64]] = field(
+    known: dict[tuple[Sample, int, int | None], NDArray[np.float64]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -44,27 +46,41 @@ class Model:
             return [(self.fixed, 1.0)]
         return noisy_counts(self.noise, self.reach, gain)
 
-    def law(self, alive: Sample, steps: int) -> NDArray[np.float64]:
+    def ends(self, b: int, steps: int) -> bool:
+        """Whether a run ends by its noisy count, with so many steps to make."""
+        return False
+
+    def rate(self, b: int, first: int) -> float:
+        """Of the draw after b, the first step's count being `first`."""
+        return self.eta
+
+    def begun(self, first: int) -> int | None:
+        """The first step's count, if the rate depends on it."""
+        return None
+
+    def law(self, alive: Sample, steps: int, first: int | None = None) -> NDArray[np.float64]:
         """Probabilities of all transcripts, in one order for all samples."""
         if steps == 0:
             return np.ones(1)
-        if (alive, steps) not in self.known:
+        if (alive, steps, first) not in self.known:
             positives = sum(label for _, label in alive)
             negatives = len(alive) - positives
             gain = positives if self.role == "disjunction" else negatives
             parts = []
             for b, mass in self.thresholds(gain):
+                if self.ends(b, steps):
+                    parts.append(np.array([mass]))
+                    continue
+                begun = b if first is None else first
                 score = set_cover_score(self.role, self.k, b, positives, negatives)
-                chosen = self.selection([self.value(score.value, alive, t) for t in self.pieces])
+                values = np.array([self.value(score.value, alive, t) for t in self.pieces])
+                weights = np.array(self.measure) * np.exp(self.rate(b, begun) / self.k * values)
+                chosen = weights / weights.sum()
                 for piece, probability in zip(self.pieces, chosen, strict=True):
-                    rest = self.law(self.left(alive, piece), steps - 1)
+                    rest = self.law(self.left(alive, piece), steps - 1, self.begun(begun))
                     parts.append(mass * probability * rest)
-            self.known[alive, steps] = np.concatenate(parts)
-        return self.known[alive, steps]
-
-    def selection(self, values: list[int]) -> NDArray[np.float64]:
-        weights = np.array(self.measure) * np.exp(self.eta / self.k * np.array(values))
-        return weights / weights.sum()
+            self.known[alive, steps, first] = np.concatenate(parts)
+        return self.known[alive, steps, first]
 
     @staticmethod
     def value(value: Callable[[int, int], int], alive: Sample, piece: frozenset[int]) -> int:
@@ -78,11 +94,7 @@ class Model:
 
     def delta(self, one: Sample, other: Sample, steps: int, epsilon: float) -> float:
         """The least delta, both ways, of this pair of samples at epsilon."""
-        p, q = self.law(one, steps), self.law(other, steps)
-        return max(
-            float(np.maximum(p - math.exp(epsilon) * q, 0).sum()),
-            float(np.maximum(q - math.exp(epsilon) * p, 0).sum()),
-        )
+        return excess(self.law(one, steps), self.law(other, steps), epsilon)
 
 
 @cache
@@ -99,13 +111,7 @@ def noisy_counts(noise: float, reach: int, gain: int) -> list[tuple[int, float]]
 
 def neighbours(size: int, elements: int) -> list[tuple[Sample, Sample]]:
     """All samples of up to `size` examples, each with all samples of one example more."""
-    kinds = [(element, label) for element in range(elements) for label in (0, 1)]
-    return [
-        (sample, tuple(sorted((*sample, extra))))
-        for n in range(size + 1)
-        for sample in combinations_with_replacement(kinds, n)
-        for extra in kinds
-    ]
+    return tiny_samples.all_neighbours(list(product(range(elements), (0, 1))), size)
 
 
 PIECES = {

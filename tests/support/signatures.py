@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from geodp_app.runs.protocol import ShadeQuestion
-from geometry.duality import dual_line
-from geometry.halfplane import Sheet
+from geometry.halfplane import Sheet, dual_line
 
 
 def signature(q: ShadeQuestion, sheet: int, u: float, v: float) -> tuple[bool, ...]:

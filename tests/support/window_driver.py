@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,13 @@ import shapely
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainterPath
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QGraphicsPathItem
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QGraphicsPathItem,
+)
 from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import Work
@@ -25,11 +31,9 @@ from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.run.window_runs import SPEEDS
-from geodp_app.views.widgets.plotting import Badge
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.workers import run_controller
-from geometry.halfplane import HalfplaneLattice
 
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
@@ -119,12 +123,12 @@ class Kept(Lent):
 
 
 @contextmanager
-def open_window(folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
+def open_window(folder: Path) -> Iterator[MainWindow]:
     """A window of its own, with settings and recovery files in a folder of its own."""
     QStandardPaths.setTestModeEnabled(True)
     application = QApplication.instance()
     assert isinstance(application, QApplication)
-    palette = load_palette("dark" if theme == "dark" else "light")
+    palette = load_palette("light")
     if application.styleSheet() != style_sheet(palette):  # dressing anew takes a while
         apply_theme(application, palette)
     with pytest.MonkeyPatch.context() as patch:
@@ -180,6 +184,17 @@ class Lasting:
     def _switches(self) -> dict[str, bool]:
         actions = self.window.commands.by_id.items()
         return {name: made.isChecked() for name, made in actions if made.isCheckable()}
+
+
+def front(window: MainWindow) -> MainWindow:
+    """Show it, with no other window in sight: the pointer would find that."""
+    for other in QApplication.topLevelWidgets():
+        if isinstance(other, MainWindow) and other is not window:
+            other.hide()
+    window.show()
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window, PATIENCE)
+    return window
 
 
 def at(window: MainWindow, x: float, y: float) -> QPoint:
@@ -265,7 +280,13 @@ def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
 
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:
     """Wait for the release."""
-    wait(qtbot, lambda: window.runs.current is not None and window.runs.current.release is not None)
+    qtbot.waitUntil(lambda: (log := window.runs.current) is not None and log.release is not None)
+
+
+def first_step(qtbot: QtBot, window: MainWindow) -> None:
+    """Begin a run by its first step alone."""
+    key(window, Qt.Key.Key_F10)
+    qtbot.waitUntil(lambda: (log := window.runs.current) is not None and len(log.records) == 1)
 
 
 def log_of(window: MainWindow) -> RunLog:
@@ -279,13 +300,13 @@ def run_once_more(qtbot: QtBot, window: MainWindow) -> None:
     """Another run than the one that is shown, to its end."""
     before = window.runs.current
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: window.runs.current is not before)
+    qtbot.waitUntil(lambda: window.runs.current is not before)
     finish_run(qtbot, window)
 
 
 def settle(qtbot: QtBot, window: MainWindow) -> None:
     """Until every step is shown, and all that was asked about the dual plane."""
-    wait(qtbot, lambda: window.display.at_rest)
+    qtbot.waitUntil(lambda: window.display.at_rest)
 
 
 def run(qtbot: QtBot, window: MainWindow) -> RunLog:
@@ -294,6 +315,15 @@ def run(qtbot: QtBot, window: MainWindow) -> RunLog:
     finish_run(qtbot, window)
     settle(qtbot, window)
     return log_of(window)
+
+
+def type_into(field: QAbstractSpinBox, text: str) -> None:
+    """Type in the place of what is there, and press Enter."""
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    QTest.keyClicks(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
 
 
 def choose(box: QComboBox, text: str) -> None:
@@ -334,16 +364,6 @@ def painted(window: MainWindow, name: str) -> QPainterPath:
     return layer(window, name).path()
 
 
-def badges(window: MainWindow) -> Sequence[Badge]:
-    """Numbers on the plane: large ones of pieces, small ones of the newest one's edges."""
-    return tuple(window.plane.learned.numbers.badges)
-
-
-def lit_edge(window: MainWindow) -> int:
-    """The newest piece's edge that is lit on the plane, from 0; -1 for none."""
-    return int(window.plane.learned.lit)
-
-
 def said(window: MainWindow, name: str) -> str:
     """What the panel says below its fields: promise, practice, or warning if it is shown."""
     label = getattr(window.settings, name)
@@ -356,20 +376,3 @@ def shape_of(path: QPainterPath) -> shapely.Geometry:
     for ring in path.toSubpathPolygons():
         shape = shape.symmetric_difference(shapely.Polygon([(p.x(), p.y()) for p in ring]))
     return shape
-
-
-def dual_lattice(window: MainWindow) -> HalfplaneLattice | None:
-    """Of the halfplanes that the dual plane shows."""
-    lattice: HalfplaneLattice | None = window.dual.lattice
-    return lattice
-
-
-def dual_marks(window: MainWindow) -> tuple[Any, ...]:
-    """The chosen points that the dual plane shows."""
-    return tuple(window.dual.marks)
-
-
-def charted(window: MainWindow) -> Sequence[Any]:
-    """The figures that the chart of errors shows, one a step."""
-    points: Sequence[Any] = window.chart.points
-    return points

@@ -110,5 +110,6 @@ def swatch(name: str, palette: Palette, ratio: float) -> QPixmap:
 
 
 def _stroke(name: str, palette: Palette) -> tuple[str, tuple[float, ...]]:
-    field, dash = _STROKES.get(name, ("target", (1, 2)))
+    # of a rehearsal's row the learner's name is the beginning
+    field, dash = _STROKES.get(name.partition(",")[0], ("target", (1, 2)))
     return getattr(palette, field), dash

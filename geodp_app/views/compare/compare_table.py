@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QIcon
+from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -15,9 +17,11 @@ from PySide6.QtWidgets import (
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import Contender, Row
 from geodp_app.runs.comparison_table import row_cells
+from geodp_app.runs.rehearsal import Rehearsed, best_of, rehearsal_cells
 from geodp_app.views.compare.compare_plane import swatch
+from geodp_app.views.widgets.panes import dress_table
 
-_HEADS = (
+_COMPARED = (
     ("Learner", "The box shows or hides the shape; a click on the row brings it forward"),
     ("Private", "Whether the shape is differentially private"),
     ("Error", "Share of wrong labels on examples that the learner did not see; private"),
@@ -25,11 +29,22 @@ _HEADS = (
     ("Bytes", "Size of the shape as a GeoJSON file"),
     ("Vertices", "Corners of the shape"),
 )
+_REHEARSED = (
+    ("Learner", "A click on the row shows the shape of its first run, and the command"),
+    ("Reports", "How many are simulated"),
+    ("ε", "Privacy of the whole run"),
+    ("Error", "Mean share of wrong labels on fresh points; a star: least at this ε and number"),
+    ("From", "Of the run with the fewest wrong labels"),
+    ("To", "Of the run with the most"),
+    ("Time", "How long a run took, the median"),
+)
 _NAME = Qt.ItemDataRole.UserRole
+#: Beside the words of a cell, in device-independent pixels.
+_PADDING = 14
 
 
 class CompareTable(QTableWidget):
-    """One row a learner, in the order in which they finish."""
+    """One row a learner, in the order in which they finish; or the rows of a rehearsal."""
 
     #: The name of the learner whose row was chosen, or None.
     picked = Signal(object)
@@ -37,30 +52,14 @@ class CompareTable(QTableWidget):
     shown_changed = Signal(str, bool)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(0, len(_HEADS), parent)
+        super().__init__(parent)
         self._palette = palette
-        self.setAccessibleName("Learners compared")
-        self.setHorizontalHeaderLabels([head for head, _ in _HEADS])
-        for column, (_, tip) in enumerate(_HEADS):
-            head = self.horizontalHeaderItem(column)
-            assert head is not None  # just made
-            head.setToolTip(tip)
-            side = Qt.AlignmentFlag.AlignLeft if column < 2 else Qt.AlignmentFlag.AlignRight
-            head.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
-        self.verticalHeader().hide()
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        # in line with the words of the header; the whole row shows where the keyboard is
-        self.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
+        dress_table(self, "Learners compared")
         self.setMinimumHeight(100)
         self.setIconSize(QSize(30, 14))
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.clear_rows(rehearsed=False)
         self.itemSelectionChanged.connect(self._tell_picked)
         self.itemChanged.connect(self._tell_shown)
 
@@ -71,28 +70,66 @@ class CompareTable(QTableWidget):
             for line in range(self.rowCount()):
                 self._first(line).setIcon(self._icon(self.name(line)))
 
-    def clear_rows(self) -> None:
-        """Empty the table: no learner is compared."""
+    def clear_rows(self, *, rehearsed: bool) -> None:
+        """Empty the table, which is to have rows of a comparison or of a rehearsal."""
+        heads = _REHEARSED if rehearsed else _COMPARED
+        self._texts = 1 if rehearsed else 2  # so many columns, the others have numbers
         self.setRowCount(0)
+        self.setColumnCount(len(heads))
+        for column, (name, tip) in enumerate(heads):
+            head = QTableWidgetItem(name)
+            head.setToolTip(tip)
+            head.setTextAlignment(self._side(column))
+            self.setHorizontalHeaderItem(column, head)
+        self._fit()
 
     def add(self, row: Row) -> None:
         """A learner is done."""
         _, private, _, _, *figures = row_cells(row)
-        texts = contender_title(row.contender), private, *figures
+        first = self._add(row, (private, *figures))
+        with QSignalBlocker(self):
+            first.setFlags(first.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            first.setCheckState(Qt.CheckState.Checked)
+
+    def show_rehearsed(self, rows: Sequence[Rehearsed]) -> None:
+        """The rows of a rehearsal so far; the last of the best is picked."""
+        self.setRowCount(0)
+        for row, (_, *cells) in zip(rows, rehearsal_cells(rows), strict=True):
+            self._add(row, cells)
+        if best := best_of(rows):
+            self.selectRow(rows.index(best[-1]))
+
+    def _add(self, row: Row | Rehearsed, cells: Sequence[str]) -> QTableWidgetItem:
         line = self.rowCount()
         with QSignalBlocker(self):
             self.insertRow(line)
-            for column, text in enumerate(texts):
+            for column, text in enumerate((contender_title(row.contender), *cells)):
                 cell = QTableWidgetItem(text)
-                side = Qt.AlignmentFlag.AlignLeft if column < 2 else Qt.AlignmentFlag.AlignRight
-                cell.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+                cell.setTextAlignment(self._side(column))
                 self.setItem(line, column, cell)
             first = self._first(line)
             first.setData(_NAME, row.name)
             first.setToolTip(row.contender.kind.sentence)
-            first.setFlags(first.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-            first.setCheckState(Qt.CheckState.Checked)
             first.setIcon(self._icon(row.name))
+        self._fit()
+        return first
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay the contents out anew for another size; what is picked stays in sight."""
+        super().resizeEvent(event)
+        self._fit()
+        self.scrollTo(self.currentIndex())
+
+    def _fit(self) -> None:
+        """Names take what room there is, and never less than they need."""
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+        room = self.viewport().width() - header.length() + header.sectionSize(0)
+        header.resizeSection(0, max(room, self.sizeHintForColumn(0) + _PADDING))
+
+    def _side(self, column: int) -> Qt.AlignmentFlag:
+        side = Qt.AlignmentFlag.AlignLeft if column < self._texts else Qt.AlignmentFlag.AlignRight
+        return side | Qt.AlignmentFlag.AlignVCenter
 
     def name(self, line: int) -> str:
         """The learner in a row."""
@@ -128,4 +165,4 @@ def short_title(name: str) -> str:
 def contender_title(contender: Contender) -> str:
     """A contender's name with its own k."""
     k = dict(contender.parameters).get("k")
-    return short_title(contender.name) + ("" if k is None else f", k = {k}")
+    return short_title(contender.kind.id) + ("" if k is None else f", k = {k}")

@@ -1,4 +1,5 @@
-"""Several learners on the document's examples: overlaid on one plane, and in a table.
+"""Several learners on the document's examples: overlaid on one plane, and in a table; or rehearsed
+on samples of the drawing, at several ε and numbers of reports.
 
 The window shows the comparison made last; what is drawn or sampled afterwards does not change it.
 """
@@ -13,6 +14,7 @@ import shapely
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QDialog,
     QFileDialog,
@@ -30,14 +32,13 @@ from PySide6.QtWidgets import (
 )
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
-from geodp_app.document.simulating import fresh_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.sampling import fresh_sample
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End
-from geodp_app.files.writing import named_failures
+from geodp_app.files.writing import named_failures, write_whole
 from geodp_app.formatting import counted
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import (
@@ -46,18 +47,27 @@ from geodp_app.runs.comparison import (
     Contender,
     Row,
     check_folder,
+    csv_text,
     make_contender,
     plans_of,
-    total_spent,
     write_shapes,
 )
+from geodp_app.runs.comparison_table import remarks
 from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
-from geodp_app.runs.task_process import HELD_OUT, CompareJob, ComparisonProgress
+from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_remarks
+from geodp_app.runs.task_process import (
+    HELD_OUT,
+    CompareJob,
+    ComparisonProgress,
+    RehearsalJob,
+    compare_once,
+)
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
+from geodp_app.views.compare.rehearsal_fields import RehearsalFields
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
-from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
-from geodp_app.workers.task_controller import CompareController
+from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, sentences, show_words
+from geodp_app.workers.processes import OneTask
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
 
@@ -77,16 +87,17 @@ class CompareWindow(QDialog):
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, True)
         self._document = document
         self._compared: Work | None = None
-        self._job_now: CompareJob | None = None
-        #: Of its runs in a ledger, and how many of them have come to their end.
+        self._job_now: CompareJob | RehearsalJob | None = None
+        #: Of its runs in a ledger, those that have not come to their end.
         self._names: list[str] = []
-        self._ended_runs = 0
         #: Noted of the contender at work, if it is private.
         self._charge: RunCharge | None = None
         self.rows: list[Row] = []
-        # of the comparison made last: how many learners, and whether the drawing gave its tests
-        self._of, self._fresh = 0, False
-        self.controller = CompareController(self)
+        #: Of a rehearsal.
+        self.rehearsed: list[Rehearsed] = []
+        #: Rows of the comparison made last, once it is done.
+        self._of = 0
+        self.controller = OneTask(compare_once, self)
         self.plane, self.table = ComparePlane(palette), CompareTable(palette)
         self.pane = Pane("Learned shapes", self.plane)
         side, self.banner = QWidget(), dressed(QLabel(wordWrap=True), "banner")
@@ -149,10 +160,7 @@ class CompareWindow(QDialog):
         self.choices.setMinimumHeight(4 * 30)
         self.choices.setMaximumHeight(choices.sizeHint().height())
         self.settings_note = dressed(QLabel(), "note")
-        tip = "On how many samples of a drawing each learner is run: their errors have a range"
-        self.samples, samples = WholeField(1, 10), QLabel("Samples")
-        samples.setBuddy(dressed(self.samples, name="Samples", tip=tip))
-        settings = fill(QHBoxLayout(), (self.settings_note, 1), samples, self.samples, spacing=8)
+        self.rehearsal = RehearsalFields()
         self.compare_button, self.cancel_button = QPushButton("Compare"), QPushButton("Cancel")
         self.compare_button.setProperty("kind", "primary")
         self.progress = dressed(QProgressBar(maximum=_FINE, textVisible=False), name="Progress")
@@ -161,36 +169,41 @@ class CompareWindow(QDialog):
         foot = fill(QHBoxLayout(), self.compare_button, self.cancel_button, (words, 1), spacing=8)
         foot.setContentsMargins(0, 5, 0, 0)
         group = QGroupBox("Learners")
-        fill(QVBoxLayout(group), (self.choices, 1), settings, foot, spacing=6)
+        parts = ((self.choices, 1), self.rehearsal, self.settings_note, foot)
+        fill(QVBoxLayout(group), *parts, spacing=6)
         group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         return group
 
     def _results_group(self) -> QGroupBox:
         group = QGroupBox("Results")
-        self.cost = QLabel(wordWrap=True)
+        self.cost, self.advice = QLabel(wordWrap=True), sentences("")
         self.caution = dressed(QLabel(wordWrap=True), "note")
-        tip = "The shapes as GeoJSON and the table as CSV, in a new folder"
+        tip = "The shapes as GeoJSON and the table as CSV; of a rehearsal the table alone"
         self.save_button = dressed(QPushButton("Save…"), tip=tip)
+        self.copy_button = dressed(QPushButton("Copy command"), tip="To the clipboard")
         self.stale = dressed(QLabel("The drawing, the examples or ε have changed since."), "note")
         foot = fill(QHBoxLayout(), (self.stale, 1))
         foot.addStretch(0)
-        foot.addWidget(self.save_button)
-        fill(QVBoxLayout(group), (self.table, 1), self.cost, self.caution, foot, spacing=8)
+        fill(foot, self.copy_button, self.save_button, spacing=8)
+        parts = ((self.table, 1), self.cost, self.advice, self.caution, foot)
+        fill(QVBoxLayout(group), *parts, spacing=8)
         return group
 
     def _connect(self) -> None:
-        for button in (self.compare_button, self.cancel_button, self.save_button):
+        for button in self.findChildren(QPushButton):
             button.setAutoDefault(False)
         self.compare_button.clicked.connect(self.compare)
         self.cancel_button.clicked.connect(self.controller.cancel)
         self.save_button.clicked.connect(self.save)
+        copy = QApplication.clipboard().setText
+        self.copy_button.clicked.connect(lambda: copy(self.advice.text().rpartition("\n")[2]))
         for box in self.boxes.values():
             box.toggled.connect(lambda _: self._refresh())
-        self.table.picked.connect(self.plane.highlight)
+        self.rehearsal.changed.connect(self._refresh)
+        self.table.picked.connect(self._picked)
         self.table.shown_changed.connect(self.plane.set_shown)
         c = self.controller
-        c.announced.connect(self._show_progress)
-        c.arrived.connect(self._arrived)
+        c.replied.connect(self._replied)
         c.finished.connect(lambda: self._ended(""))
         c.cancelled.connect(self._cancelled)
         c.failed.connect(self._failed)
@@ -211,16 +224,21 @@ class CompareWindow(QDialog):
         self._complain("")
         try:
             job = self._job()
-            self._enter(job)
+            self._names = []
+            if isinstance(job, CompareJob):
+                self._enter(job)
         except InputError as error:
             text = str(error)
             self._complain(f"{text[0].upper()}{text[1:]}.")
             return
         self._compared = self._document.work
-        self.rows = []
-        self.table.clear_rows()
+        self.rows, self.rehearsed = [], []
+        rehearsal = isinstance(job, RehearsalJob)
+        self.table.clear_rows(rehearsed=rehearsal)
         self.plane.clear_shapes()
-        self._of, self._fresh = len(job.contenders), job.test is not None
+        self.pane.mark.setVisible(not rehearsal)
+        show_words(self.advice, "")
+        self._of = len(job.contenders) * (len(job.sizes) if isinstance(job, RehearsalJob) else 1)
         self._job_now, self._charge = job, None
         self.progress.setValue(0)
         self.state.setText("Starting…")
@@ -232,7 +250,6 @@ class CompareWindow(QDialog):
     def _enter(self, job: CompareJob) -> None:
         """Tell the ledger of the examples, if there is one, what all contenders will spend."""
         work, grid = self._document.work, job.examples.frame.d
-        self._names, self._ended_runs = [], 0
         if ledger_of_work(work) is None:
             return
         planned = zip(job.contenders, plans_of(job.contenders, grid), strict=True)
@@ -243,18 +260,16 @@ class CompareWindow(QDialog):
     def _tell_ends(self, first: End, later: End | None = None) -> None:
         """Tell the ledger how the run at work ended, and those after it, which may have begun in
         their process: nobody here knows."""
-        work, open_runs = self._compared, self._names[self._ended_runs :]
-        if work is None or not open_runs:
-            return
-        ends = {open_runs[0]: first} | (
-            {} if later is None else dict.fromkeys(open_runs[1:], later)
-        )
-        self._ended_runs += len(ends)
-        if problem := tell_end(work, ends):
+        ended = self._names[:1] if later is None else self._names
+        self._names = self._names[len(ended) :]
+        ends = dict.fromkeys(ended, later or first) | dict.fromkeys(ended[:1], first)
+        if ends and self._compared is not None and (problem := tell_end(self._compared, ends)):
             self._complain(problem)
 
-    def _job(self) -> CompareJob:
+    def _job(self) -> CompareJob | RehearsalJob:
         document = self._document
+        if self.rehearsal.asked:
+            return self.rehearsal.job(document.work, self.contenders)
         contenders = self.contenders(document.work.run)
         if document.work.examples is None:
             if not document.drawing.shapes:
@@ -263,11 +278,7 @@ class CompareWindow(QDialog):
         work = document.work
         assert work.examples is not None  # sampled just now, or imported
         test = fresh_sample(work) if document.drawing.shapes else None
-        job = CompareJob(work.examples, test, contenders, work.run["seed"])
-        if test is None:
-            return job
-        anew = replace(work, examples=None, simulated=False)
-        return replace(job, work=anew, samples=self.samples.value())
+        return CompareJob(work.examples, test, contenders, work.run["seed"])
 
     def contenders(self, run: RunSettings) -> tuple[Contender, ...]:
         """The learners that are ticked, as they would run."""
@@ -287,6 +298,21 @@ class CompareWindow(QDialog):
             for name in checked
         )
 
+    def _replied(self, reply: ComparisonProgress | Row | Rehearsed | tuple[float, str]) -> None:
+        match reply:
+            case ComparisonProgress():
+                self._show_progress(reply)
+            case Row():
+                self._arrived(reply)
+            case Rehearsed():
+                self.rehearsed.append(reply)
+                self.plane.add_shape(reply.name, reply.shape)
+                self.table.show_rehearsed(self.rehearsed)
+                self._refresh()
+            case share, text:
+                self.state.setText(text)
+                self.progress.setValue(round(_FINE * share))
+
     def _show_progress(self, news: ComparisonProgress) -> None:
         p = news.progress
         text = f"{short_title(p.name)} ({p.number} of {p.of})"
@@ -301,7 +327,11 @@ class CompareWindow(QDialog):
     def _charge_contender(self, number: int, plan: PrivacySpent | None) -> None:
         """Note with the sample what the contender at work spends, as soon as it has begun."""
         job = self._job_now
-        if job is None or self._charge is not None or number != len(self.rows) + 1:
+        if (
+            not isinstance(job, CompareJob)
+            or self._charge is not None
+            or number != len(self.rows) + 1
+        ):
             return
         if plan is not None and plan.private:
             self._charge = RunCharge(plan, finished=False)
@@ -311,7 +341,7 @@ class CompareWindow(QDialog):
         # it may have been too quick to be told of
         self._charge_contender(len(self.rows) + 1, row.privacy)
         begun, self._charge = self._charge, None
-        if begun is not None and self._job_now is not None:
+        if begun is not None and isinstance(self._job_now, CompareJob):
             self._document.charge(self._job_now.examples, replace(begun, finished=True), begun)
         self._tell_ends("released")
         self.rows.append(row)
@@ -322,7 +352,7 @@ class CompareWindow(QDialog):
 
     def _cancelled(self) -> None:
         self._tell_ends("cancelled", "cancelled")
-        self._ended(f"Cancelled: {len(self.rows)} of {self._of} done")
+        self._ended(f"Cancelled: {len(self.rows or self.rehearsed)} of {self._of} done")
 
     def _failed(self, message: str) -> None:
         self._tell_ends("failed", "cancelled")
@@ -338,6 +368,15 @@ class CompareWindow(QDialog):
 
     # showing
 
+    def _picked(self, name: str | None) -> None:
+        """Bring a shape forward; of a rehearsal, show it alone, and how to learn so."""
+        self.plane.highlight(name)
+        for row in self.rehearsed:
+            self.plane.set_shown(row.name, row.name == name)
+            if row.name == name:
+                show_words(self.advice, advice(row, self.rehearsed))
+                self.copy_button.setEnabled(row.contender.kind.private)
+
     def _follow(self) -> None:
         """Show the target of the comparison; before the first one, that of the document."""
         work = self._compared or self._document.work
@@ -349,13 +388,24 @@ class CompareWindow(QDialog):
         checked = any(box.isChecked() for box in self.boxes.values())
         self.compare_button.setEnabled(checked and not busy)
         self.cancel_button.setEnabled(busy)
-        self.samples.setEnabled(work.examples is None or work.simulated)
+        # never on a person's reports: what is simulated is drawn
+        self.rehearsal.setEnabled(work.examples is None or work.simulated)
+        asked = self.rehearsal.asked
+        self.compare_button.setText("Rehearse" if asked else "Compare")
         self.progress.setVisible(busy)
-        self.save_button.setEnabled(bool(self.rows) and not busy)
-        self.settings_note.setText(_settings_text(work))
-        show_words(self.cost, _cost_text(self.rows))
-        show_words(self.caution, _caution_text(self.rows, fresh=self._fresh))
-        self.stale.setVisible(bool(self.rows) and not _same(self._compared, work))
+        self.save_button.setEnabled(bool(self.rows or self.rehearsed) and not busy)
+        self.copy_button.setVisible(bool(self.rehearsed))
+        simulated = "On samples of the drawing: nothing is spent."
+        self.settings_note.setText(simulated if asked else _settings_text(work))
+        cost = " ".join(remarks(self.rows)[:-1])
+        show_words(self.cost, cost.replace("epsilon", "ε").replace("delta", "δ"))
+        fresh = isinstance(self._job_now, CompareJob) and self._job_now.test is not None
+        caution = _caution_text(self.rows, fresh=fresh)
+        if self.rehearsed and self._compared is not None:
+            caution = " ".join(rehearsal_remarks(self.rehearsed, self._compared.name))
+        show_words(self.caution, caution)
+        same = _same(self._compared, work, rehearsed=bool(self.rehearsed))
+        self.stale.setVisible(bool(self.rows or self.rehearsed) and not same)
 
     def _complain(self, text: str) -> None:
         show_words(self.banner, text)
@@ -363,24 +413,30 @@ class CompareWindow(QDialog):
     # saving
 
     def save(self) -> None:
-        """Ask for a new folder, and write shapes and table into it: all of them, or nothing."""
+        """Ask for a new folder, and write shapes and table into it: all of them, or nothing; of a
+        rehearsal, for a file of the table."""
         name = (self._compared or self._document.work).name
-        chosen, _ = QFileDialog.getSaveFileName(
-            self, "Save the comparison into a new folder", f"{name}-comparison", "Folders (*)"
-        )
+        asked = ("Save the comparison into a new folder", f"{name}-comparison", "Folders (*)")
+        if self.rehearsed:
+            asked = ("Save the rehearsal", f"{name}-rehearsal.csv", "CSV (*.csv)")
+        chosen, _ = QFileDialog.getSaveFileName(self, *asked)
         if chosen:
             self._save(Path(chosen))
 
-    def _save(self, folder: Path) -> None:
+    def _save(self, path: Path) -> None:
         self._complain("")
         try:
-            check_folder(folder)
-            with named_failures(folder):
-                write_shapes(folder, self.rows, table=True)
+            if self.rehearsed:
+                write_whole(path, csv_text(row.record() for row in self.rehearsed))
+            else:
+                check_folder(path)
+                with named_failures(path):
+                    write_shapes(path, self.rows, table=True)
         except InputError as error:
             self._complain(f"Could not save: {error}.")
         else:
-            self.state.setText(f"Saved in {folder.name}. {TABLE} is private.")
+            private = "" if self.rehearsed else f" {TABLE} is private."
+            self.state.setText(f"Saved in {path.name}.{private}")
 
     # coming and going
 
@@ -401,10 +457,12 @@ def _region(work: Work) -> BaseGeometry:
     return work.drawing.region() if work.drawing.shapes else shapely.Polygon()
 
 
-def _same(compared: Work | None, now: Work) -> bool:
+def _same(compared: Work | None, now: Work, *, rehearsed: bool) -> bool:
     """Whether a comparison made now would answer the same question."""
     if compared is None:
         return True
+    if rehearsed:
+        return compared.drawing == now.drawing
     a, b = compared.run, now.run
     return (
         compared.examples is now.examples
@@ -422,32 +480,13 @@ def _settings_text(work: Work) -> str:
     return f"On {on}, each private learner with ε = {run['epsilon']:g}, δ ≤ {run['delta']:g}."
 
 
-def _cost_text(rows: list[Row]) -> str:
-    """What publishing everything costs."""
-    if not rows:
-        return ""
-    bare = [row for row in rows if row.privacy is None]
-    if len(bare) == len(rows):
-        return "No shape here is private: publish none of them."
-    if any(row.privacy is not None and not row.private for row in rows):
-        return "The runs were seeded: no shape here is private, publish none of them."
-    epsilon, delta = total_spent(rows)
-    these = "all of these shapes" if not bare else "all private shapes"
-    text = f"Publishing {these} would cost ε = {epsilon:g}, δ = {delta:g}."
-    if bare:
-        text += " Shapes that are not private must not be published."
-    return text
-
-
 def _caution_text(rows: list[Row], *, fresh: bool) -> str:
     if not rows:
         return ""
     tested = rows[0].tested
     held_out = f"{counted(tested, 'example')} held out ({HELD_OUT:.0%})"
     source = counted(tested, "new point") if fresh else held_out
-    samples = 1 + len(rows[-1].others)
-    mean = f"Means of {samples} samples, with their range. " if samples > 1 else ""
-    return mean + (
+    return (
         f"Test errors are on {source}. They are private diagnostics: for your eyes, and so is a "
         "choice made by them."
     )

@@ -8,7 +8,7 @@ view only the chosen centres.
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QGraphicsPathItem, QLabel, QVBoxLayout, QWidget
 from shapely.affinity import translate
@@ -20,11 +20,9 @@ from geodp_app.formatting import amount
 from geodp_app.palette import Palette, load_palette, ramp
 from geodp_app.runs.protocol import ShadedSheet
 from geodp_app.runs.what_if import Candidate, ConicQuestion
-from geodp_app.views.dual.dual_items import Chosen, Pointer
-from geodp_app.views.dual.dual_plot import SheetPlot
+from geodp_app.views.dual.dual_plot import Chosen, Pointer, SheetPlot
 from geodp_app.views.widgets.background import Background
-from geodp_app.views.widgets.bars import ColourBar
-from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.panes import ColourBar, dressed, fill
 from geodp_app.views.widgets.plotting import PictureItem, cosmetic, rgba_image, shape_path
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
@@ -51,12 +49,11 @@ class ConicView(QWidget):
     #: The step, from 1, whose centre was clicked.
     step_picked = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Dual plane of discs and ellipses")
         self._question: ConicQuestion | None = None
         self._chosen: tuple[Conic, ...] = ()
-        self._release = False
         self._pointed: tuple[float, float] | None = None
         self._tried: Conic | None = None
         self.candidate: Candidate | None = None
@@ -89,7 +86,7 @@ class ConicView(QWidget):
             item.setZValue(height)
             box.addItem(item, ignoreBounds=True)
         self.centres, self.pointer = Chosen(box, 102), Pointer(box, 103)
-        self.plot.grabs = lambda at: self._mark_near(at.x(), at.y(), 0) is not None
+        self.plot.grabs = self._grabs
         self.plot.pointed.connect(self._point)
         self.plot.clicked.connect(self._click)
         self.plot.dragged.connect(lambda at: self.try_at(*at))
@@ -117,9 +114,7 @@ class ConicView(QWidget):
         """Whether the shading is being computed."""
         return self._background.busy
 
-    def show_run(
-        self, chosen: tuple[Conic, ...], question: ConicQuestion | None, first: int = 1
-    ) -> None:
+    def show_run(self, chosen: tuple[Conic, ...], question: ConicQuestion | None) -> None:
         """Show what was chosen up to a step, and where the newest could be (private).
 
         Parameters
@@ -128,19 +123,18 @@ class ConicView(QWidget):
             The newest last.
         question : ConicQuestion or None
             None in release view and before the first step.
-        first : int
-            Step of the first.
         """
         if chosen and (not self._chosen or chosen[-1].lattice != self._chosen[-1].lattice):
             self._chosen = chosen
             self.fit()
-        self._chosen, self._question, self._release = chosen, question, question is None
+        self._chosen, self._question = chosen, question
         last = len(chosen) - 1
-        self.centres.marks = [
-            Mark(i + first, 0, 1, Sheet.FLAT_ABOVE, *conic.centre, last - i)
-            for i, conic in enumerate(chosen)
-        ]
-        self.centres.update()
+        self.centres.show_with(
+            marks=[
+                Mark(i + 1, 0, 1, Sheet.FLAT_ABOVE, *conic.centre, last - i)
+                for i, conic in enumerate(chosen)
+            ]
+        )
         self.shading.set_image(None, None)
         self.shaded = None
         self._legend.setVisible(False)
@@ -151,7 +145,6 @@ class ConicView(QWidget):
         self._try(None)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.bar.set_palette(palette)
@@ -177,8 +170,7 @@ class ConicView(QWidget):
 
     def _try(self, conic: Conic | None) -> None:
         self._tried = conic
-        self.pointer.halfplane = None if conic is None else conic.centre
-        self.pointer.update()
+        self.pointer.show_with(halfplane=None if conic is None else conic.centre)
         self._hover()
 
     def _nudge(self, across: float, up: float) -> None:
@@ -231,8 +223,7 @@ class ConicView(QWidget):
 
     def _point(self, at: tuple[float, float] | None) -> None:
         self._pointed = at
-        self.pointer.at = at
-        self.pointer.update()
+        self.pointer.show_with(at=at)
         if not self._timer.isActive():
             self._timer.start()
 
@@ -260,14 +251,10 @@ class ConicView(QWidget):
             return _READ.format(a="a disc", name="disc", outlines="discs")
         return _READ.format(a="an ellipse", name="ellipse", outlines="ellipses")
 
-    def _click(self, at: object) -> None:
-        mark = self._mark_near(at.x(), at.y())  # type: ignore[attr-defined]
-        if mark is not None:
+    def _click(self, at: QPointF) -> None:
+        if mark := self.centres.mark_at(at):
             self.step_picked.emit(mark.step)
 
-    def _mark_near(self, x: float, y: float, age: int | None = None) -> Mark | None:
-        places = self.centres.pixels()
-        for mark, (u, v) in zip(self.centres.marks, places.tolist(), strict=True):
-            if np.hypot(u - x, v - y) <= 10 and age in (None, mark.age):
-                return mark
-        return None
+    def _grabs(self, at: QPointF) -> bool:
+        mark = self.centres.mark_at(at)
+        return mark is not None and mark.age == 0

@@ -22,7 +22,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget
 
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.dual.captions import CELLS, TileShown
+from geodp_app.dual.scene import CELLS, TileShown
 from geodp_app.runs.one_report import OneReport, change_words
 from geodp_app.runs.protocol import Answered, AsGood, Change, Question, ShadedSheet
 from geodp_app.runs.questions import conic_question, report_question, shade_question, share_question

@@ -97,6 +97,8 @@ def _seen(corners: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
     return np.asarray(part.exterior.coords)[:-1]
 
 
+#: Room around the window, as a share of it, in which lines are kept for panning.
+_ROOM = 0.25
 #: Pixels along a side of the image of shaded cells.
 _CELLS_SIZE = 900
 
@@ -152,7 +154,6 @@ class DualPictures(QObject):
         return self._background.busy
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours of shadings and densities."""
         self._ramps = _ramps(palette)
         self._coloured = {}
         self._stale = set(self._views)
@@ -297,7 +298,7 @@ class DualPictures(QObject):
         self._background.clear()
         for view in self._views.values():
             view.set_lines(None)
-            view.set_density(None, None)
+            view.density.set_image(None, None)
         self._stale = set(self._views)
         self._colour_densities()
 
@@ -321,7 +322,7 @@ class DualPictures(QObject):
 
     def _draw(self, view: SheetView) -> None:
         """Draw a sheet's lines and shading in its window, or ask for them."""
-        lattice, lines, window = self._lattice, self.lines, view.window_with_room()
+        lattice, lines, window = self._lattice, self.lines, view.plot.window().grown(_ROOM)
         assert lattice is not None
         self._stale.discard(view.sheet)
         if lines is not None:
@@ -390,11 +391,11 @@ class DualPictures(QObject):
                 continue
             self._coloured[sheet] = wanted
             if density is None or self.density_scale is None:
-                view.set_density(None, None)
+                view.density.set_image(None, None)
             else:
                 counts = density.counts.astype(np.float64)
                 tints = colours(self.density_scale, counts, self._ramps[False])
-                view.set_density(rgba_image(tints), density.window)
+                view.density.set_image(rgba_image(tints), density.window)
         self.changed.emit()
 
 

@@ -6,29 +6,34 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
-from PySide6.QtWidgets import QGraphicsPathItem, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsPathItem,
+    QLabel,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from geodp_app.dual.line_picture import LinePicture
-from geodp_app.dual.scene import LEAST_STEPS, Mark, nearest_mark, region_in
+from geodp_app.dual.scene import LEAST_STEPS, Mark, region_in
 from geodp_app.dual.sheets import Window, extent, sheet_words
 from geodp_app.palette import Palette
-from geodp_app.views.dual.dual_items import (
+from geodp_app.views.dual.dual_plot import (
+    PICK,
     Boxes,
     CellOutline,
     Chosen,
     ExampleLine,
     Pointer,
+    SheetPlot,
 )
-from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import Overlay, PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
 
-#: Pixels within which a chosen point is hit.
-PICK = 10.0
 #: Lines are smoothed up to so many.
 _SMOOTH = 400
 #: Square pixels a line needs to be drawn at full strength; no line is fainter than this, and
@@ -36,8 +41,6 @@ _SMOOTH = 400
 _AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.16, 0.08
 #: Milliseconds from a change of the window to new lines.
 _PAUSE = 30
-#: Room around the window, as a share of it, in which lines are kept for panning.
-_ROOM = 0.25
 #: Narrower sheets do without words around them.
 _WIDE = 420
 
@@ -56,8 +59,8 @@ class SheetView(QWidget):
     #: (u, v) to which the newest chosen point, or the one tried in its place, is dragged.
     dragged = Signal(object)
 
-    def __init__(self, sheet: Sheet, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, sheet: Sheet) -> None:
+        super().__init__()
         self.sheet = sheet
         self.lattice: HalfplaneLattice | None = None
         self._palette: Palette | None = None
@@ -75,7 +78,7 @@ class SheetView(QWidget):
         self._timer.timeout.connect(lambda: self.moved.emit(self))
         self.plot.box.sigRangeChanged.connect(lambda *_: self._range_changed())
         self.plot.box.sigResized.connect(lambda *_: self._resized())
-        self.plot.moved_by_hand.connect(self._unfit)
+        self.plot.moved_by_hand.connect(lambda: setattr(self, "_fitted", False))
         self.plot.fit_wanted.connect(self.fit)
         self.plot.pointed.connect(self._point)
         self.plot.clicked.connect(self._click)
@@ -103,17 +106,10 @@ class SheetView(QWidget):
         return self.cell, self.example, self.boxes, self.chosen, self.pointer
 
     @property
-    def private_items(self) -> tuple[object, ...]:
+    def private_items(self) -> tuple[QGraphicsItem, ...]:
         """Everything that shows examples, scores or the sampler."""
-        return (
-            self.shading,
-            self.density,
-            self.positive,
-            self.negative,
-            self.cell,
-            self.example,
-            self.boxes,
-        )
+        pictures = (self.shading, self.density, self.positive, self.negative)
+        return (*pictures, self.cell, self.example, self.boxes)
 
     def sizeHint(self) -> QSize:
         """The same for all sheets, whatever they have shown."""
@@ -149,7 +145,6 @@ class SheetView(QWidget):
         self.fit()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.outside.setBrush(tinted(palette.canvas, 1.0))
@@ -162,18 +157,12 @@ class SheetView(QWidget):
     def set_lines(self, picture: LinePicture | None) -> None:
         """Draw these lines; the density comes as an image (:meth:`set_density`)."""
         none = np.empty((0, 2))
-        positive, negative = (
-            (none, none) if picture is None else (picture.positive, picture.negative)
-        )
-        self._drawn = (len(positive) + len(negative)) // 2
+        ends = (none, none) if picture is None else (picture.positive, picture.negative)
+        self._drawn = sum(map(len, ends)) // 2
         self._pen_lines()
-        self.positive.setData(positive[:, 0], positive[:, 1])
-        self.negative.setData(negative[:, 0], negative[:, 1])
+        for item, each in zip((self.positive, self.negative), ends, strict=True):
+            item.setData(each[:, 0], each[:, 1])
         self.note = "" if picture is None else picture.note
-
-    def set_density(self, image: QImage | None, window: Window | None) -> None:
-        """Show how dense the lines are."""
-        self.density.set_image(image, window)
 
     def set_shading(self, image: QImage | None, window: Window | None) -> None:
         """Show how good each place is; lines step back."""
@@ -183,51 +172,10 @@ class SheetView(QWidget):
 
     def set_marks(self, marks: Sequence[Mark], asked: int | None = None) -> None:
         """Chosen dual points, of all sheets, and the edge that the shading is about."""
-        self.chosen.marks = [mark for mark in marks if mark.sheet == self.sheet]
-        self.chosen.asked = asked
-        self.chosen.update()
-
-    def set_covered(self, covered: Sequence[QRectF]) -> None:
-        """What lies over the sheet, in pixels of the view box: the chosen points' words are not put
-        there."""
-        self.chosen.covered = covered
-        self.chosen.update()
-
-    def set_past(self, past: bool) -> None:
-        """Grey the chosen points: they are out of date; or not."""
-        self.chosen.past = past
-        self.chosen.update()
-
-    def set_boxes(self, boxes: Sequence[tuple[tuple[float, float, float, float], float]]) -> None:
-        """Boxes of this sheet with their opacities."""
-        self.boxes.boxes = boxes
-        self.boxes.update()
-
-    def set_example(self, ends: NDArray[np.float64]) -> None:
-        """Both ends of one example's line, shape (2, 2); none for shape (0, 2)."""
-        self.example.ends = ends
-        self.example.update()
-
-    def set_halfplane(self, at: tuple[float, float] | None) -> None:
-        """Mark a dual point."""
-        self.pointer.halfplane = at
-        self.pointer.update()
-
-    def set_cell(self, corners: NDArray[np.float64]) -> None:
-        """Outline a cell, shape (m, 2); none for no rows."""
-        self.cell.corners = corners
-        self.cell.update()
-
-    def show_private(self, shown: bool) -> None:
-        """Show or hide all that is private."""
-        for item in self.private_items:
-            item.setVisible(shown)  # type: ignore[attr-defined]
+        here = [mark for mark in marks if mark.sheet == self.sheet]
+        self.chosen.show_with(marks=here, asked=asked)
 
     # the window onto the sheet
-
-    def window_with_room(self) -> Window:
-        """The dual points in sight and a little around them."""
-        return self.plot.window().grown(_ROOM)
 
     def fit(self) -> None:
         """Show the whole region."""
@@ -239,9 +187,6 @@ class SheetView(QWidget):
         """Zoom to a window of the dual plane."""
         self._fitted = False
         self.plot.set_window(window)
-
-    def _unfit(self) -> None:
-        self._fitted = False
 
     def _resized(self) -> None:
         if self._fitted:
@@ -261,21 +206,17 @@ class SheetView(QWidget):
     # the pointer
 
     def _point(self, at: tuple[float, float] | None) -> None:
-        self.pointer.at = at
-        self.pointer.update()
-        hit = None if at is None else self._mark_at(*self.chosen.to_pixels(np.array([at]))[0])
+        self.pointer.show_with(at=at)
+        place = None if at is None else QPointF(*self.chosen.to_pixels(np.array([at]))[0])
+        hit = None if place is None else self.chosen.mark_at(place)
         shape = Qt.CursorShape.CrossCursor if hit is None else Qt.CursorShape.PointingHandCursor
         self.plot.viewport().setCursor(shape)
         self.mark_pointed.emit(hit)
         self.pointed.emit(at)
 
     def _click(self, at: QPointF) -> None:
-        mark = self._mark_at(at.x(), at.y())
-        if mark is not None:
+        if mark := self.chosen.mark_at(at):
             self.picked.emit(mark)
-
-    def _mark_at(self, x: float, y: float) -> Mark | None:
-        return nearest_mark(self.chosen.marks, self.chosen.pixels(), (x, y), PICK)
 
     def _grabs(self, at: QPointF) -> bool:
         tried = self.pointer.halfplane
@@ -283,7 +224,7 @@ class SheetView(QWidget):
             x, y = self.pointer.to_pixels(np.array([tried]))[0].tolist()
             if np.hypot(x - at.x(), y - at.y()) <= PICK:
                 return True
-        mark = self._mark_at(at.x(), at.y())
+        mark = self.chosen.mark_at(at)
         return mark is not None and mark.age == 0 and not self.chosen.fixed(mark)
 
     def _pen_lines(self) -> None:
@@ -292,10 +233,8 @@ class SheetView(QWidget):
         smooth = self._drawn <= _SMOOTH
         area = self.plot.width() * self.plot.height()
         alpha = area / (_AREA_A_LINE * max(1, self._drawn))  # crowded lines step back
-        if self._dim:
-            alpha = min(max(alpha, _FAINTEST_SHADED), 0.4)
-        else:
-            alpha = min(max(alpha, _FAINTEST), 0.8)
+        least, most = (_FAINTEST_SHADED, 0.4) if self._dim else (_FAINTEST, 0.8)
+        alpha = min(max(alpha, least), most)
         self.positive.setPen(cosmetic(self._palette.positive, 1.0, alpha=alpha))
         self.negative.setPen(cosmetic(self._palette.negative, 1.0, dash=(6, 4), alpha=alpha))
         for item in (self.positive, self.negative):

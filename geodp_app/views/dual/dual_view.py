@@ -19,27 +19,29 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from geodp_app.dual.captions import (
+from geodp_app.dual.lines import cell_around, example_segment, held
+from geodp_app.dual.scene import (
     EMPTY,
+    Mark,
     TileShown,
+    boxes_on,
+    chosen_marks,
     curator_words,
     hover_words,
+    neighbourhood,
+    newest_mark,
     released_words,
     whole_words,
 )
-from geodp_app.dual.lines import cell_around, example_segment, held
-from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.runs.what_if import Candidate, WhatIf
-from geodp_app.views.dual.dual_controls import DualControls
+from geodp_app.views.dual.dual_controls import DualControls, DualPointer
 from geodp_app.views.dual.dual_pictures import DualPictures
-from geodp_app.views.dual.dual_pointer import DualPointer
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.sheet_stack import SheetStack
-from geodp_app.views.widgets.bars import ColourBar
-from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.panes import ColourBar, dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
 from learners.core.selection import HeavyBox, SheetDensities
@@ -80,8 +82,8 @@ class DualView(QWidget):
     #: The heading or the note of the pane may have to change.
     titled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.lattice: HalfplaneLattice | None = None
         self._why, self._words = EMPTY, ""
         self._tile: TileShown | None = None
@@ -198,7 +200,8 @@ class DualView(QWidget):
         self._chosen = pieces[-1] if self.marks and not whole else ()
         self.controls.set_edges(len(self._chosen))
         self.controls.zoom.setEnabled(bool(self._chosen))
-        self.strip.set_marks(self.marks)
+        for thumb in self.strip.thumbs.values():
+            thumb.set_marks(self.marks)
         self._follow_edge()
         self._mark()
         self._sight()
@@ -246,7 +249,7 @@ class DualView(QWidget):
         """Take the sampler's heaviest boxes (private)."""
         for sheet, view in self.sheets.items():
             unit = 1 if self.lattice is None else 1 << self.lattice.bits
-            view.set_boxes(boxes_on(tuple(views), sheet, unit))
+            view.boxes.show_with(boxes=boxes_on(tuple(views), sheet, unit))
 
     @_private
     def show_example(self, x: int | None, y: int | None = None) -> None:
@@ -263,7 +266,7 @@ class DualView(QWidget):
             ends = np.empty((0, 2))
             if lattice is not None and x is not None and y is not None:
                 ends = example_segment(lattice, sheet, x, y, extent(lattice))
-            view.set_example(ends)
+            view.example.show_with(ends=ends)
 
     def light_edge(self, edge: int) -> None:
         """Ring the chosen point of an edge of the newest piece, from 0; -1 for none."""
@@ -273,7 +276,9 @@ class DualView(QWidget):
         """Mark the dual point of a halfplane of the same grid and measure, or none."""
         for sheet, view in self.sheets.items():
             here = halfplane is not None and halfplane.sheet == sheet and self._fits(halfplane)
-            view.set_halfplane(dual_position(halfplane) if here and halfplane else None)
+            view.pointer.show_with(
+                halfplane=dual_position(halfplane) if here and halfplane else None
+            )
 
     def set_release_view(self, on: bool) -> None:
         """Show only what may be published: the region and the chosen points.
@@ -292,12 +297,12 @@ class DualView(QWidget):
                 self.stack.fit()  # windows may have been chosen by private data
             self._release = on
             for view in self.sheets.values():
-                view.show_private(not on)
+                for item in view.private_items:
+                    item.setVisible(not on)
             self.controls.set_release_view(on)
             self._mark()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         for part in (self.bar, self.controls, self.stack, self.pictures):
             part.set_palette(palette)
         self._shaded()
@@ -367,12 +372,10 @@ class DualView(QWidget):
     # events and answers
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what has waited."""
         super().showEvent(event)
         self._sight()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop drawing while the view is hidden."""
         super().hideEvent(event)
         self._sight()
 
@@ -459,14 +462,10 @@ class DualView(QWidget):
             mode = controls.mode if self.pictures.shading else "off"
             edges = len(self._chosen)
             words, empty = curator_words(lattice, self._tile, mode, shade, controls.edge, edges)
-        self._say(words, "" if lattice and (self.marks or self.pictures.size) else empty)
-
-    def _say(self, words: str, empty: str) -> None:
-        """How to read what is shown; what is pointed at takes its place."""
         self._words = words
-        if self.pointer.halfplane is None:
+        if self.pointer.halfplane is None:  # what is pointed at takes their place
             self.readout.setText(words)
-        self.stack.say_empty(empty)
+        self.stack.say_empty("" if lattice and (self.marks or self.pictures.size) else empty)
 
     # the pointer
 
@@ -480,12 +479,13 @@ class DualView(QWidget):
         pointed, lines, cell = self.pointer.pointed, self.pictures.lines, np.empty((0, 2))
         if pointed is not None and lines is not None and self.lattice:
             cell = cell_around(self.lattice, lines, pointed, self.window_shown)
-        self.stack.view.set_cell(cell)
+        self.stack.view.cell.show_with(corners=cell)
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
         if (halfplane, candidate) != self._emitted:
             self._emitted = halfplane, candidate
-            self.dual_hovered.emit(halfplane if candidate is None else None)
             self.candidate_shown.emit(candidate)
+            if candidate is None:
+                self.dual_hovered.emit(halfplane)
 
     def _describe(self, halfplane: Halfplane) -> str:
         plot = self.sheets[halfplane.sheet].plot

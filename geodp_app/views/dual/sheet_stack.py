@@ -31,16 +31,16 @@ from PySide6.QtWidgets import (
 
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import Window, extent, region, sheet_words
-from geodp_app.palette import Palette, edge_colours, load_palette
+from geodp_app.palette import Palette, edge_colours
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.widgets.panes import dressed, fill, show_words
+from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Side of a picture, and the room below it for the sheet's name, in device-independent pixels.
 _SIDE, _NAME = 58, 15
 
 
-class SheetThumb(QAbstractButton):
+class SheetThumb(Themed, QAbstractButton):
     """One sheet, small: its region, its shading, the newest piece's points by their edges."""
 
     def __init__(self, sheet: Sheet) -> None:
@@ -50,7 +50,6 @@ class SheetThumb(QAbstractButton):
         self._lattice: HalfplaneLattice | None = None
         self._image: QImage | None = None
         self._place: Window | None = None
-        self._palette = load_palette("light")
         self.setCheckable(True)
         self.setFixedSize(QSize(_SIDE + 4, _SIDE + _NAME + 4))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -74,11 +73,6 @@ class SheetThumb(QAbstractButton):
     def set_shading(self, image: QImage | None, place: Window | None) -> None:
         """The sheet's shading (private), or none."""
         self._image, self._place = image, place
-        self.update()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -139,8 +133,8 @@ class SheetStrip(QWidget):
     #: A Sheet was asked for.
     picked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Sheets of the dual plane")
         self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
         self._group = QButtonGroup(self)
@@ -167,16 +161,6 @@ class SheetStrip(QWidget):
                 thumb.set_lattice(lattice)
         if self.current not in lattice.sheets:
             self.show_sheet(lattice.sheets[0])
-
-    def set_marks(self, marks: Sequence[Mark]) -> None:
-        """The newest piece's points."""
-        for thumb in self.thumbs.values():
-            thumb.set_marks(marks)
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        for thumb in self.thumbs.values():
-            thumb.set_palette(palette)
 
 
 class SheetStack(QWidget):
@@ -210,14 +194,9 @@ class SheetStack(QWidget):
         self._plotted = False
 
     @property
-    def sheet(self) -> Sheet:
-        """The sheet that is shown large."""
-        return self.strip.current
-
-    @property
     def view(self) -> SheetView:
-        """The same, as it is drawn."""
-        return self.sheets[self.sheet]
+        """The sheet that is shown large."""
+        return self.sheets[self.strip.current]
 
     @property
     def _framed(self) -> SheetView:
@@ -231,44 +210,41 @@ class SheetStack(QWidget):
             for sheet in lattice.sheets:
                 self.sheets[sheet].set_lattice(lattice)
             self.strip.set_lattice(lattice)
-        self._show()
+        self.show_current()
 
     def set_whole(self, whole: bool) -> None:
         """Show all sheets, or the one of the strip; emits nothing."""
         if whole != self._whole:
             self._whole = whole
-            self._show()
+            self.show_current()
 
     @property
     def shown(self) -> frozenset[Sheet]:
         """The sheets in sight."""
         lattice = self.view.lattice
-        return frozenset(lattice.sheets if self._whole and lattice else {self.sheet})
+        return frozenset(lattice.sheets if self._whole and lattice else {self.strip.current})
 
     def fit(self) -> None:
         """Show all of every sheet."""
         for view in self.sheets.values():
             view.fit()
 
-    def _show(self) -> None:
+    def show_current(self) -> None:
+        """Show the sheet of the strip large, or all of them."""
         self.strip.setVisible(self._plotted and not self._whole)
         for sheet, view in self.sheets.items():
             view.setVisible(sheet in self.shown)
         self._place()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self.strip.set_palette(palette)
+        for thumb in self.strip.thumbs.values():
+            thumb.set_palette(palette)
         for view in self.sheets.values():
             view.set_palette(palette)
         self.empty.setStyleSheet(
             f"color: {palette.ink}; background: {palette.panel}; padding: 10px 18px;"
             f"border: 1px solid {palette.border}; border-radius: 6px"
         )
-
-    def show_current(self) -> None:
-        """Show the sheet of the strip large."""
-        self._show()
 
     def place_frames(self) -> None:
         """Lines in the upper left corner of the plot, colours in the lower right one."""
@@ -281,14 +257,10 @@ class SheetStack(QWidget):
             inside.right() - self.scale.width() - 6, inside.bottom() - self.scale.height() - 6
         )
         frames = [frame for frame in (self.legend, self.scale) if not frame.isHidden()]
-        self._framed.set_covered(
-            [
-                plot.box.mapFromScene(
-                    plot.mapToScene(frame.geometry().translated(-plot.mapTo(self._stack, QPoint())))
-                ).boundingRect()
-                for frame in frames
-            ]
-        )
+        corner = plot.mapTo(self._stack, QPoint())
+        places = [plot.mapToScene(frame.geometry().translated(-corner)) for frame in frames]
+        covered = [plot.box.mapFromScene(place).boundingRect() for place in places]
+        self._framed.chosen.show_with(covered=covered)
 
     def say_empty(self, words: str) -> None:
         """Words in the middle; empty for none."""
@@ -308,7 +280,6 @@ class SheetStack(QWidget):
         self.empty.raise_()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Words in the middle stay there."""
         super().resizeEvent(event)
         QTimer.singleShot(0, self, self._place_words)
 

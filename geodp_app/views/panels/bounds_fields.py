@@ -9,7 +9,7 @@ import contextlib
 import math
 from pathlib import Path
 
-from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -57,8 +57,8 @@ class BoundsMap(QWidget):
     #: A box was dragged.
     dragged = Signal(object)
 
-    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, palette: Palette) -> None:
+        super().__init__()
         self._palette = palette
         self._land: QPainterPath = shape_path(read_geojson(land_path()).geometry)
         self._centre, self._across = QPointF(0.0, 0.0), _WIDEST
@@ -98,7 +98,6 @@ class BoundsMap(QWidget):
     # pointer and keys
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to drag a box of bounds."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._start = event.position()
 
@@ -111,7 +110,6 @@ class BoundsMap(QWidget):
             self.dragged.emit(box)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """End the drag: the box is the new bounds."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._start = None
 
@@ -124,7 +122,6 @@ class BoundsMap(QWidget):
         self._keep_on_earth()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows, plus, minus and Home."""
         key = event.key()
         step = _MOVE * self._across
         moves = {
@@ -233,18 +230,19 @@ class BoundsMap(QWidget):
         font = painter.font()
         font.setPointSizeF(7.5)
         painter.setFont(font)
+        wide, high_ = self.width(), self.height()
+        lines = []
         for k in range(math.ceil(low.x() / step), math.floor(high.x() / step) + 1):
             x = self.to_widget(k * step, 0).x()
-            painter.setPen(QPen(QColor(p.rule), 1))
-            painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
-            painter.setPen(QColor(p.ink))
-            painter.drawText(QPointF(x + 3, self.height() - 5), f"{_degrees(k * step)}°")
+            lines.append((QLineF(x, 0, x, high_), QPointF(x + 3, high_ - 5), k))
         for k in range(math.ceil(low.y() / step), math.floor(high.y() / step) + 1):
             y = self.to_widget(0, k * step).y()
+            lines.append((QLineF(0, y, wide, y), QPointF(4, y - 3), k))
+        for line, at, k in lines:
             painter.setPen(QPen(QColor(p.rule), 1))
-            painter.drawLine(QPointF(0, y), QPointF(self.width(), y))
+            painter.drawLine(line)
             painter.setPen(QColor(p.ink))
-            painter.drawText(QPointF(4, y - 3), f"{_degrees(k * step)}°")
+            painter.drawText(at, f"{f'{k * step:.6g}'.replace('-', '−')}°")
 
 
 def _round_step(least: float, digits: tuple[int, ...] = (1, 2, 5)) -> float:
@@ -256,10 +254,6 @@ def _round_step(least: float, digits: tuple[int, ...] = (1, 2, 5)) -> float:
 def _rounded(value: float, step: float) -> float:
     """The multiple of a round step next to a value, without binary dust."""
     return round(round(value / step) * step, 9)
-
-
-def _degrees(value: float) -> str:
-    return f"{value:.6g}".replace("-", "−")
 
 
 _WHY = (
@@ -282,10 +276,8 @@ class BoundsFields(QGroupBox):
     #: A sentence about a map file that is of no use.
     refused = Signal(str)
 
-    def __init__(
-        self, first: Bounds | None, palette: Palette, parent: QWidget | None = None
-    ) -> None:
-        super().__init__("Public bounds", parent)
+    def __init__(self, first: Bounds | None, palette: Palette) -> None:
+        super().__init__("Public bounds")
         self.map = BoundsMap(palette)
         self.map.dragged.connect(self.set_bounds)
         self.fields = {side: QLineEdit() for side in SIDES}

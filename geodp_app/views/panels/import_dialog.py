@@ -30,7 +30,6 @@ from geodp_app.files.import_columns import cut, is_plain
 from geodp_app.files.import_file import PREVIEW, ImportFile, open_import
 from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
 from geodp_app.files.importing import work_with
-from geodp_app.files.persons import person_column
 from geodp_app.files.points import in_system
 from geodp_app.files.stated_frame import member_frame
 from geodp_app.formatting import count, counted
@@ -116,15 +115,11 @@ class ImportDialog(QDialog):
         self.bounds.refused.connect(self._say)
         self.misfits = Misfits()
         self.misfits.leave_out.toggled.connect(self._refresh)
-        #: What must be answered, where it is asked: by names, and by the bounds.
-        self.questions = self.each_row, self.known_bounds = QCheckBox(), QCheckBox()
-        self.known_bounds.setText(
-            "The bounds are the extent of the points: they are known without the points, too"
-        )
-        for question in self.questions:
-            dressed(question, name=question.text() or "Each row is a person of its own")
-            question.toggled.connect(self._refresh)
-            question.hide()
+        #: Must be answered where it is asked.
+        words = "The bounds are the extent of the points: they are known without the points, too"
+        self.known_bounds = dressed(QCheckBox(words), name=words)
+        self.known_bounds.toggled.connect(self._refresh)
+        self.known_bounds.hide()
         self.summary = dressed(QLabel(wordWrap=True), name="What is read")
         self.expected = dressed(QLabel(wordWrap=True), name="What to expect")
         self.progress = QProgressBar(maximum=_FINE, textVisible=False)
@@ -152,7 +147,7 @@ class ImportDialog(QDialog):
         scroll = scrolled(QScrollArea(), body, across=True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         last = fill(QHBoxLayout(), self.misfits.leave_out, (self.buttons, 1))
-        parts = (self.progress, self.problem, self.hint, *self.questions, last)
+        parts = (self.progress, self.problem, self.hint, self.known_bounds, last)
         below = fill(QVBoxLayout(), *parts, margins=(16, 0, 16, 14), spacing=8)
         fill(QVBoxLayout(self), (scroll, 1), below, margins=(0, 0, 0, 0))
 
@@ -205,7 +200,7 @@ class ImportDialog(QDialog):
                 self.known_bounds.setChecked(False)
             self.known_bounds.setVisible(result.tight)
             bounded = self.choices.coordinates() == "degrees"
-            self.misfits.show_rows(result, bounded=bounded)
+            self.misfits.show_rows(result, self._n, bounded=bounded)
             if self._nothing_to_ask(result):
                 self.take.setEnabled(True)
                 self.accept()
@@ -225,11 +220,6 @@ class ImportDialog(QDialog):
             return
         self._file = file
         rows = [row for row in file.preview if len(row) == len(file.columns)]
-        if (person := person_column(file.columns)) is not None:
-            self.each_row.setText(
-                f"Column {cut(person)} may say whose a row is: each row is a person of its own"
-            )
-            self.each_row.show()
         self.preview.show_rows(file.columns, rows)
         self.preview.fit_height(PREVIEW)
         self.choices.show_file(file)
@@ -243,7 +233,8 @@ class ImportDialog(QDialog):
 
     def _first_to_fill(self) -> QWidget:
         """Where the keyboard goes first."""
-        for box in (self.choices.first, self.choices.second, self.choices.label):
+        choices = self.choices
+        for box in (choices.first, choices.second, choices.label, choices.person):
             if box.currentIndex() < 0:
                 return box
         degrees = self.choices.coordinates() == "degrees"
@@ -253,15 +244,15 @@ class ImportDialog(QDialog):
         """Read the chosen columns anew."""
         self._rows = self.checked = None
         self._background.drop("check")
-        file, columns, share = self._file, self.choices.columns(), [0.0]
-        self._share = share
+        file, columns, person = self._file, self.choices.columns(), self.choices.unit()
+        self._share = share = [0.0]
         if file is not None and columns.complete:
 
             def tell(done: float) -> None:
                 share[0] = done
 
             def read(stop: Callable[[], bool]) -> ReadRows | None:
-                rows = read_rows(file, columns, stop, tell)
+                rows = read_rows(file, columns, stop, tell, person)
                 # bounds are typed in degrees here
                 return rows if rows is None else in_system(file, rows, LONLAT)
 
@@ -331,9 +322,11 @@ class ImportDialog(QDialog):
             return
         self._result_card.show()
         n, inside = len(checked.examples.labels), int(checked.examples.labels.sum())
-        left_out, agreed = checked.left_out, self.misfits.leave_out.isChecked()
-        self.title.setText(f"{self._path.name}: {counted(n + left_out, 'row')}")
+        left_out, agreed = checked.dropped, self.misfits.leave_out.isChecked()
+        self.title.setText(f"{self._path.name}: {counted(self._n, 'row')}")
         fit = counted(n, "example") + (" fits" if n == 1 else " fit")
+        if checked.examples.unit is not None:
+            fit += f", one of each {cut(checked.examples.unit)}"
         self.summary.setText(f"{fit}: {count(inside)} inside, the rest outside.")
         opened = self._path if self._opening else None
         expected = verdict(work_with(checked.examples, self._work, opened))
@@ -341,8 +334,13 @@ class ImportDialog(QDialog):
         self.expected.setText(" ".join(each for each in words if each))
         none_left = bool(left_out) and not n
         self.misfits.leave_out.setEnabled(not none_left)
-        self._say("No row fits: choose other columns, bounds or labels." if none_left else "")
-        self.take.setEnabled((agreed or not left_out) and self._answered())
+        problem = "No row fits: choose other columns, bounds or labels." if none_left else ""
+        nobody = (
+            checked.nobody and f"R{str(checked.nobody)[1:]}. Choose another column, or mend it."
+        )
+        self._say(nobody or problem)
+        fits = checked.nobody is None and (agreed or not left_out)
+        self.take.setEnabled(fits and self._answered())
 
     def _nothing_to_ask(self, checked: CheckedRows) -> bool:
         """Whether the file is in the strict form, and all of it fits."""
@@ -350,12 +348,16 @@ class ImportDialog(QDialog):
         strict = is_plain(self._file.columns)
         stated = self.choices.coordinates() == "grid" or self._known_bounds() is not None
         labels = self.choices.labels() == ("1", "0")
-        fine = strict and stated and labels and not checked.left_out
+        fine = strict and stated and labels and not checked.dropped
         return not self._asked and fine and self._answered()
 
     def _answered(self) -> bool:
         """Whether nothing that is asked is without an answer."""
-        return all(each.isHidden() or each.isChecked() for each in self.questions)
+        return self.known_bounds.isHidden() or self.known_bounds.isChecked()
+
+    @property
+    def _n(self) -> int:
+        return 0 if self._rows is None else len(self._rows.numbers)
 
     @property
     def busy(self) -> bool:

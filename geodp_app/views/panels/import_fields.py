@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QCheckBox,
     QComboBox,
     QFormLayout,
@@ -25,9 +24,10 @@ from geodp_app.document.examples import LARGE_GRIDS
 from geodp_app.files.import_columns import Columns, Kind, guess_columns
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.import_rows import CheckedRows, ReadRows, guess_labels
+from geodp_app.files.persons import person_column
 from geodp_app.formatting import MISSING, count
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField
-from geodp_app.views.widgets.panes import add_field, fill, narrow_box
+from geodp_app.views.widgets.panes import add_field, dress_table, fill, narrow_box
 from geometry.halfplane import MAX_D
 
 _KINDS: tuple[tuple[Kind, str], ...] = (
@@ -35,6 +35,11 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("grid", "Whole numbers on the grid"),
 )
 _AXES: dict[Kind, tuple[str, str]] = {"degrees": ("Longitude", "Latitude"), "grid": ("x", "y")}
+_EACH = "Each row is a person of its own"
+_PERSON_TIP = (
+    "One row of each person is taken, by the rows of that one alone; for several, charged "
+    "together: geodp learn --id COLUMN --rows 3"
+)
 #: Labels to choose from; where there are more, the column is hardly one of labels.
 _MOST_OFFERED = 50
 #: In device-independent pixels.
@@ -64,13 +69,14 @@ class ImportChoices(QGroupBox):
         self.label = self._add("Label", "The column that says inside or outside")
         self.inside = self._add("Inside is", "The label of points inside the shape: 1")
         self.outside = self._add("Outside is", "The label of points outside the shape: 0")
+        self.person = self._add("Whose a row is", _PERSON_TIP)
         self.grid = WholeField(1, MAX_D)
         self.grid.setGroupSeparatorShown(True)
         self.grid.setValue(grid)
         tip = f"Points are read on a grid 0..d; d is published, and {LARGE_GRIDS}"
         add_field(self._form, "Grid size d", self.grid, tip)
         self.kind.currentIndexChanged.connect(self._kind_changed)
-        for box in (self.first, self.second, self.label):
+        for box in (self.first, self.second, self.label, self.person):
             box.currentIndexChanged.connect(self.columns_changed)
         self.inside.currentIndexChanged.connect(self._inside_changed)
         self.outside.currentIndexChanged.connect(self.meaning_changed)
@@ -92,6 +98,11 @@ class ImportChoices(QGroupBox):
             with QSignalBlocker(box):
                 box.addItems(file.columns)
                 box.setCurrentIndex(-1 if place is None else place)
+        told = [file.columns[place] for place in places if place is not None]
+        with QSignalBlocker(self.person):
+            self.person.addItems([_EACH, *file.columns])
+            # asked about where a name says that it may be told
+            self.person.setCurrentIndex(-1 if person_column(file.columns, told) else 0)
         with QSignalBlocker(self.kind):
             self.kind.setCurrentIndex(self.kind.findData(kind))
         self._name_axes()
@@ -123,6 +134,10 @@ class ImportChoices(QGroupBox):
         places = [box.currentIndex() if box.currentIndex() >= 0 else None for box in boxes]
         return Columns(*places)
 
+    def unit(self) -> int | None:
+        """Which column tells whose a row is; None if each is a person of its own."""
+        return self.person.currentIndex() - 1 if self.person.currentIndex() > 0 else None
+
     def coordinates(self) -> Kind:
         """In which units the points are."""
         kind: Kind = self.kind.currentData()
@@ -137,6 +152,8 @@ class ImportChoices(QGroupBox):
         axes, columns = _AXES[self.coordinates()], self.columns()
         named = zip((*axes, "Label"), (columns.first, columns.second, columns.label), strict=True)
         missing = [name for name, place in named if place is None]
+        if not missing and self.person.currentIndex() < 0:
+            return "Choose the column that says whose a row is, or that each row is a person's own."
         if missing:
             return f"Choose the column of: {', '.join(missing)}."
         if not columns.complete:
@@ -190,19 +207,11 @@ class SmallTable(QTableWidget):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(0, 0, parent)
-        self.setAccessibleName(name)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        dress_table(self, name)
         self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.verticalHeader().hide()
-        # in line with the words of the header; the whole row shows where the keyboard is
-        self.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
         self.verticalHeader().setMinimumSectionSize(_ROW)
         self.verticalHeader().setDefaultSectionSize(_ROW)
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setStretchLastSection(True)
 
@@ -245,10 +254,9 @@ class Misfits(QWidget):
         self.hide()
         self.leave_out.hide()
 
-    def show_rows(self, checked: CheckedRows, *, bounded: bool) -> None:
-        """Other rows, within public bounds or not; a decision about others does not hold."""
-        left_out = checked.left_out
-        n = left_out + len(checked.examples.labels)
+    def show_rows(self, checked: CheckedRows, n: int, *, bounded: bool) -> None:
+        """Others of n rows, within public bounds or not; a decision about others does not hold."""
+        left_out = checked.dropped
         shown = len(checked.misfits)
         first = "" if shown == left_out else f" The first {shown} are below."
         do = "does" if left_out == 1 else "do"

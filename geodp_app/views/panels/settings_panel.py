@@ -181,8 +181,8 @@ class SettingsPanel(QScrollArea):
     slid = Signal()
     ledger_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         dressed(self, name="Settings")
         column = dressed(QWidget(), "settings")
         self._rows: dict[str, Row] = {}

@@ -23,9 +23,9 @@ from geodp_app.formatting import MISSING
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.theorem_view import CARDS, THEOREMS, Answer, answer
 from geodp_app.views.widgets.background import Background
-from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import DecimalField, SizeField
 from geodp_app.views.widgets.panes import (
+    ShareBar,
     add_field,
     dressed,
     fill,
@@ -50,8 +50,8 @@ class TheoremPage(QScrollArea):
     #: The number of steps that the theorem asks for is wanted.
     steps_wanted = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         dressed(self, name="Theorem")
         self._work: Work | None = None
         self._asked: _Asked | None = None
@@ -99,12 +99,10 @@ class TheoremPage(QScrollArea):
         return not self._background.busy
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         for card in self.cards:
             card.set_palette(palette)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Work out what has waited."""
         super().showEvent(event)
         self._ask()
 
@@ -176,7 +174,6 @@ class _Card(QGroupBox):
         self.column = fill(QVBoxLayout(self), *parts, margins=(9, 6, 4, 4), spacing=8)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         for bar in self.bars.values():
             bar.set_palette(palette)
 

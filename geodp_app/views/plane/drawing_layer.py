@@ -49,7 +49,6 @@ class DrawingLayer:
         self._drawn: tuple[Drawing | None, str] = (None, "")
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self._target.setPen(cosmetic(palette.target, 1.8, dash=(5, 3)))
         self._area.setPen(pg.mkPen(None))

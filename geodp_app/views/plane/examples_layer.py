@@ -278,7 +278,6 @@ class ExamplesLayer:
         self._grid = 1
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of the symbols."""
         clear = pg.mkBrush(None)
         pens = {
             Kind.DECIDED: pg.mkPen(None),
@@ -324,7 +323,6 @@ class ExamplesLayer:
         self._image.show_codes(codes, self._colours, Window(-0.5, reach, -0.5, reach))
 
     def set_visible(self, visible: bool) -> None:
-        """Show or hide everything."""
         items: list[pg.GraphicsObject] = [self._image, self._marks, *self._scatters.values()]
         for item in items:
             item.setVisible(visible)
@@ -345,7 +343,6 @@ class ReportLayer:
         self._report: OneReport | None = None
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.show(self._report)
 
@@ -366,5 +363,4 @@ class ReportLayer:
         )
 
     def set_visible(self, visible: bool) -> None:
-        """Show or hide it."""
         self.ring.setVisible(visible)

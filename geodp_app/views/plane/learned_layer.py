@@ -1,7 +1,14 @@
-"""The learned pieces or tiles on the plane: the newest flashes in, earlier ones fade.
+"""What a run shows on the plane.
 
-Pieces have their numbers, and the newest one's edges theirs, in the colours of their points in the
-dual plane.
+Of the learned pieces or tiles the newest flashes in, earlier ones fade.  Pieces have their numbers,
+and the newest one's edges theirs, in the colours of their points in the dual plane.  Below lies
+what is left out, both public: by the mask, and where there were too few reports.
+
+Of a run by votes: where the chunks agree, and the public points that were asked.  The margin is a
+tint of the two label colours, stronger where more chunks agree; an answer is a square, filled for 1
+and open for 0; ⊥ is a cross.  Colour is never the only sign.  Points that were asked about after
+the run look alike; the words beside the newest say the same, and, where private data are shown, how
+the chunks voted.
 """
 
 from __future__ import annotations
@@ -11,15 +18,20 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 import shapely
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QPainterPath
-from PySide6.QtWidgets import QGraphicsPathItem
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPainterPath
+from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.dual.sheets import Window
+from geodp_app.files.run_record import Question
 from geodp_app.palette import Palette, edge_colours, greyed
 from geodp_app.views.widgets.plotting import (
     Badge,
     Badges,
+    Dots,
+    PictureItem,
     added,
     cosmetic,
     line_path,
@@ -27,10 +39,11 @@ from geodp_app.views.widgets.plotting import (
     tinted,
 )
 from geometry.edge_zones import EdgeZone
-from geometry.halfplane import Halfplane, Region
+from geometry.halfplane import Region
 from geometry.polygons import piece_sides
 from geometry.tiling import Tile
 from learners.core.records import halfplanes_of, piece_shape
+from learners.stability.sample_and_aggregate import PLACES, VoteView
 
 #: The flash: opacity from strong to resting, in frames of 33 ms.
 _FLASH = 0.6
@@ -67,7 +80,6 @@ class LearnedLayer:
         self._zones = False
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._theme = palette
         self._palette = palette = greyed(palette) if self._past else palette
         self._pen_tiling()
@@ -150,8 +162,7 @@ class LearnedLayer:
             if shape.is_empty:  # it lies outside of the square: its number is above it
                 place, colour = shapely.Point((i + 1) / 16 * self._d, 1.04 * self._d), grey
             badges.append(Badge(place.x, place.y, str(i + 1), colour, main=True))
-        self.numbers.badges = badges
-        self.numbers.update()
+        self.numbers.show_with(badges=badges)
 
     def _pen_tiling(self) -> None:
         """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""
@@ -201,10 +212,6 @@ class LearnedLayer:
         self._frame = round(share * _FRAMES)
         self._tint()
 
-    def point_at(self, halfplane: Halfplane | None, d: int) -> None:
-        """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
-        self.try_piece(() if halfplane is None else (halfplane,), d)
-
     def try_piece(self, piece: tuple[Region, ...], d: int) -> None:
         """Show a piece that could be in place of the newest, in that one's frame; none if empty."""
         path = QPainterPath()
@@ -214,7 +221,7 @@ class LearnedLayer:
             path = _pieces_path([piece], d)
         self.pointed.setPath(path)
 
-    def set_steps_visible(self, visible: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Show or hide the single steps; the region stays."""
         steps = (self.tiling, self.earlier, self.newest, self.pointed, self.again)
         for item in (*steps, *self._sides):
@@ -251,3 +258,155 @@ def _tiles_path(tiles: Sequence[Tile | EdgeZone]) -> QPainterPath:
         left, bottom, right, top = (float(edge) for edge in tile.edges)
         path.addRect(left, bottom, right - left, top - bottom)
     return path
+
+
+class MaskLayer:
+    """The mask in one plot: its outline, and a veil over what it leaves out."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self.veil = added(plot, z, QGraphicsPathItem())
+
+    def show(self, region: BaseGeometry | None, d: int) -> None:
+        """Cover what lies on the grid 0..d and not in a region, in grid units; None covers none."""
+        rest = shapely.Polygon() if region is None else shapely.box(0, 0, d, d) - region
+        self.veil.setPath(shape_path(rest))
+
+    def set_palette(self, palette: Palette) -> None:
+        self.veil.setPen(cosmetic(palette.soft_ink, 1.0, alpha=0.7))
+        self.veil.setBrush(tinted(palette.soft_ink, 0.13))
+
+
+class SupportLayer(MaskLayer):
+    """Support in one plot, which is released: hatching where there were too few reports."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self.veil = self.hatching = added(plot, z, _Hatching())
+
+    def set_palette(self, palette: Palette) -> None:
+        self.hatching.setPen(Qt.PenStyle.NoPen)
+        self.hatching.setBrush(QBrush(tinted(palette.soft_ink, 0.5), Qt.BrushStyle.BDiagPattern))
+
+
+class _Hatching(QGraphicsPathItem):
+    """Hatching whose lines have their width in pixels at any zoom."""
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Fill the path; a pattern would grow with the plane."""
+        brush = self.brush()
+        brush.setTransform(painter.worldTransform().inverted()[0])
+        painter.fillPath(self.path(), brush)
+
+
+#: Strongest tint of the margin.
+_TINT = 0.35
+
+#: Side of a symbol in pixels.
+_SIZE = 7.0
+
+#: Answers 1, 0 and ⊥, and their symbols.
+_SYMBOLS = {1: "s", 0: "s", -1: "x"}
+
+
+class VotesLayer:
+    """The items of a run by votes in one plot."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self.image = added(plot, z - 13, PictureItem())
+        self.scatters = {
+            answer: added(plot, z + 0.1, Dots(_SIZE, symbol)) for answer, symbol in _SYMBOLS.items()
+        }
+        self._votes: VoteView | None = None
+        self._d = 1
+        self._palette: Palette | None = None
+
+    def set_palette(self, palette: Palette) -> None:
+        self._palette = palette
+        inks = {1: palette.positive, 0: palette.negative, -1: palette.danger}
+        for answer, scatter in self.scatters.items():
+            scatter.setPen(cosmetic(inks[answer], 1.6))
+            filled = answer == 1
+            scatter.setBrush(pg.mkBrush(tinted(inks[answer], 0.9)) if filled else pg.mkBrush(None))
+        self.show(self._votes, self._d)
+
+    def show(self, votes: VoteView | None, d: int) -> None:
+        """Show a view of a run on a grid 0..d; None clears."""
+        self._votes, self._d = votes, d
+        for answer, scatter in self.scatters.items():
+            where = _NONE if votes is None else votes.asked[votes.answers == answer]
+            scatter.show_at(where)
+        if votes is None or self._palette is None:
+            self.image.set_image(None, None)
+            return
+        half = d / (PLACES - 1) / 2
+        window = Window(-half, d + half, -half, d + half)
+        self.image.set_image(margin_image(votes.margins, self._palette), window)
+
+    def set_visible(self, visible: bool) -> None:
+        """Margins are private, and which points were asked is said by the release's file alone."""
+        self.image.setVisible(visible)
+        for scatter in self.scatters.values():
+            scatter.setVisible(visible)
+
+
+_NONE: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)
+
+
+def margin_image(margins: NDArray[np.float64], palette: Palette) -> QImage:
+    """Margins [i, j] in -1..1 as an image, its first row at the least ordinate."""
+    places = len(margins)
+    strength = (np.abs(margins.T) * _TINT * 255).round().astype(np.uint32)
+    pixels = np.zeros((places, places), dtype=np.uint32)
+    for ink, chosen in ((palette.positive, margins.T > 0), (palette.negative, margins.T < 0)):
+        rgb = QColor(ink).rgb() & 0xFFFFFF
+        pixels[chosen] = strength[chosen] << 24 | rgb
+    image = QImage(pixels.tobytes(), places, places, 4 * places, QImage.Format.Format_ARGB32)
+    return image.copy()
+
+
+#: Side of a symbol in pixels: larger than the points that the run asked itself.
+_QUESTION_SIZE = 12.0
+
+#: Answers 1, 0 and ⊥, and their symbols.
+_ANSWERS = {1: "s", 0: "s", None: "x"}
+
+
+class QuestionsLayer:
+    """The items of questions in one plot."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self.symbols = {
+            answer: added(plot, z, Dots(_QUESTION_SIZE, symbol))
+            for answer, symbol in _ANSWERS.items()
+        }
+        self.words = added(plot, z + 0.2, pg.TextItem())
+        self.words.hide()
+
+    def set_palette(self, palette: Palette) -> None:
+        inks = {1: palette.positive, 0: palette.negative, None: palette.danger}
+        for answer, scatter in self.symbols.items():
+            ink = inks[answer]
+            scatter.setPen(cosmetic(ink, 2.2))
+            scatter.setBrush(pg.mkBrush(ink if answer == 1 else palette.canvas))
+        self.words.setColor(palette.ink)
+        self.words.fill = pg.mkBrush(tinted(palette.canvas, 0.94))
+        self.words.border = cosmetic(palette.border, 1)
+        self.words.update()
+
+    def show(self, questions: Sequence[Question], d: int) -> None:
+        """Show questions on a grid 0..d, and how the chunks voted where that is given."""
+        for answer, scatter in self.symbols.items():
+            where = [q.point for q in questions if q.release.value == answer]
+            scatter.show_at(where)
+        self.words.setVisible(bool(questions))
+        if not questions:
+            return
+        newest = questions[-1]
+        votes = newest.votes.replace("; ", "\n")
+        lines = [newest.answer[0].upper() + newest.answer[1:], *filter(None, [votes])]
+        self.words.setPlainText("\n".join(lines))
+        x, y = newest.point
+        self.words.setPos(x, y)
+        # towards the middle, so that the words stay in the square
+        self.words.setAnchor((-0.08 if 2 * x < d else 1.08, 1.2 if 2 * y < d else -0.2))

@@ -11,19 +11,21 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QWidget
-from shapely.geometry.base import BaseGeometry
+from PySide6.QtWidgets import QLabel
 
 from geodp_app.drawing.editor import Editor, Modifiers
 from geodp_app.drawing.faults import Fault
 from geodp_app.palette import Palette
 from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
-from geodp_app.views.plane.learned_layer import LearnedLayer
-from geodp_app.views.plane.support_layer import MaskLayer, SupportLayer
-from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
+from geodp_app.views.plane.learned_layer import (
+    LearnedLayer,
+    MaskLayer,
+    QuestionsLayer,
+    SupportLayer,
+    VotesLayer,
+)
 from geodp_app.views.widgets.plotting import GridPlot
-from geometry.halfplane import Halfplane, Region
 
 #: Pixels within which something is hit.
 _PICK = 9
@@ -56,8 +58,8 @@ class PlaneView(GridPlot):
     #: The editor took an event: repaint what depends on it.
     edited = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Plane")
         self.setAccessibleDescription("Target drawing, examples and learned shape on the grid")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -93,49 +95,17 @@ class PlaneView(GridPlot):
         self._editor = editor
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of everything in the plot."""
         super().set_palette(palette)
         self.border.setBrush(pg.mkBrush(palette.canvas))
-        for layer in (
-            self.mask,
-            self.support,
-            self.examples,
-            self.drawing,
-            self.learned,
-            self.votes,
-            self.questions,
-            self.report,
-        ):
+        layers = (self.mask, self.support, self.examples, self.drawing, self.learned, self.votes)
+        for layer in (*layers, self.questions, self.report):
             layer.set_palette(palette)
 
     def show_examples(self, examples: ExampleKinds | None) -> None:
         """Examples and what each is at the step shown."""
-        if self._frame is not None:
-            self.examples.show(examples, self._frame.d)
-            self._has_examples = examples is not None
-            self._show_empty()
-
-    def show_learned(
-        self,
-        region: BaseGeometry | None,
-        pieces: Sequence[tuple[Region, ...]],
-        *,
-        flash: bool,
-        whole: bool = False,
-    ) -> None:
-        """The hypothesis at the step shown, or that of a `whole` run."""
-        if self._frame is not None:
-            self.learned.show(region, pieces, self._frame.d, flash=flash, whole=whole)
-
-    def show_support(self, supported: BaseGeometry | None) -> None:
-        """Where there were enough reports; None where a run does not tell."""
-        if self._frame is not None:
-            self.support.show(supported, self._frame.d)
-
-    def show_halfplane(self, halfplane: Halfplane | None) -> None:
-        """The halfplane pointed at in the dual plane."""
-        if self._frame is not None:
-            self.learned.point_at(halfplane, self._frame.d)
+        self.examples.show(examples, self.grid)
+        self._has_examples = examples is not None
+        self._show_empty()
 
     def edge_at(self, at: tuple[float, float]) -> int:
         """The newest piece's edge at a place, from 0; -1 for none."""
@@ -152,11 +122,8 @@ class PlaneView(GridPlot):
         """Only the learned region may stay."""
         self._release = release
         self._show_empty()
-        self.examples.set_visible(not release)
-        self.drawing.set_visible(not release)
-        self.learned.set_steps_visible(not release)
-        self.votes.set_visible(not release)
-        self.report.set_visible(not release)
+        for layer in (self.examples, self.drawing, self.learned, self.votes, self.report):
+            layer.set_visible(not release)
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""
@@ -171,7 +138,6 @@ class PlaneView(GridPlot):
         self.empty.move(self.rect().center() - self.empty.rect().center())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the words in the middle."""
         super().resizeEvent(event)
         if hasattr(self, "empty"):  # the base class resizes while it is made
             self._place_empty()
@@ -197,7 +163,6 @@ class PlaneView(GridPlot):
         self._press(event, double=False)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """The second press of a double click."""
         self._press(event, double=True)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -213,7 +178,6 @@ class PlaneView(GridPlot):
             self.edited.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """The end of a press."""
         if self._grabbed is not None:
             self._grabbed = None
             self._set_cursor()
@@ -223,7 +187,6 @@ class PlaneView(GridPlot):
             self.edited.emit()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at."""
         self.pointed.emit(None)
         super().leaveEvent(event)
 

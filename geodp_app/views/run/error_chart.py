@@ -2,7 +2,8 @@
 
 On the plain scale the two kinds of error are stacked up to the empirical error; on the
 logarithmic one, where heights do not add, they are lines of their own.  All words but those of the
-axes and the acts stand beside the plot: its height is for the errors.
+axes and the acts stand beside the plot: its height is for the errors.  There the errors of one step
+are one below the other, with the marks the chart draws them with: its legend.
 """
 
 from __future__ import annotations
@@ -11,29 +12,35 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
     QStackedWidget,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from geodp_app.palette import Palette, greyed, load_palette
+from geodp_app.formatting import percentage
+from geodp_app.palette import Palette, greyed, load_palette, mix
 from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
-from geodp_app.views.run.error_readout import (
-    ErrorReadout,
-    empirical_pen,
-    held_out_pen,
-    part_brush,
-    part_pen,
-)
-from geodp_app.views.widgets.icons import icon
-from geodp_app.views.widgets.panes import PrivateMark, dressed, fill
+from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill
+from geodp_app.views.widgets.theme import icon
 
 _EMPTY = "No steps yet: run the learner (F5) or make one step (F10)."
 _RELEASE = "Errors are private: the release view hides them."
@@ -57,8 +64,8 @@ class ErrorChart(QFrame):
     #: The step that was clicked, dragged or moved to by key.
     step_picked = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self.points: tuple[FiguresView, ...] = ()
         self._steps, self._cursor, self._first = 0, 0, 0
@@ -85,7 +92,9 @@ class ErrorChart(QFrame):
         fill(QHBoxLayout(self), *parts, margins=(10, 6, 8, 2), spacing=6)
         self.set_palette(self._palette)
 
-    def set_points(self, points: Sequence[FiguresView], steps: int, cursor: int) -> None:
+    def set_points(
+        self, points: Sequence[FiguresView], steps: int, cursor: int, first: int = 0
+    ) -> None:
         """Another run, one more step of it, or another step of it; emits nothing.
 
         Parameters
@@ -96,26 +105,16 @@ class ErrorChart(QFrame):
             How many steps the run will have: the width of the chart.
         cursor : int
             The step to mark.
-        """
-        changed = (tuple(points), steps) != (self.points, self._steps)
-        self.points, self._steps, self._cursor = tuple(points), steps, cursor
-        if changed:
-            self._refresh()
-        else:
-            self._show_step()
-
-    def set_acts(self, first: int) -> None:
-        """Mark where the second act begins; emits nothing.
-
-        Parameters
-        ----------
         first : int
             How many of the run's steps are triangles; those after them sharpen.  Nothing is marked
             unless there are some of both.
         """
-        if first != self._first:
-            self._first = first
+        changed = (tuple(points), steps, first) != (self.points, self._steps, self._first)
+        self.points, self._steps, self._first, self._cursor = tuple(points), steps, first, cursor
+        if changed:
             self._refresh()
+        else:
+            self._show_step()
 
     def set_release_view(self, release: bool) -> None:
         """Hide the errors, or show them."""
@@ -130,7 +129,6 @@ class ErrorChart(QFrame):
             self._dress()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.log_button.setIcon(icon("log", palette))
         self.plot.setBackground(palette.panel)
@@ -367,3 +365,115 @@ class ErrorChart(QFrame):
         scene = self.plot.mapToScene(position.toPoint())
         x = self.plot.getViewBox().mapSceneToView(scene).x()
         return min((p.step for p in self.points), key=lambda step: abs(step - x))
+
+
+_SWATCH, _GAP = 24.0, 8.0
+_NAMES = ("Test", "Empirical", "False positives", "False negatives")
+#: The widest value: each keeps its place whatever it is.
+_WIDEST = percentage(0.888)
+
+
+class ErrorReadout(Themed, QWidget):
+    """Legend and values of the test error, the empirical error and its two parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._point: FiguresView | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.show_point(None)
+
+    def show_point(self, point: FiguresView | None) -> None:
+        """Another step; None for the legend alone."""
+        self._point = point
+        self.setAccessibleName(self.text())
+        self.update()
+
+    def text(self) -> str:
+        """What the lines say."""
+        if self._point is None:
+            return "No errors to show"
+        pairs = zip(_NAMES, self._values(), strict=True)
+        parts = ", ".join(f"{name} {value}" for name, value in pairs)
+        return f"{self._point.title}: {parts}"
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetricsF(self.font())
+        names = max(metrics.horizontalAdvance(name) for name in _NAMES)
+        width = _SWATCH + names + _GAP + metrics.horizontalAdvance(_WIDEST)
+        return QSize(round(width) + 1, len(_NAMES) * self._line())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        for i, (name, value) in enumerate(zip(_NAMES, self._values(), strict=True)):
+            row = QRectF(0, i * self._line(), self.width(), self._line())
+            self._swatch(painter, i, QRectF(0, row.center().y() - 6, _SWATCH - 6, 12))
+            row.setLeft(_SWATCH)
+            painter.setPen(QColor(self._palette.soft_ink))
+            painter.drawText(row, middle, name)
+            painter.setPen(QColor(self._palette.ink))
+            painter.drawText(
+                row, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, value
+            )
+        painter.end()
+
+    def _line(self) -> int:
+        return self.fontMetrics().height() + 2
+
+    def _values(self) -> list[str]:
+        return [percentage(share) for share in (self._point or FiguresView()).errors]
+
+    def _swatch(self, painter: QPainter, kind: int, box: QRectF) -> None:
+        p = self._palette
+        middle = box.center().y()
+        if kind >= 2:
+            painter.fillRect(box.adjusted(0, 1, 0, -1), QColor(p.panel))
+            painter.fillRect(box.adjusted(0, 1, 0, -1), part_brush(p, kind))
+            painter.setPen(part_pen(p, kind, self.devicePixelRatioF()))
+            top = box.top() + 1
+            painter.drawLine(QPointF(box.left(), top), QPointF(box.right(), top))
+            return
+        painter.setPen((held_out_pen, empirical_pen)[kind](p, self.devicePixelRatioF()))
+        painter.drawLine(QPointF(box.left(), middle), QPointF(box.right(), middle))
+        centre = box.center()
+        if kind == 0:
+            painter.setPen(QPen(QColor(p.accent), 1.4))
+            painter.setBrush(QColor(p.panel))
+            corners = ((0.0, -4.2), (4.2, 0.0), (0.0, 4.2), (-4.2, 0.0))
+            painter.drawPolygon(QPolygonF([centre + QPointF(dx, dy) for dx, dy in corners]))
+        else:
+            painter.setBrush(QColor(p.ink))
+            painter.drawEllipse(centre, 2.6, 2.6)
+
+
+def held_out_pen(p: Palette, ratio: float = 1.0) -> QPen:
+    """Of the test error: dashed.  `ratio`: device pixels per unit, for cosmetic pens."""
+    return _pen(p.accent, 1.8 * ratio, (3.0, 2.0))
+
+
+def empirical_pen(p: Palette, ratio: float = 1.0) -> QPen:
+    """Of the empirical error: solid."""
+    return _pen(p.ink, 1.8 * ratio)
+
+
+def part_pen(p: Palette, kind: int, ratio: float = 1.0) -> QPen:
+    """Of false positives (kind 2, dotted) and false negatives (kind 3, solid)."""
+    if kind == 2:
+        return _pen(p.negative, 1.2 * ratio, (1.5, 2.0))
+    return _pen(p.positive, 1.2 * ratio)
+
+
+def part_brush(p: Palette, kind: int) -> QBrush:
+    """Of the band of false positives (kind 2, hatched) and of false negatives (kind 3, plain)."""
+    if kind == 2:
+        return QBrush(QColor(p.negative), Qt.BrushStyle.BDiagPattern)
+    return QBrush(QColor(mix(p.panel, p.positive, 0.3)))
+
+
+def _pen(colour: str, width: float, dashes: tuple[float, ...] = ()) -> QPen:
+    pen = QPen(QColor(colour), width)
+    if dashes:
+        pen.setDashPattern(list(dashes))
+    pen.setCosmetic(True)
+    return pen

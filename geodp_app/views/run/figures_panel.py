@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.figures import (
     Figure,
     FiguresView,
@@ -34,9 +33,9 @@ from geodp_app.runs.figures import (
     release_figures,
     step_figures,
 )
-from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.panes import (
     Fold,
+    ShareBar,
     card_column,
     dressed,
     fill,
@@ -60,11 +59,13 @@ class FiguresPanel(QScrollArea):
     `budget` follows the same figures but is not laid out here: whoever makes the panel places it.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         dressed(self, name="Figures")
         self.errors = FiguresCard("Errors", error_figures, private=True)
         self.step = FiguresCard("Step", step_figures, private=True)
+        #: From left to right.
+        self.cards = (self.errors, self.step)
         self.budget = BudgetCard()
         self.note = dressed(QLabel(_HIDDEN, wordWrap=True), "note")
         self.note.setHidden(True)
@@ -73,17 +74,11 @@ class FiguresPanel(QScrollArea):
         parts = [(each, 1) for each in (self.errors, self.step, self.note)]
         fill(self._row, *parts, margins=(_GAP, _GAP, _GAP, _GAP), spacing=_GAP).addStretch(0)
         scrolled(self, body)
-        self.set_palette(load_palette("light"))
         self.show_figures(FiguresView())
-
-    @property
-    def cards(self) -> tuple[FiguresCard, ...]:
-        """From left to right."""
-        return (self.errors, self.step)
 
     def show_figures(self, view: FiguresView) -> None:
         """Another step, or another run."""
-        self.step.set_title(view.title)
+        self.step.heading.setText(view.title)
         for card in (*self.cards, self.budget):
             card.show_figures(view)
 
@@ -98,10 +93,6 @@ class FiguresPanel(QScrollArea):
         self.step.setHidden(release)
         self.note.setVisible(release)
         self._arrange()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self.budget.bar.set_palette(palette)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Cards side by side if there is room, else one below the other."""
@@ -140,33 +131,27 @@ class FiguresCard(QFrame):
         Makes the rows from a view; always as many, with the same labels.
     private : bool
         Marked, with a tinted border.
+    fold : str
+        Title of a fold that the rows are in.
     """
 
-    def __init__(self, title: str, source: Source, *, private: bool) -> None:
+    def __init__(self, title: str, source: Source, *, private: bool, fold: str = "") -> None:
         super().__init__()
         self.setProperty("past", False)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
         self._source = source
-        self._title = QLabel(title)
+        self.heading = QLabel(title)
         self.values: dict[str, QLabel] = {}
-        self._column = card_column(self, self._title, private=private)
+        self._column = card_column(self, self.heading, private=private)
         rows = QWidget()
         self._grid = QGridLayout(rows)
         self._grid.setHorizontalSpacing(14)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(1, 1)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        fill(self._column, self._framed(rows), None)
+        fill(self._column, Fold(fold, rows) if fold else rows, None)
         for row, figure in enumerate(source(FiguresView())):
             self._add_row(row, figure)
-
-    def _framed(self, rows: QWidget) -> QWidget:
-        """How the rows are shown."""
-        return rows
-
-    def set_title(self, title: str) -> None:
-        """Show another heading above the figures."""
-        self._title.setText(title)
 
     def set_past(self, past: bool) -> None:
         """Grey numbers, or not."""
@@ -174,10 +159,6 @@ class FiguresCard(QFrame):
             self.setProperty("past", past)
             for label in self.findChildren(QLabel):
                 label.style().polish(label)
-
-    def title(self) -> str:
-        """The heading that is shown."""
-        return self._title.text()
 
     def show_figures(self, view: FiguresView) -> None:
         """Fill in the numbers."""
@@ -198,7 +179,10 @@ class BudgetCard(FiguresCard):
     """What is published and what it costs; says so if the run is not private."""
 
     def __init__(self) -> None:
-        super().__init__("Privacy budget", release_figures, private=False)
+        # a first look needs the bar alone
+        fold = "What is charged, and how"
+        super().__init__("Privacy budget", release_figures, private=False, fold=fold)
+        self.fold = next(iter(self.findChildren(Fold)))
         self.bar = ShareBar("Share of epsilon spent")
         tip = "Spent by the steps up to the cursor, of the whole run's ε"
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -211,11 +195,6 @@ class BudgetCard(FiguresCard):
         self._column.insertWidget(3, self.bar)
         for value in self.values.values():
             value.setWordWrap(True)  # the column is narrow
-
-    def _framed(self, rows: QWidget) -> QWidget:
-        """In a fold: a first look needs the bar alone."""
-        self.fold = Fold("What is charged, and how", rows)
-        return self.fold
 
     def show_figures(self, view: FiguresView) -> None:
         """Fill in the numbers, the bar and the banner."""
@@ -232,8 +211,8 @@ _RULE = "What to publish must not depend on a run's time or on private figures: 
 class SpentCard(QFrame):
     """A sum in words, wrapped to any width; hidden when there is nothing to say."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._release = False
         self.words = dressed(sentences(""), name="Runs so far")
         self.rule = sentences("note", _RULE)

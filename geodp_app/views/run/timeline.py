@@ -22,15 +22,14 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSlider,
     QToolButton,
-    QWidget,
 )
 
 from geodp_app.actions import action, tool_tip
 from geodp_app.palette import Palette, load_palette, mix
 from geodp_app.runs.course import Course
 from geodp_app.runs.figures import Selecting, step_ticks
-from geodp_app.views.widgets.icons import icon
-from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.panes import Themed, dressed, fill
+from geodp_app.views.widgets.theme import icon
 
 #: Milliseconds between frames of the moving line, and its travel in each, 0..1.
 _FRAME, _TRAVEL = 50, 0.04
@@ -42,15 +41,15 @@ _GROOVE = 15.0
 _WIDEST = 18.0
 
 
-class Track(QSlider):
+class Track(Themed, QSlider):
     """A slider over the stops of a run, whose range may be only a part of what it shows."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self._course = Course()
         self.phase = 0.0
-        self._gains: tuple[int, ...] = ()
-        self._palette = load_palette("light")
+        #: What the bars show: examples gained up to each stop since the one before (private).
+        self.gains: tuple[int, ...] = ()
         self.setMaximum(0)
         self.setObjectName("track")
         self.setPageStep(5)
@@ -70,14 +69,9 @@ class Track(QSlider):
     def set_gains(self, gains: Sequence[int]) -> None:
         """Examples that were gained up to each stop since the one before, from the second on; none
         where that is private."""
-        if tuple(gains) != self._gains:
-            self._gains = tuple(gains)
+        if tuple(gains) != self.gains:
+            self.gains = tuple(gains)
             self.update()
-
-    @property
-    def gains(self) -> tuple[int, ...]:
-        """What the bars show."""
-        return self._gains
 
     def set_busy(self, busy: bool) -> None:
         """Whether the next step is under way."""
@@ -94,11 +88,6 @@ class Track(QSlider):
         """Whether the line over the next step moves."""
         return self._clock.isActive()
 
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
-        self.update()
-
     @property
     def _whole(self) -> int:
         """Places on the track: those of the stops to come, too."""
@@ -109,19 +98,15 @@ class Track(QSlider):
         return _MARGIN + position / self._whole * (self.width() - 2 * _MARGIN)
 
     def sizeHint(self) -> QSize:
-        """Room for the bars, the handle and its ring."""
         return QSize(240, 44)
 
     def minimumSizeHint(self) -> QSize:
-        """Enough to hit something."""
         return QSize(80, 44)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Straight to the stop under the pointer."""
         self._follow(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow the pointer along the timeline."""
         self._follow(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -172,9 +157,9 @@ class Track(QSlider):
 
     def _stand(self, painter: QPainter, foot: float) -> None:
         """The bars of the stops made; those after the cursor are faint."""
-        p, most = self._palette, max(self._gains, default=0)
+        p, most = self._palette, max(self.gains, default=0)
         width = min(_WIDEST, 0.7 * (self.x_of(1) - self.x_of(0)))
-        for step, gain in enumerate(self._gains, start=1):
+        for step, gain in enumerate(self.gains, start=1):
             at_cursor = step == self.value()
             colour = p.chosen if at_cursor else p.learned
             painter.setBrush(QColor(colour if step <= self.value() else mix(p.panel, colour, 0.4)))
@@ -224,8 +209,8 @@ class Timeline(QFrame):
     #: Run on after the last step, or pause the run.
     play_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self._course = Course()
         self._note = ""
@@ -249,7 +234,7 @@ class Timeline(QFrame):
         self.edges.setCheckable(True)
         self.edges.toggled.connect(self.opened)
         self.player = QTimer(self, interval=_PLAY)
-        self.player.timeout.connect(self._play_on)
+        self.player.timeout.connect(self.forward.click)
         row = fill(QHBoxLayout(self), self.back, self.play, self.forward, margins=(8, 1, 12, 1))
         row.setSpacing(4)
         row.addSpacing(4)
@@ -287,10 +272,6 @@ class Timeline(QFrame):
         self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, titles)) + 2)
         self._show()
 
-    def set_gains(self, gains: Sequence[int]) -> None:
-        """Examples gained up to each stop since the one before (private)."""
-        self.track.set_gains(gains)
-
     def set_playing(self, playing: bool) -> None:
         """Whether the run goes on by itself."""
         self._playing = playing
@@ -305,7 +286,6 @@ class Timeline(QFrame):
         self._show()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.track.set_palette(palette)
         self.back.setIcon(icon("back", palette))
         self.forward.setIcon(icon("forward", palette))
@@ -360,6 +340,3 @@ class Timeline(QFrame):
         else:
             self.play_asked.emit()
         self._show()
-
-    def _play_on(self) -> None:
-        self.track.setValue(self.track.value() + 1)

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from geodp_app.document.charges import spent_words
 from geodp_app.document.document import Document
-from geodp_app.document.work import Work
+from geodp_app.document.work import Work, spent_words
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
@@ -66,7 +65,8 @@ class WindowRuns(QObject):
         #: Whether every edge that is drawn again is a stop of its own.
         self.opened = False
         self._release = False
-        self._run: LiveRun | None = None
+        #: The newest run.
+        self.log: LiveRun | None = None
         #: The run to show until the one that has begun has something to show.
         self._before: LiveRun | None = None
         #: Finished runs, the newest last: an undo brings them back.
@@ -76,7 +76,7 @@ class WindowRuns(QObject):
         #: Whether it was paused, and no step of it asked for since.
         self._paused = False
         #: The drawing as a drag would leave it.
-        self._dragged: Drawing | None = None
+        self.dragged: Drawing | None = None
         self._pace = SPEEDS[FIRST_SPEED]
         self._ledger_words = LedgerWords()
         self._rest = QTimer(self, singleShot=True, interval=REST)
@@ -97,11 +97,6 @@ class WindowRuns(QObject):
         c.prepare()
 
     @property
-    def log(self) -> RunLog | None:
-        """The newest run."""
-        return self._run
-
-    @property
     def busy(self) -> bool:
         """Whether a run goes on by itself, and that is shown."""
         return self.going and not self.hurry.isActive()
@@ -119,7 +114,7 @@ class WindowRuns(QObject):
     @property
     def current(self) -> RunLog | None:
         """The log, if it belongs to the examples that are there now."""
-        run = self._run
+        run = self.log
         fits = run is not None and run.work.examples is self.document.work.examples
         return run if fits else None
 
@@ -130,13 +125,13 @@ class WindowRuns(QObject):
     @property
     def shown(self) -> Shown:
         """What the views show: the newest results, or those of the past as long as none are new."""
-        run, work = self._before or self._run, self.document.work
+        run, work = self._before or self.log, self.document.work
         if run is None or not run.related(work):
             return Shown(work, None)
-        if self.hurry.isActive() or (self._dragging and self._run is run):
+        if self.hurry.isActive() or (self._dragging and self.log is run):
             return Shown(run.work, run)
-        if self._run is not None and self._dragging:
-            work = self._run.work
+        if self.log is not None and self._dragging:
+            work = self.log.work
         return Shown(work, run, run.out_of_date(work))
 
     @property
@@ -151,14 +146,14 @@ class WindowRuns(QObject):
         one run's own statement."""
         if ledger := self._ledger_words(self.document.work):
             return ledger
-        run = self._run
+        run = self.log
         begun = run is not None and run.charge is not None and not run.over
         under_way = begun and self.current is not None
         return spent_words(self.document.work.spent, under_way=under_way)
 
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
-        run = self._run
+        run = self.log
         if self.going and run is not None and run.hardly_seen:
             run.automatic = False
             self._wanted = True
@@ -186,7 +181,7 @@ class WindowRuns(QObject):
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        self._run = self._before = None
+        self.log = self._before = None
         self._kept.clear()
         self.changed.emit(False)
 
@@ -241,9 +236,9 @@ class WindowRuns(QObject):
 
     def drag(self, drawing: Drawing) -> None:
         """The drawing as it would be if the drag ended here; a quick run follows at once."""
-        before, self._dragged = self._dragged, drawing
+        before, self.dragged = self.dragged, drawing
         if drawing == self.document.drawing:
-            self._dragged = None
+            self.dragged = None
             if before is not None:
                 self.follow_document()
                 self.changed.emit(False)
@@ -255,8 +250,8 @@ class WindowRuns(QObject):
 
         A run whose examples are gone ends; an undo brings its steps back.
         """
-        dropped, self._dragged = self._dragged is not None, None
-        run, work = self._run, self.document.work
+        dropped, self.dragged = self.dragged is not None, None
+        run, work = self.log, self.document.work
         if run is None:
             return
         if not run.related(work):
@@ -290,12 +285,12 @@ class WindowRuns(QObject):
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        self._run = None if run is None else LiveRun(self.document.work, run)
+        self.log = None if run is None else LiveRun(self.document.work, run)
         self._before = None
         self._kept.clear()
-        self._wanted = self._run is not None and self._run.release is not None
-        if self._run is not None and self._wanted:
-            self._run.cursor = self._run.last
+        self._wanted = self.log is not None and self.log.release is not None
+        if self.log is not None and self._wanted:
+            self.log.cursor = self.log.last
         self.changed.emit(False)
 
     def close(self) -> None:
@@ -312,15 +307,15 @@ class WindowRuns(QObject):
     @property
     def _dragging(self) -> bool:
         """Whether what is shown follows a drag."""
-        return self._dragged is not None and self._run is not None and self._run.tried
+        return self.dragged is not None and self.log is not None and self.log.tried
 
     def _follow(self, *, at_once: bool = False) -> None:
         """Let a run follow, now or soon."""
-        run, quick = self._run, is_quick(self.document.work)
-        dragging = self._dragged is not None
+        run, quick = self.log, is_quick(self.document.work)
+        dragging = self.dragged is not None
         if run is None or not self._follows or not run.related(self.document.work):
             return
-        if dragging and (not quick or run.work.drawing == self._dragged):
+        if dragging and (not quick or run.work.drawing == self.dragged):
             return
         if run.just_begun and self.going and not at_once:
             return  # it comes to its end first, and then this is asked again
@@ -330,7 +325,7 @@ class WindowRuns(QObject):
             self._rest.start()
 
     def _start_anew(self) -> None:
-        dragged = self._dragged
+        dragged = self.dragged
         preview = None if dragged is None else self.document.preview(dragged)
         self._begin(preview or self.document.work, follows=True)
 
@@ -342,10 +337,10 @@ class WindowRuns(QObject):
     def _take_back(self, run: LiveRun) -> None:
         """Show a finished run again."""
         self._stop_following(wanted=self._wanted)
-        self._keep(self._run)
+        self._keep(self.log)
         self._kept.remove(run)
         self.controller.reset()
-        self._run, self._before = run, None
+        self.log, self._before = run, None
         self.changed.emit(False)
 
     def _keep(self, run: LiveRun | None) -> None:
@@ -375,36 +370,36 @@ class WindowRuns(QObject):
 
     def _begin(self, work: Work, *, follows: bool = False) -> None:
         """A run of its own, paused before its first step; one that follows goes on by itself."""
-        dragging = follows and self._dragged is not None
-        past = self._before or self._run
+        dragging = follows and self.dragged is not None
+        past = self._before or self.log
         self._stop_following(wanted=self._wanted)
         quick = follows and is_quick(work)
         if quick:
             self.hurry.start()
-        if follows and self._run is not None:
-            self._run.over = True  # nobody stopped it: there is nothing to tell
+        if follows and self.log is not None:
+            self.log.over = True  # nobody stopped it: there is nothing to tell
         self.controller.reset()
         self._give_up()
-        self._keep(self._run)
+        self._keep(self.log)
         stale = past is not None and past.cursor and past.related(work)
         self._before = past if past is not None and stale and not past.fresh(work) else None
         self.controller.set_delay(0.0 if quick else self._pace)
         self.controller.start(Job.of(work, at_once=quick))
         # while the learner's process begins, the window draws what it will be tested on
-        self._run = LiveRun(work, tried=dragging, quick=quick, automatic=follows)
+        self.log = LiveRun(work, tried=dragging, quick=quick, automatic=follows)
         if follows:
             self.controller.run()  # the learner works while the views change
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:
-        if state == "selecting" and self._run is not None:
-            self._run.begun = True
-            self._run.note(self.document)
+        if state == "selecting" and self.log is not None:
+            self.log.begun = True
+            self.log.note(self.document)
         if not self.hurry.isActive():
             self.changed.emit(False)
 
     def _started(self, plan: PrivacySpent | None) -> None:
-        run = self._run
+        run = self.log
         if run is None:
             return
         run.plan = plan
@@ -416,7 +411,7 @@ class WindowRuns(QObject):
             self._stop_following()
             self.controller.reset()
             kept = self._kept.pop() if self._kept and self._kept[-1].related(run.work) else None
-            self._run, self._before = self._before or kept, None
+            self.log, self._before = self._before or kept, None
             self.controller.failed.emit(str(error))
 
     def _end(self, run: LiveRun, end: End) -> None:
@@ -430,7 +425,7 @@ class WindowRuns(QObject):
             self.progressed.emit(reply)
 
     def _stepped(self, reply: Stepped) -> None:
-        run = self._run
+        run = self.log
         if run is None:
             return
         run.add(reply.record, reply.views, reply.votes)
@@ -444,7 +439,7 @@ class WindowRuns(QObject):
             self.changed.emit(True)
 
     def _finished(self, release: Release) -> None:
-        run = self._run
+        run = self.log
         if run is None:
             return
         watched = run.cursor == run.newest
@@ -461,20 +456,20 @@ class WindowRuns(QObject):
 
     def _catch_up(self) -> None:
         """A quick run is over: another one follows what has changed meanwhile."""
-        if self._dragged is not None:
+        if self.dragged is not None:
             self._follow()
-        elif self._run is not None and not self._run.fresh(self.document.work):
+        elif self.log is not None and not self.log.fresh(self.document.work):
             self.follow_document()
 
     def _stopped(self) -> None:
-        if self._run is not None and self._run.charge is None and not self._run.over:
+        if self.log is not None and self.log.charge is None and not self.log.over:
             self.announced.emit(_STOPPED)
         self._give_up()
         self.changed.emit(False)
 
     def _give_up(self) -> None:
         """The run under way, if there is one, will not come to its end: say what that means."""
-        run = self._run
+        run = self.log
         if run is not None and not run.over:
             run.over = True
             self._end(run, "cancelled")
@@ -483,9 +478,9 @@ class WindowRuns(QObject):
 
     def _failed(self, message: str) -> None:
         going = self.controller.state in ("paused", "waiting", "selecting")
-        if self._run is not None and not going:
-            self._run.over = True  # it was begun, and counts
-            self._end(self._run, "failed")
+        if self.log is not None and not going:
+            self.log.over = True  # it was begun, and counts
+            self._end(self.log, "failed")
             self.hurry.stop()
         self.announced.emit(message)
         self.changed.emit(False)

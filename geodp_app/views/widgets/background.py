@@ -1,18 +1,25 @@
-"""Computing beside the window: the newest request of a kind wins, older ones are dropped.
+"""Threads beside the window: computing, where the newest request of a kind wins and older ones are
+dropped; and freeing circles of objects, which no thread but the window's may do.
 
-The thread and the window share two queues and no Qt object: the window polls while it waits, so
+A thread and the window share two queues and no Qt object: the window polls while it waits, so
 nothing that Qt has deleted is ever touched and closing the window waits for nobody.
+
+Wherever else Python happened to free circles of objects, in another thread or inside a call of Qt,
+objects of windows that are gone would be deleted there, under Qt's locks: the process may wait for
+ever, or crash.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable
 from queue import Empty, SimpleQueue
 
+from pyqtgraph.util.garbage_collector import GarbageCollector
 from PySide6.QtCore import QObject, QTimer, Signal
 
 #: Work to be done; it may ask now and then whether it has been dropped.
@@ -91,3 +98,13 @@ def _work_off(tasks: SimpleQueue[_Task | None], results: SimpleQueue[_Result]) -
         results.put((key, token, result))
         # what was asked for is not kept until the next request
         del task, key, token, work, result
+
+
+@functools.cache
+def collect_between_events(seconds: float = 1.0) -> GarbageCollector:
+    """From now on Python looks for garbage when this thread's event loop says so, never by itself,
+    and looks so often.
+
+    There must be an application.  What is returned has `check()`, for where no events are handled.
+    """
+    return GarbageCollector(interval=seconds)

@@ -90,8 +90,8 @@ class WholeField(QSpinBox):
     #: Why what was typed is not taken.
     refused = Signal(str)
 
-    def __init__(self, low: int, high: int, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, low: int, high: int) -> None:
+        super().__init__()
         self.setRange(low, high)
         _gives_way(self)
 
@@ -113,16 +113,9 @@ class DecimalField(QDoubleSpinBox):
     refused = Signal(str)
 
     def __init__(
-        self,
-        low: float,
-        high: float,
-        *,
-        decimals: int,
-        step: float,
-        suffix: str = "",
-        parent: QWidget | None = None,
+        self, low: float, high: float, *, decimals: int, step: float, suffix: str = ""
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.setDecimals(decimals)
         self.setRange(low, high)
         self.setSingleStep(step)
@@ -164,8 +157,8 @@ class DecimalField(QDoubleSpinBox):
 class SizeField(WholeField):
     """A whole number shown with thousands separators; the arrows go 1, 2, 5, 10, 20, ..."""
 
-    def __init__(self, low: int, high: int, parent: QWidget | None = None) -> None:
-        super().__init__(low, high, parent)
+    def __init__(self, low: int, high: int) -> None:
+        super().__init__(low, high)
         self.setGroupSeparatorShown(True)
 
     def stepBy(self, steps: int) -> None:
@@ -203,8 +196,8 @@ class SmallNumberField(QLineEdit):
     #: Why what was typed is not taken.
     refused = Signal(str)
 
-    def __init__(self, low: float, high: float, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, low: float, high: float) -> None:
+        super().__init__()
         self._low, self._high, self._value = low, high, low
         self.editingFinished.connect(self._read)
 
@@ -248,8 +241,8 @@ class DecadeSlider(QSlider):
     #: Moved by hand or key, to this number.
     moved = Signal(float)
 
-    def __init__(self, low: int, high: int, parent: QWidget | None = None) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
+    def __init__(self, low: int, high: int) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
         self.setRange(low * _PLACES, high * _PLACES)
         self.setPageStep(_PLACES // 5)
         self.valueChanged.connect(lambda place: self.moved.emit(_number(place)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyqtgraph as pg
@@ -117,7 +117,6 @@ class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
         ]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Texts of the ticks at grid coordinates."""
         start, unit = self._unit()
         if self._bounds is None:
             return [f"{value:.10g}" for value in values]
@@ -175,13 +174,11 @@ class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
         self.update()
 
     def boundingRect(self) -> QRectF:
-        """The window, in coordinates of the plot."""
         return self._place
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        """Paint the image where it lies in the plane."""
         if self.image is not None:
             painter.drawImage(self._place, self.image)
 
@@ -233,7 +230,6 @@ class GridPlot(pg.PlotWidget):  # type: ignore[misc]
         self.getPlotItem().addItem(self.border, ignoreBounds=True)
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours of canvas, axes and border."""
         self.setBackground(palette.canvas)
         for axis in self.sides.values():
             axis.setPen(cosmetic(palette.border, 1))
@@ -273,8 +269,13 @@ class Overlay(QGraphicsItem):
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
+        self.update()
+
+    def show_with(self, **values: Any) -> None:
+        """Other values of some of its attributes."""
+        for name, value in values.items():
+            setattr(self, name, value)
         self.update()
 
     def moved(self) -> None:
@@ -291,14 +292,12 @@ class Overlay(QGraphicsItem):
         return np.column_stack([across + area.left(), down + area.top()])
 
     def boundingRect(self) -> QRectF:
-        """The whole view box."""
         area: QRectF = self._box.rect()
         return area
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        """Paint within the view box."""
         if self._palette is not None:
             painter.setClipRect(self.boundingRect())
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

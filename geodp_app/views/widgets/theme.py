@@ -1,8 +1,9 @@
-"""The look of every widget: Qt's Fusion style, a palette and one style sheet.
+"""The look of every widget: Qt's Fusion style, a palette, one style sheet, and icons in any colour.
 
 Colours come from :class:`geodp_app.palette.Palette` alone.  Widgets opt into a look by their object
 name: ``pane``, ``card``, ``paneTitle``, ``privateMark``, ``note``, ``banner``,
-``keycap``; a button by its property ``kind``: ``primary``.
+``keycap``; a button by its property ``kind``: ``primary``.  Icons are those of the assets, sharp at
+any pixel ratio.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import lru_cache
 
 import pyqtgraph as pg
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QImage, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
-from assets import style_image_path, style_sheet_path
+from assets import icon_path, style_image_path, style_sheet_path
 from geodp_app.palette import Palette, mix
 
 #: Points; Qt turns them into pixels by the screen's resolution.
@@ -126,3 +130,81 @@ def style_sheet(p: Palette) -> str:
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(f"@{name}", names[name])
     return text
+
+
+#: Sides, in device-independent pixels, and pixel ratios that icons are kept ready for.
+_SIZES = ((16, 1.0), (20, 1.0), (20, 2.0), (20, 3.0))
+_APPLICATION_SIDES = (16, 24, 32, 48, 64, 128, 256)
+
+
+def icon_pixmap(name: str, colour: str, side: int = 20, ratio: float = 1.0) -> QPixmap:
+    """An icon in one colour.
+
+    Parameters
+    ----------
+    name : str
+        Name among the assets.
+    colour : str
+        ``#RRGGBB``; takes the place of currentColor.
+    side : int
+        In device-independent pixels.
+    ratio : float
+        Device pixels per device-independent pixel.
+
+    Raises
+    ------
+    assets.UnknownIconError
+        If there is no such icon.
+    """
+    return QPixmap.fromImage(_draw(_drawing(name, colour), side, ratio))
+
+
+def icon(name: str, palette: Palette) -> QIcon:
+    """An icon for buttons and menus: ink, accent when checked, faint when disabled."""
+    normal, disabled = QIcon.Mode.Normal, QIcon.Mode.Disabled
+    off, on = QIcon.State.Off, QIcon.State.On
+    faint = mix(palette.soft_ink, palette.panel, 0.5)
+    looks = (
+        (palette.ink, ((normal, off),)),
+        (palette.accent, ((normal, on),)),
+        (faint, ((disabled, off), (disabled, on))),
+    )
+    made = QIcon()
+    for colour, states in looks:
+        for image in _images(name, colour):
+            pixmap = QPixmap.fromImage(image)
+            for mode, state in states:
+                made.addPixmap(pixmap, mode, state)
+    return made
+
+
+@lru_cache(maxsize=1024)
+def _images(name: str, colour: str) -> tuple[QImage, ...]:
+    """An icon in every size that is kept ready: images, which outlive any application."""
+    drawing = _drawing(name, colour)
+    return tuple(_draw(drawing, side, ratio) for side, ratio in _SIZES)
+
+
+def application_icon() -> QIcon:
+    """The icon of the window."""
+    drawing = _drawing("geodp", "")
+    made = QIcon()
+    for side in _APPLICATION_SIDES:
+        made.addPixmap(QPixmap.fromImage(_draw(drawing, side, 1.0)))
+    return made
+
+
+def _drawing(name: str, colour: str) -> QSvgRenderer:
+    svg = icon_path(name).read_text(encoding="utf-8").replace("currentColor", colour)
+    return QSvgRenderer(QByteArray(svg.encode()))
+
+
+def _draw(drawing: QSvgRenderer, side: int, ratio: float) -> QImage:
+    pixels = round(side * ratio)
+    image = QImage(pixels, pixels, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    drawing.render(painter, QRectF(0, 0, pixels, pixels))
+    painter.end()
+    image.setDevicePixelRatio(ratio)
+    return image

@@ -26,16 +26,15 @@ from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.panels.settings_panel import SettingsPanel
 from geodp_app.views.panels.theorem_page import TheoremPage
 from geodp_app.views.plane.plane_view import PlaneView
+from geodp_app.views.run.cards import QueryCard, WhyCard
 from geodp_app.views.run.error_chart import ErrorChart
 from geodp_app.views.run.figures_panel import FiguresPanel, SpentCard
-from geodp_app.views.run.query_card import QueryCard
 from geodp_app.views.run.timeline import Timeline
-from geodp_app.views.run.why_card import WhyCard
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled
 from geodp_app.views.widgets.theme import dressed_at_the_end
 
 #: Milliseconds for which a message stays.
-_TELL_FOR = 8000
+TELL_FOR = 8000
 
 
 class StatusLine(QLabel):
@@ -45,26 +44,17 @@ class StatusLine(QLabel):
     dots, and the tool tip has all of it.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._hint = self._message = self._tip = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(lambda: self._say(message=""))
-
-    def set_hint(self, text: str) -> None:
-        """What to do next."""
-        self._say(hint=text)
-
-    def set_tip(self, text: str) -> None:
-        """What the command under the pointer does; empty when there is none."""
-        self._say(tip=text)
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(lambda: self.say(message=""))
 
     def tell(self, text: str) -> None:
         """What has just happened, for a while, wherever the pointer is."""
-        self._say(message=text, tip="")
-        self._timer.start(_TELL_FOR)
+        self.say(message=text, tip="")
+        self._timer.start(TELL_FOR)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """As much of the line as there is room for."""
@@ -76,9 +66,11 @@ class StatusLine(QLabel):
         self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
         painter.end()
 
-    def _say(
+    def say(
         self, *, hint: str | None = None, message: str | None = None, tip: str | None = None
     ) -> None:
+        """What to do next; what has happened; what the command under the pointer does, empty when
+        there is none."""
         self._hint = self._hint if hint is None else hint
         self._message = self._message if message is None else message
         self._tip = self._tip if tip is None else tip

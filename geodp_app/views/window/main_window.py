@@ -23,12 +23,11 @@ from geodp_app.runs.course import Course
 from geodp_app.runs.one_report import find_report
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
-from geodp_app.views.panels.help import ShortcutSheet, about_text, privacy_text
-from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.panels.dialogs import ABOUT, PRIVACY, ShortcutSheet, VertexDialog
 from geodp_app.views.pictures import write_widget
 from geodp_app.views.plane.drawing_layer import FaultWatch
-from geodp_app.views.run.again import Again
-from geodp_app.views.run.query_card import WindowQuestions
+from geodp_app.views.run.cards import WindowQuestions
+from geodp_app.views.run.live import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import FieldGuard
 from geodp_app.views.widgets.panes import ask
@@ -111,15 +110,14 @@ class MainWindow(WindowViews):
         self.document.subscribe(self._document_changed)
         self.plane.edited.connect(self._editor_changed)
         self.plane.pointed.connect(self._pointed)
-        self.dual.dual_hovered.connect(self.plane.show_halfplane)
+        self.dual.dual_hovered.connect(lambda h: self.display.try_piece((h,) if h else ()))
         self.dual.edge_pointed.connect(self.plane.learned.light_edge)
         self.why.set_actions([self.commands.by_id[name] for name in _AT_THE_END])
         self.why.sharpen_asked.connect(self._sharpen)
         self.why.again_asked.connect(self.runs.run_or_pause)
-        self.dual.candidate_shown.connect(self.display.candidate)
-        self.conics.candidate_shown.connect(self.display.conic_candidate)
-        self.conics.step_picked.connect(self.runs.move_cursor)
-        self.dual.step_picked.connect(self.runs.move_cursor)
+        for view in (self.dual, self.conics):
+            view.candidate_shown.connect(self.display.candidate)
+            view.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
         self.chart.step_picked.connect(self._chart_picked)
         self.timeline.cursor_moved.connect(self.runs.move_cursor)
@@ -127,7 +125,7 @@ class MainWindow(WindowViews):
         self.timeline.play_asked.connect(self.runs.run_or_pause)
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
-        self.editor.on_report(self._report)
+        self.editor.desk.report = self._report
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
         for teller in (self.runs, self.files, self.recovery):
             teller.announced.connect(self.tell)
@@ -166,14 +164,12 @@ class MainWindow(WindowViews):
             self.resize(self.size().boundedTo(room))
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.palette_now = palette
-        for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
+        for view in (self.plane, self.dual, self.conics, self.chart, self.timeline):
             view.set_palette(palette)
         self.files.palette = palette
-        self.commands.set_palette(palette)
-        self.theorem.set_palette(palette)
-        self.tour.set_palette(palette)
+        for part in (self.figures.budget.bar, self.commands, self.theorem, self.tour.outline):
+            part.set_palette(palette)
         if self.comparison is not None:
             self.comparison.set_palette(palette)
         self._editor_changed()
@@ -197,7 +193,7 @@ class MainWindow(WindowViews):
     def event(self, event: QEvent) -> bool:
         """Tips of commands go to the status line, too."""
         if isinstance(event, QStatusTipEvent):
-            self.status_line.set_tip(event.tip())
+            self.status_line.say(tip=event.tip())
             return True
         return super().event(event)
 
@@ -263,8 +259,8 @@ class MainWindow(WindowViews):
             "tour": lambda: self.tour.start(),
             "lesson": self.small_lesson,
             "shortcuts": self.show_shortcuts,
-            "explain_privacy": lambda: QMessageBox.information(self, "Privacy", privacy_text()),
-            "about": lambda: QMessageBox.about(self, "About geodp", about_text()),
+            "explain_privacy": lambda: QMessageBox.information(self, "Privacy", PRIVACY),
+            "about": lambda: QMessageBox.about(self, "About geodp", ABOUT),
             **{tool: (lambda on=True, t=tool: self.set_tool(t) if on else None) for tool in TOOLS},
         }
 
@@ -289,7 +285,7 @@ class MainWindow(WindowViews):
 
     def set_snapping(self, on: bool) -> None:
         """Snap to vertices and edges, or not."""
-        self.editor.snapping = on
+        self.editor.desk.snapping = on
         self._editor_changed()
 
     def delete_selected(self) -> None:
@@ -327,7 +323,7 @@ class MainWindow(WindowViews):
         for view in (*views, self.questions):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
-            pane.set_private(not release)
+            pane.mark.setVisible(not release)
         self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
@@ -377,7 +373,6 @@ class MainWindow(WindowViews):
         self.commands.by_id["vertex_table"].setChecked(False)
 
     def show_shortcuts(self) -> None:
-        """Show the list of all keys."""
         sheet = ShortcutSheet(self)
         sheet.exec()
         sheet.deleteLater()
@@ -429,7 +424,7 @@ class MainWindow(WindowViews):
         if found and not self.editor.message and self.editor.draft is None:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             text = found[0].text + more
-        self.status_line.set_hint(text)
+        self.status_line.say(hint=text)
 
     def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
         self.files.attempt("change the settings", lambda: change(**fields))
@@ -468,12 +463,10 @@ class MainWindow(WindowViews):
     # coming and going
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files may be dropped."""
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the first file."""
         for url in event.mimeData().urls()[:1]:
             self.files.open(Path(url.toLocalFile()))
 

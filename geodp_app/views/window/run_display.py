@@ -27,9 +27,10 @@ from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import Why, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
-from geodp_app.views.run.again import Again
+from geodp_app.views.run.live import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
+from geometry.halfplane import Region
 from geometry.mask import Mask, clipped
 from learners.core.releases import Release, support_shape, support_words
 from learners.cover.set_cover import score_k
@@ -129,7 +130,7 @@ class RunDisplay(QObject):
         self.questions.follow(None if past or self._release else log)
         log, course = runs.stepped_through, runs.course
         w.timeline.set_run(course, course.position(runs.place))
-        w.timeline.set_gains(course.gains(log) if log and not self._release else ())
+        w.timeline.track.set_gains(course.gains(log) if log and not self._release else ())
         w.timeline.set_playing(busy)
         selecting = busy and runs.controller.state == "selecting"
         done = len(log.records) if log else 0
@@ -146,7 +147,7 @@ class RunDisplay(QObject):
         w.figures.set_past(self._past)
         w.why.set_past(self._past)
         for sheet in w.dual.sheets.values():
-            sheet.set_past(self._past)
+            sheet.chosen.show_with(past=self._past)
 
     def note_plane(self) -> None:
         """Beside the plane's title: what is out of date, else what is hatched, what other runs are
@@ -211,16 +212,13 @@ class RunDisplay(QObject):
         self._views.plane.report.show(report)
         self.questions.look_at(report)
 
-    def conic_candidate(self, candidate: Candidate | None) -> None:
-        """Another disc or ellipse is pointed at, or none."""
-        self._views.plane.learned.try_piece(
-            () if candidate is None else candidate.piece, self._views.plane.grid
-        )
-
     def candidate(self, candidate: Candidate | None) -> None:
-        """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
-        if candidate is not None:
-            self._views.plane.learned.try_piece(candidate.piece, self._views.plane.grid)
+        """Another piece is pointed at in the dual plane, or none."""
+        self.try_piece(() if candidate is None else candidate.piece)
+
+    def try_piece(self, piece: tuple[Region, ...]) -> None:
+        """Show a piece on the plane that could be in place of the newest; none if empty."""
+        self._views.plane.learned.try_piece(piece, self._views.plane.grid)
 
     # views
 
@@ -235,7 +233,7 @@ class RunDisplay(QObject):
         # the edges of sharpened triangles are no longer those of the region
         tiled = release is not None and any(step.tile for step in release.steps)
         pieces = published_pieces(release) if figures.at_end or not tiled else ()
-        w.plane.show_learned(region, pieces, flash=False, whole=figures.at_end)
+        w.plane.learned.show(region, pieces, w.plane.grid, flash=False, whole=figures.at_end)
         w.plane.questions.show(published.questions, w.plane.grid)
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
         if release is not None and figures.at_end:
@@ -278,12 +276,13 @@ class RunDisplay(QObject):
             plane.learned.show_tiles(region, log.tiling, newest, flash=flash)
         else:
             pieces, whole = ((), False) if log is None else (log.pieces, log.at_end)
-            plane.show_learned(region, pieces, flash=flash, whole=whole)
+            plane.learned.show(region, pieces, plane.grid, flash=flash, whole=whole)
 
     def _show_support(self, release: Release | None) -> None:
         """Where a run that came to its end had too few reports, whichever step is shown."""
         self._described = release
-        self._views.plane.show_support(None if release is None else support_shape(release))
+        plane, shape = self._views.plane, None if release is None else support_shape(release)
+        plane.support.show(shape, plane.grid)
 
     def _show_mask(self) -> None:
         """What all shapes are clipped to now, though those of the past are shown."""
@@ -316,8 +315,8 @@ class RunDisplay(QObject):
         if log.release is not None and steps:
             steps[-1] = len(log.records)
         made = tuple(replace(log.figures(step), step=i) for i, step in enumerate(steps, start=1))
-        w.chart.set_acts(course.first if course.sharpens else 0)
-        w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor))
+        first = course.first if course.sharpens else 0
+        w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor), first)
         w.figures.show_figures(log.shown_figures)
 
     def _say_why(self, log: RunLog | None) -> None:

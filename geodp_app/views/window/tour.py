@@ -17,7 +17,6 @@ from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
 
 from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
-from geodp_app.palette import Palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.widgets.panes import dressed
 from geodp_app.views.window.layout import WindowViews
@@ -158,8 +157,8 @@ class Tour(QObject):
         self._kept: _Kept | None = None
         self._work: Work | None = None
         self._unsubscribe: Callable[[], None] | None = None
-        #: Of the stop: whether its scene is set, and whether something is pointed at.
-        self._set = self._pointed = False
+        #: Whether the scene of the stop is set, and complete: something is pointed at.
+        self._set = self.ready = False
         #: The grid point in the ring.
         self.ring: tuple[int, int] | None = None
         #: Steps that were there when one more was asked for.
@@ -176,11 +175,6 @@ class Tour(QObject):
     def stop(self) -> Stop:
         """The stop of the tour that is shown."""
         return STOPS[self._at]
-
-    @property
-    def ready(self) -> bool:
-        """Whether the scene of the stop is complete."""
-        return self._pointed
 
     def offer(self, settings: QSettings) -> None:
         """Say at the very first start that there is a tour."""
@@ -264,10 +258,6 @@ class Tour(QObject):
             window.dual.show_sheet(kept.sheet)
         (kept.focus or window.plane).setFocus()
 
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self.outline.set_palette(palette)
-
     def targets(self) -> tuple[QWidget, ...]:
         """The widgets that the stop speaks of."""
         window = self._window
@@ -285,7 +275,7 @@ class Tour(QObject):
 
     def _show(self) -> None:
         stop = self.stop
-        self._set = self._pointed = False
+        self._set = self.ready = False
         self.ring = None
         self.card.show_stop(self._at + 1, len(STOPS), stop.title, stop.words)
         for widget in self.targets():
@@ -309,8 +299,8 @@ class Tour(QObject):
             self.card.set_note("")
             self._set = True
             self._set_scene(log)
-        elif not self._pointed:
-            self._pointed = self._point(log)
+        elif not self.ready:
+            self.ready = self._point(log)
         self._place()
 
     def _has_steps(self, log: RunLog | None) -> bool:
@@ -396,7 +386,8 @@ class Tour(QObject):
     def _place(self) -> None:
         """Outline the targets where they are now, with the card beside them."""
         window = self._window
-        rects = [_rect_in(window, widget) for widget in self.targets()]
+        places = [QRect(each.mapTo(window, QPoint()), each.size()) for each in self.targets()]
+        rects = [place & window.rect() for place in places]
         ring = None
         if self.ring is not None:
             spot = window.plane.to_widget(*self.ring)
@@ -423,10 +414,6 @@ class Tour(QObject):
         log = runs.current
         fits = log is None or log.settings == self._document.work.run
         return self._files.shows_opening and fits and not runs.busy
-
-
-def _rect_in(window: QWidget, widget: QWidget) -> QRect:
-    return QRect(widget.mapTo(window, QPoint()), widget.size()) & window.rect()
 
 
 def _bring_into_view(widget: QWidget) -> None:

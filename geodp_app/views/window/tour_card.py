@@ -8,8 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from geodp_app.palette import Palette, load_palette
-from geodp_app.views.widgets.panes import dressed, fill, show_words
+from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
 
 #: Width of the card, its distance from what it points at, and how finely places are tried; all in
 #: device-independent pixels.
@@ -83,7 +82,6 @@ class _Button(QPushButton):
     """A button that Enter presses and that leaves arrows and Esc to the card."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Handle a key as the class's docstring says."""
         key = event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
@@ -93,7 +91,7 @@ class _Button(QPushButton):
             super().keyPressEvent(event)
 
 
-class TourOutline(QWidget):
+class TourOutline(Themed, QWidget):
     """Outlines around rectangles of the window, and a ring; the mouse does not see them."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -102,7 +100,6 @@ class TourOutline(QWidget):
         self._window = parent
         self.rects: tuple[QRect, ...] = ()
         self.ring: QPointF | None = None
-        self._palette = load_palette("light")
         self.hide()
 
     def show_around(self, rects: Sequence[QRect], ring: QPointF | None) -> None:
@@ -111,11 +108,6 @@ class TourOutline(QWidget):
         self.setGeometry(self._window.rect())
         self.show()
         self.raise_()
-        self.update()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
-        self._palette = palette
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

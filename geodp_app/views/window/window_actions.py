@@ -25,11 +25,11 @@ from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import Editor, ToolName
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
-from geodp_app.views.run.again import Again
+from geodp_app.views.run.live import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
-from geodp_app.views.widgets.icons import icon, icon_pixmap
 from geodp_app.views.widgets.panes import dressed
 from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted
+from geodp_app.views.widgets.theme import icon, icon_pixmap
 from geodp_app.views.window.window_files import WindowFiles
 from geometry.geojson import read_geojson
 
@@ -85,7 +85,6 @@ class WindowActions:
         self.by_id["polygon"].setChecked(True)
 
     def set_palette(self, palette: Palette) -> None:
-        """Icons in the theme's colours."""
         self._palette = palette
         for name, made in self.by_id.items():
             drawn = self._table[name].icon
@@ -101,8 +100,8 @@ class WindowActions:
         log, looked = runs.current, runs.stepped_through
         has_examples = document.work.examples is not None
         enabled = {
-            "undo": document.can_undo or editor.draft is not None,
-            "redo": document.can_redo,
+            "undo": bool(document.undo_label or editor.draft),
+            "redo": document.redo_label is not None,
             "delete": bool(editor.selected),
             "clear_examples": has_examples,
             "export_examples": has_examples,
@@ -126,7 +125,7 @@ class WindowActions:
         by_id["export_learned"].setToolTip(waits or tool_tip(export))
         by_id["export_learned"].setStatusTip(waits or export.tip)
         by_id[editor.tool].setChecked(True)
-        by_id["snapping"].setChecked(editor.snapping)
+        by_id["snapping"].setChecked(editor.desk.snapping)
         by_id["live"].setChecked(runs.live)
         by_id["dark_theme"].setChecked(self._palette.name == "dark")
         by_id["undo"].setText(_with("Undo", document.undo_label))

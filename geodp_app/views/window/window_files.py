@@ -26,8 +26,8 @@ from geodp_app.files.recent import RecentFiles
 from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import Palette
 from geodp_app.runs.document_ledger import LedgerWords
+from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.panels.import_dialog import ImportDialog
-from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import ask
 from geometry.geojson import GeoJSONError
@@ -50,7 +50,7 @@ _POINTS = " ".join(
 )
 _IMPORT = f"Examples ({_POINTS} {' '.join(f'*{ending}' for ending in sorted(MAP_ENDINGS))})"
 #: Bytes of a file that is read before anything is shown: some tens of milliseconds.
-_SMALL = 1 << 20
+SMALL = 1 << 20
 _PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)
 
 
@@ -126,7 +126,6 @@ class WindowFiles(QObject):
         )
 
     def start_anew(self) -> None:
-        """Begin an empty document in the place of this one."""
         self.document.new(Work())
         self.runs.adopt(None)
         self.opened.emit()
@@ -357,16 +356,16 @@ class WindowFiles(QObject):
     def _take_examples(self, path: Path, *, opening: bool, layer: str | None = None) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""
         read = importing.open_any if opening else importing.import_examples
+
+        def take_at_once() -> None:
+            self._taken(path, read(path, self.document), anew=opening)
+
         if not self.asks:
-
-            def take_at_once() -> None:
-                self._taken(path, read(path, self.document), anew=opening)
-
             return self.attempt(f"open {path.name}", take_at_once)
         with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
-            small = path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv"
+            small = path.stat().st_size <= SMALL and path.suffix.lower() == ".csv"
             if small and person_column(open_import(path).columns) is None:
-                self._taken(path, read(path, self.document), anew=opening)
+                take_at_once()
                 return True
         if self.release_view:
             self._complain(
@@ -392,11 +391,7 @@ class WindowFiles(QObject):
 
         def take() -> None:
             opened = importing.take_examples(
-                path,
-                checked.examples,
-                self.document,
-                opening=opening,
-                left_out=checked.left_out,
+                path, checked.examples, self.document, opening=opening, left_out=checked.dropped
             )
             self._taken(path, opened, anew=opening)
 

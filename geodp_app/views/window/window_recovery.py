@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from geodp_app.errors import InputError
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
-from geodp_app.views.widgets.background import Background
+from geodp_app.views.widgets.background import Background, Work
 from geodp_app.views.widgets.panes import ask
 from geodp_app.views.window.window_files import WindowFiles, config_folder
 
 #: Pause after the last change before it is saved, in milliseconds.
-_PAUSE = 3000
+PAUSE = 3000
 #: What is done beside the window.
 _SAVE = "save"
 
@@ -43,7 +43,7 @@ class WindowRecovery(QObject):
         self.folder = folder or config_folder() / "recovery"
         self._autosave = Autosave(self.folder)
         self._complained = False
-        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._timer = QTimer(self, singleShot=True, interval=PAUSE)
         self._timer.timeout.connect(self._save_beside)
         # a million examples are written for a tenth of a second, and longer on a slow disk
         self.beside = Background(self)
@@ -56,29 +56,26 @@ class WindowRecovery(QObject):
     def save(self) -> None:
         """Keep the work now; a problem is told once and never stops anything."""
         self.beside.drop(_SAVE)
-        if not self._files.document.dirty:
-            return
-        try:
-            document = self._files.document
-            self._autosave.save(document.work, document.path, self._files.runs.stored())
-        except (InputError, OSError) as error:
-            self._saved(_SAVE, error)
+        if self._files.document.dirty:
+            self._saved(_SAVE, self._keeping()(lambda: False))
 
     def _save_beside(self) -> None:
         """The same, as the work is now, while the window goes on."""
-        document, run = self._files.document, self._files.runs.stored()
-        if not document.dirty:
-            return
-        # of the window the thread gets nothing but values
-        keep, work, original = self._autosave.save, document.work, document.path
+        if self._files.document.dirty:
+            self.beside.submit(_SAVE, self._keeping())
+
+    def _keeping(self) -> Work:
+        """What keeps the work as it is now: of the window a thread gets nothing but values."""
+        document, keep = self._files.document, self._autosave.save
+        now = document.work, document.path, self._files.runs.stored()
 
         def save(called_off: Callable[[], bool]) -> object:
             try:
-                return keep(work, original, run, called_off)
+                return keep(*now, called_off)
             except (InputError, OSError) as error:
                 return error
 
-        self.beside.submit(_SAVE, save)
+        return save
 
     def _saved(self, key: object, result: object) -> None:
         if isinstance(result, Exception) and not self._complained:

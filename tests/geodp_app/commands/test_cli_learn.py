@@ -26,7 +26,7 @@ from geometry.halfplane import HalfplaneLattice
 from learners.core.releases import CoverRelease, TilesRelease
 from learners.cover.set_cover import plan_budget
 from learners.cover.sharpening import plan_sharpened
-from learners.privacy.cover_account import run_epsilon
+from learners.privacy.composition import run_epsilon
 
 ROOT = Path(__file__).parents[3]
 SEED = 987654321

@@ -35,52 +35,6 @@ def test_undo_and_redo_go_back_and_forth_and_name_the_step():
     assert history.state == "c"
 
 
-def test_an_edit_after_undo_takes_the_future_away():
-    history = History("a")
-    history.push("b", "b")
-    history.undo()
-    history.push("c", "c")
-    assert history.redo_label is None
-    assert history.undo() == "c"
-    assert history.state == "a"
-
-
-def test_edits_of_one_key_are_one_step_until_something_comes_between():
-    history = History(0)
-    for n in (1, 12, 123):
-        history.push("n", n, "n")
-    assert history.undo() == "n"
-    assert history.state == 0
-    history.redo()
-    history.push("n", 7, "n")  # undo and redo end the typing
-    history.push("other", 8)
-    history.push("n", 9, "n")
-    history.end_merging()
-    history.push("n", 10, "n")
-    states = []
-    while history.undo():
-        states.append(history.state)
-    assert states == [9, 8, 7, 123, 0]
-
-
-def test_the_saved_state_is_known_again_after_undo_and_cannot_be_merged_away():
-    history = History(0)
-    assert not history.dirty
-    history.push("n", 1, "n")
-    assert history.dirty
-    history.mark_saved()
-    history.push("n", 2, "n")
-    assert history.dirty
-    history.undo()
-    assert (history.state, history.dirty) == (1, False)
-    history.undo()
-    assert history.dirty
-    history.redo()
-    assert not history.dirty
-    history.mark_unsaved()
-    assert history.dirty
-
-
 def test_an_equal_state_made_anew_is_not_the_saved_one():
     history = History("a")
     history.push("b", "b")
@@ -166,6 +120,11 @@ class HistoryMachine(RuleBasedStateMachine):
     def save(self):
         self.saved, self.key = self.states[self.at], None
         self.history.mark_saved()
+
+    @rule()
+    def lose_the_file(self):
+        self.saved = None
+        self.history.mark_unsaved()
 
     @precondition(lambda self: self.key is not None)
     @rule()

@@ -210,7 +210,7 @@ def test_a_mask_follows_another_grid_and_keeps_its_place_on_the_globe():
     d.set_grid(200)
     assert d.work.within.region(d.work.frame).equals(shapely.box(0, 20, 100, 100))
     # what was cut off before is there when the bounds become wider
-    d.set_bounds(Bounds(0, 40, 20, 50))
+    d.change("change the bounds", bounds=Bounds(0, 40, 20, 50))
     region = d.work.within.region(d.work.frame)
     assert region.symmetric_difference(shapely.box(90, 20, 150, 100)).area < 1e-9
 
@@ -221,10 +221,10 @@ def test_a_frame_without_the_mask_is_refused_until_the_mask_is_gone():
     before = d.work
     for bounds in (Bounds(60, 0, 70, 10), None):
         with pytest.raises(InputError, match="is clipped to it: remove the outline first"):
-            d.set_bounds(bounds)
+            d.change("change the bounds", bounds=bounds)
         assert d.work is before
     d.set_within(None)
-    d.set_bounds(None)
+    d.change("change the bounds", bounds=None)
     assert d.work.bounds is None
 
 

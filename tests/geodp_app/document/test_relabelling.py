@@ -9,7 +9,7 @@ import pytest
 from run_charges import run_charge
 from shapely.geometry import Point
 
-from geodp import Examples, InputError
+from geodp import Examples
 from geodp_app.document.document import Document
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -97,16 +97,6 @@ def inside_of(work: Work) -> np.ndarray:
     return inside(Document(work))
 
 
-def test_a_charge_finds_its_labels_only():
-    d = sampled()
-    first = d.work.examples
-    d.edit("move", Drawing(100, (MOVED,)))
-    d.charge(first, run_charge(1.0, 1e-6, "add-remove", finished=True))
-    assert d.work.spent == ()
-    d.undo()
-    assert len(d.work.spent) == 1
-
-
 def test_imported_examples_are_never_labelled_anew():
     d = sampled()
     own = Examples(d.work.examples.points, 1 - d.work.examples.labels, d.work.frame)
@@ -124,21 +114,11 @@ def test_a_preview_changes_nothing_and_the_edit_that_follows_is_what_was_shown()
     shown = d.preview(Drawing(100, (MOVED,)))
     assert d.work is before
     assert not outcome
-    assert not d.can_undo or d.undo_label == "sample"
+    assert d.undo_label in (None, "sample")
     d.edit("move", Drawing(100, (MOVED,)))
     assert d.work == shown  # and so the very examples: arrays have no equality
     assert d.work.examples is shown.examples
     assert d.preview(d.drawing) is d.work
-
-
-def test_a_drawing_that_is_refused_leaves_the_labels():
-    d = sampled()
-    before = d.work
-    with pytest.raises(InputError, match="off the grid"):
-        d.edit("draw", Drawing(100, (Shape(((0, 0), (500, 0), (0, 5))),)))
-    with pytest.raises(InputError, match="at least 3"):
-        d.edit("draw", Drawing(100, (Shape(((0, 0), (5, 0))),)))
-    assert d.work is before
 
 
 def test_a_session_keeps_a_sample_that_was_labelled_anew(tmp_path: Path):

@@ -11,13 +11,13 @@ from known_targets import square_geojson
 
 from geodp import Bounds, Frame
 from geodp_app.document.sampling import (
-    DISTRIBUTIONS,
     draw_examples,
     draw_points,
     open_generator,
     padded_box,
     place_target,
 )
+from geodp_app.document.work import DISTRIBUTIONS
 from geometry.geojson import read_geojson
 
 TRIANGLE = shapely.Polygon([(10, 10), (90, 20), (40, 95)])

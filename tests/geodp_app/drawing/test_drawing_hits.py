@@ -12,8 +12,7 @@ import shapely
 from hypothesis import given, settings, strategies as st
 from shapely.geometry import LineString, Polygon
 
-from geodp_app.drawing.draft import Handle
-from geodp_app.drawing.hits import Outlines, nearest_edge, nearest_vertex, shape_at
+from geodp_app.drawing.hits import Handle, Outlines, nearest_edge, nearest_vertex, shape_at
 from geodp_app.drawing.shapes import Drawing, Ring, Shape
 
 SQUARE: Ring = ((0, 0), (10, 0), (10, 10), (0, 10))

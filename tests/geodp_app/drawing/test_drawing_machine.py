@@ -84,7 +84,7 @@ class Drawers(RuleBasedStateMachine):
 
     @rule(on=st.booleans())
     def snap(self, on: bool) -> None:
-        self.editor.snapping = on
+        self.editor.desk.snapping = on
 
     @rule(tool=st.sampled_from(TOOLS))
     def set_tool(self, tool: ToolName) -> None:

@@ -11,8 +11,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.dual.lines import cell_around, distinct_lines
 from geodp_app.dual.sheets import Window, dual_position, extent, region
 from geometry.arrangement import Arrangement, arrange
-from geometry.duality import dual_line
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, dual_line
 
 FINE = [HalfplaneLattice(1024), HalfplaneLattice(1024, "paper")]
 COARSE = [HalfplaneLattice(4, "chord", 1), HalfplaneLattice(3, "paper", 1)]

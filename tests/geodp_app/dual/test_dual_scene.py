@@ -8,7 +8,6 @@ import pytest
 import shapely
 from hypothesis import given, settings, strategies as st
 
-from geodp_app.dual.captions import hover_words, reading_words, shading_words
 from geodp_app.dual.line_picture import (
     MOST_DRAWN,
     SOME_DRAWN,
@@ -30,10 +29,13 @@ from geodp_app.dual.lines import (
 from geodp_app.dual.scene import (
     boxes_on,
     chosen_marks,
+    hover_words,
     nearest_mark,
     neighbourhood,
     newest_mark,
+    reading_words,
     region_in,
+    shading_words,
 )
 from geodp_app.dual.shading import (
     Lookup,
@@ -54,8 +56,7 @@ from geodp_app.dual.sheets import (
     region,
 )
 from geodp_app.runs.protocol import ShadedCell, ShadedSheet
-from geometry.duality import dual_line
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice, Sheet, dual_line
 from learners.core.selection import HeavyBox
 
 LATTICES = [

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from geodp import Bounds, Examples, Frame, GridMap, InputError
-from geodp_app.files import csv_table
+from geodp_app.files import csv_table, plain_rows
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, check_rows, read_rows
+from geodp_app.files.points import PointOptions, read_points
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
 MARK = '# geodp {"grid": 1024, "bounds": [13.0, 42.0, 20.0, 47.0]}\n'
@@ -196,33 +198,86 @@ def test_a_bad_file_is_named(write, content, reason):
     assert reason in str(caught.value)
 
 
-@settings(max_examples=200)
-@given(
-    st.lists(
-        st.one_of(
-            st.text(" 0123456789.,+-eE_naif\t#x", max_size=9),
-            st.tuples(*[st.floats(0, 9) | st.integers(0, 9)] * 3).map(
-                lambda r: ",".join(map(str, r))
-            ),
-        ),
-        max_size=8,
+#: Cells as people write them, and some on which readers of CSV differ.
+CELLS = st.one_of(
+    st.sampled_from(
+        [
+            "1", "0", "12.5", "-0", "+1", " 3", "4 ", "\t5", "6\x0c", "7\x1c", "8\xa0", "9\u3000",
+            "1e2", "1E-3", "5.", ".5", ".", "1_0", "0x10", "1d5", "1,5", "1,5,3", "1.5,2", "1e999",
+            "-1e999", "1e-400", "nan", "NaN", "inf", "-Infinity", "1" * 40, "9007199254740993",
+            "0.1000000000000000055511151231257827", "8.41e21", "2.2250738585072011e-308", "1" * 400,
+            "\uff13", "\u0663", "\u2212" "1", "yes", "No", "true", "1.0", "T", "ja", "na\xefve",
+            "\U0001f600", "", " ", "#", "# 1", "a b", "'1'", "1;2", "a|b", "POINT (1 2)",
+        ]
     ),
-    st.sampled_from(["x,y,label", "label,x,y,note"]),
-    st.sampled_from([0, csv_table.LARGE]),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(10**25), 10**25).map(str),
+    st.text(" 0123456789.,+-eE_naif\t#x;\u0660", max_size=9),
+)  # fmt: skip
+#: The same in quotes, well and badly.
+QUOTED = st.one_of(
+    CELLS,
+    CELLS.map(lambda cell: f'"{cell}"'),
+    st.text('"\n\r, ;1a', max_size=6).map(lambda t: '"' + t.replace('"', '""') + '"'),
+    CELLS.map(lambda cell: f' "{cell}"'),
+    st.sampled_from(['"', '""', '"""', '""""', '5"', '"a"b', '"1" ', '" ""x"" "', 'a "b" c']),
 )
-def test_numbers_are_read_at_once_as_they_are_row_by_row(tmp_path_factory, lines, header, large):
+HEADS = ["x,y,label", "label,who,x,y", "who,lon,lat,label,note", "wkt,label", "y,x,label,geom"]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> str:
+    """A CSV text, well or badly formed."""
+    head, sep = draw(st.sampled_from(HEADS)), draw(st.sampled_from(",;\t|"))
+    width = head.count(",") + 1
+    cells = draw(st.sampled_from([CELLS, QUOTED, st.sampled_from(["1", "2.5", "0", '"3"', "x"])]))
+    rows = st.lists(cells, min_size=width, max_size=width).map(sep.join)
+    odd = draw(st.booleans())
+    ragged = st.lists(cells, max_size=width + 1).map(sep.join)
+    lines = draw(st.lists(rows | ragged | st.sampled_from(["", " "]) if odd else rows, max_size=9))
+    above = draw(st.sampled_from(["", "", "\ufeff", f"sep={sep}\n", '# geodp {"grid": 8}\n']))
+    end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
+    text = (
+        above + head.replace(",", sep) + "\n" + "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
+    )
+    return text.replace("\n", end)
+
+
+def all_told(path: Path, person: str | None) -> list[object]:
+    """All that is read of a file, or why it is refused: by its columns, and as a command does."""
+    told: list[object] = []
+    try:
+        file = open_import(path)
+        told += [file.preview, [(cells, line) for cells, line, _ in file.rows]]
+        columns, _ = guess_columns(file.columns)
+        if columns.complete:
+            who = file.columns.index(person) if person in file.columns else None
+            rows = read_rows(file, columns, person=who)
+            told += [rows.numbers.tobytes(), rows.numbers.shape, rows.codes.tolist(), rows.labels]
+            told += [rows.shown, rows.lines.tolist(), rows.faults, rows.persons, rows.nobody]
+        options = PointOptions(9, BOX, unusable="drop", person=person, out_of_bounds="drop")
+        found = read_points(path, options)
+        told += [found.examples.points.tolist(), found.examples.labels.tolist(), found.dropped]
+    except InputError as error:
+        told.append(str(error))
+    return told
+
+
+@settings(max_examples=400)
+@given(tables(), st.sampled_from([None, "who", "label", "x"]), st.sampled_from([3, 20, 1 << 18]))
+@example("who,lon,lat,label,note\na,14,43,1\na,14,43,1,b,c\n", None, 1 << 18)
+@example('x,y,label,note\n1,2,1,"a\n""b"", c"\n\n3,,0,"d"\n', None, 20)
+def test_many_rows_are_read_at_once_as_they_are_one_by_one(tmp_path_factory, text, person, part):
     path = tmp_path_factory.mktemp("rows") / "p.csv"
-    path.write_text("\n".join([header, *lines, "1,2,1", "1,2,1,0"]))
-    file = open_import(path)
-    columns, _ = guess_columns(file.columns)
-    with mock.patch.object(csv_table, "LARGE", large):  # by Arrow, or by NumPy
-        fast = read_rows(file, columns)
-    slow = read_rows(file, columns, person=0)  # cells as they stand are asked for, too
-    assert np.array_equal(fast.numbers, slow.numbers, equal_nan=True)
-    assert np.array_equal(fast.lines, slow.lines)
-    labels = [np.array([*rows.labels, "", ""])[rows.codes] for rows in (fast, slow)]
-    assert labels[0].tolist() == labels[1].tolist()
-    assert fast.faults == slow.faults
+    path.write_bytes(text.encode())
+    with (
+        mock.patch.object(plain_rows, "PART", part),
+        mock.patch.object(plain_rows, "MOST", 4 * part),
+    ):
+        at_once = all_told(path, person)
+    one_by_one = lambda text, start, end, delimiter: [(start, end, None)]  # noqa: E731
+    with mock.patch.object(csv_table, "plain_parts", one_by_one):
+        assert at_once == all_told(path, person)
 
 
 def test_equal_numbers_are_one_label_whatever_other_rows_hold(write):
@@ -231,7 +286,7 @@ def test_equal_numbers_are_one_label_whatever_other_rows_hold(write):
         file = open_import(write("p.csv", "x,y,label\n1,2,2\n3,4,2.0\n" + others))
         rows = read_rows(file, guess_columns(file.columns)[0])
         checked = check_rows(rows, Meaning("grid", Frame(8), "2", None))
-        assert checked.fits[:2].all()
+        assert checked.rows[:2].tolist() == [0, 1]
 
 
 def test_two_frames_at_odds_are_refused(write):

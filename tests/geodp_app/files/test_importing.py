@@ -170,7 +170,7 @@ def test_rows_that_do_not_fit_are_told_by_row_line_column_and_reason(write: Writ
         (11, 14, "", "has 2 fields, the header has 3"),
         (12, 15, "label", "is empty"),
     ]
-    assert checked.left_out == 10
+    assert checked.dropped == 10
 
 
 def test_a_row_more_is_one_example_more_or_none(write: Write) -> None:
@@ -219,7 +219,7 @@ def test_of_many_misfits_the_first_are_told_and_all_are_counted(write: Write) ->
     assert shares == sorted(shares)
     assert shares[-1] == 1
     checked = check_rows(read, Meaning("grid", Frame(8), "one", None))
-    assert (len(checked.examples.labels), checked.left_out) == (8_000, 4_000)
+    assert (len(checked.examples.labels), checked.dropped) == (8_000, 4_000)
     assert len(checked.misfits) == MOST_TOLD
     assert read_rows(file, Columns(0, 1, 2), stop=lambda: True) is None
 
@@ -230,7 +230,7 @@ def test_the_first_misfits_have_their_reasons_whichever_column_holds_more(write:
     read = read_rows(open_import(write("p.csv", "x,y,label\n" + rows)), Columns(0, 1, 2))
     assert read is not None
     checked = check_rows(read, Meaning("grid", Frame(8), "1", None))
-    assert (len(checked.examples.labels), checked.left_out) == (1, 2 * MOST_TOLD + 3)
+    assert (len(checked.examples.labels), checked.dropped) == (1, 2 * MOST_TOLD + 3)
     first, second, *others = checked.misfits
     assert (first.row, first.column, first.reason) == (1, "y", "'bad' is not a number")
     assert (second.row, second.column, second.reason) == (2, "label", "is empty")

@@ -167,7 +167,32 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize("road", [by_command, by_python, by_frame, by_table, by_window])
+def by_qgis(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
+    """What the plugin writes of a layer and types, without QGIS."""
+    from geodp_app.commands import points
+    from geodp_app.commands.parser import build_parser
+    from geodp_app.commands.plugin import declared
+    from geodp_app.qgis.command import option_arguments
+
+    rows: Any = ROWS
+    if path.suffix in (".gpkg", ".shp", ".fgb", ".geojson"):
+        layer = geopandas.read_file(path)
+        places = [(None, None) if p is None else (p.x, p.y) for p in layer.geometry]
+        rows = [(*place, label) for place, label in zip(places, layer["label"], strict=True)]
+    cells = [["" if pandas.isna(value) else str(value) for value in row] for row in rows]
+    written = path.with_name("in_QGIS.csv")
+    written.write_text("\n".join(["lon,lat,label", *(",".join(row) for row in cells)]))
+    values = {"grid": GRID, "unusable": "drop", "inside": ",".join(inside) or None,
+              "outside": ",".join(outside) or None}  # fmt: skip
+    typed = option_arguments(json.loads(json.dumps(declared()))["verbs"]["learn"], values)
+    options = build_parser().parse_args(
+        ["learn", str(written), "--bounds=0,0,100,50", *typed, "--output=l.gpkg"]
+    )
+    found = points.read(written, options, quiet=True)
+    return counted(found.points, found.labels)
+
+
+@pytest.mark.parametrize("road", [by_command, by_python, by_frame, by_table, by_window, by_qgis])
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("choice", CHOICES)
 def test_every_road_reads_the_labels_that_are_named_and_drops_what_is_not_usable(

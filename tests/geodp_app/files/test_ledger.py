@@ -221,7 +221,7 @@ def test_a_run_that_is_broken_off_counts_and_those_after_it_never_drew(
 ) -> None:
     def break_off() -> None:
         with Recording(ledger, ROWS) as recording:
-            recording.begin([run(one(0.5)), run(one(0.25)), run(one(0.125))])
+            recording.enter("learn", [("tiles", one(each)) for each in (0.5, 0.25, 0.125)])
             recording.released()
             raise error
 
@@ -234,7 +234,7 @@ def test_a_run_that_is_broken_off_counts_and_those_after_it_never_drew(
 
 def test_an_end_that_cannot_be_told_is_a_warning(ledger: Ledger, capsys) -> None:
     with Recording(ledger, ROWS) as recording:
-        recording.begin([run()])
+        recording.enter("learn", [("tiles", run().privacy)])
         assert recording.words == (f"{ledger.path}: epsilon = 1 of 3, delta = 0 of 1e-05")
         ledger.path.unlink()
         recording.released()
@@ -244,7 +244,7 @@ def test_an_end_that_cannot_be_told_is_a_warning(ledger: Ledger, capsys) -> None
 
 def test_without_a_ledger_nothing_is_told(tmp_path: Path) -> None:
     with Recording(None, ROWS) as recording:
-        recording.begin([run(one(99.0))])
+        recording.enter("learn", [("tiles", one(99.0))])
         recording.released()
     assert list(tmp_path.iterdir()) == []
 

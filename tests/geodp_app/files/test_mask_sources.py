@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from pyproj import Transformer
 from terminal import geodp as command
 
+import assets
 import geodp
 from geodp import Bounds, Frame, GeoJSONError, InputError, LearnedShape
+from geodp_app.commands.arguments import read_within
+from geodp_app.commands.parser import build_parser
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -142,11 +145,39 @@ def by_window(source: Path, layer: str | None) -> NDArray[np.int64]:
     return kept(Mask.from_dict(json.loads(json.dumps(document.work.within.to_dict()))))
 
 
+def typed(source: Path, *options: str) -> NDArray[np.int64]:
+    """What `geodp learn` takes for the mask."""
+    read = build_parser().parse_args(["learn", *options, f"--within={source}", "--output=l.gpkg"])
+    mask = read_within(read)
+    assert mask is not None
+    return kept(mask)
+
+
+def by_table(source: Path, layer: str | None) -> NDArray[np.int64]:
+    named = [] if layer is None else [f"--within-layer={layer}"]
+    return typed(source, "--table=csv:p.csv", *named)
+
+
+def by_qgis(source: Path, layer: str | None) -> NDArray[np.int64]:
+    """What the plugin writes of a layer and types, without QGIS."""
+    if source.suffix == ".parquet":
+        frame = geopandas.read_parquet(source)
+    else:
+        frame = geopandas.read_file(source, layer=layer)
+    document = json.loads(frame.geometry.to_json(to_wgs84=False))
+    name = f"EPSG:{frame.crs.to_epsg()}"
+    if name != "EPSG:4326":
+        document["crs"] = {"type": "name", "properties": {"name": name}}
+    written = source.with_name("in_QGIS.geojson")
+    written.write_text(json.dumps(document))
+    return typed(written, "p.csv")
+
+
 def test_the_test_means_something() -> None:
     assert 0.3 < INSIDE.mean() < 0.7
 
 
-@pytest.mark.parametrize("road", [by_python, by_command, by_window])
+@pytest.mark.parametrize("road", [by_python, by_command, by_window, by_table, by_qgis])
 @pytest.mark.parametrize("what", FILES)
 def test_a_mask_of_any_file_is_its_polygons_where_they_lie(
     tmp_path: Path, what: str, road: Callable[[Path, str | None], NDArray[np.int64]]
@@ -158,6 +189,24 @@ def test_a_mask_of_any_file_is_its_polygons_where_they_lie(
 @pytest.mark.parametrize("what", MEMORY)
 def test_a_mask_in_memory_is_its_polygons_where_they_lie(what: str) -> None:
     assert (by_python(MEMORY[what](), None) == INSIDE).all()
+
+
+@pytest.mark.parametrize("name", ["croatia", "land"])
+def test_a_name_is_the_map_that_ships_with_geodp(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = str(assets.shape_path(name))
+    whole = whole_square(FRAME)
+    assert whole.clip(name).polygons.equals(whole.clip(path).polygons)
+    assert (by_python(name, None) == by_python(path, None)).all()
+    assert geodp.areas(whole, name).equals(geodp.areas(whole, path))
+    geodp.save(whole, tmp_path / "w.gpkg")
+    assert command("areas", "w.gpkg", "--districts", name, "-o", "a.csv", "--quiet") == 0
+    Path(name).write_text("{}")
+    for taken in (whole.clip, lambda name: geodp.areas(whole, name)):
+        with pytest.raises(InputError, match=f"{name} is a file here, and an example"):
+            taken(name)
 
 
 def test_a_geometry_without_bounds_is_in_grid_units() -> None:

@@ -98,7 +98,7 @@ def by_window(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
     assert rows is not None
     rows = as_zero_or_one(in_system(file, rows, LONLAT))
     checked = check_rows(rows, Meaning(kind, Frame(GRID, BOX), "1", "0"))
-    if checked.left_out:
+    if checked.dropped:
         raise InputError(f"{file.name}: {checked.misfits[0].reason}")
     return cells(checked.examples.points, checked.examples.labels)
 

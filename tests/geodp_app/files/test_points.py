@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 import warnings
 from collections.abc import Callable
@@ -154,6 +155,35 @@ def test_geoparquet(tmp_path: Path, encoding: str) -> None:
     parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
     found = read_points(path, DEGREES).examples
     assert (found.points.tolist(), found.labels.tolist()) == (CELLS, [1, 0])
+
+
+PLAIN = np.random.default_rng(0).uniform((15, 45), (16, 46), (40, 2))
+A, LINE = shapely.Point(15.5, 45.5), shapely.LineString([(15, 45), (16, 46)])
+#: A point in other forms of WKB, or what has no place.
+OTHER_WKB: list[tuple[bytes | None, bool]] = [
+    (A.wkb, True), (shapely.to_wkb(A, byte_order=0), True), (shapely.MultiPoint([A]).wkb, True),
+    (shapely.Point(15.5, 45.5, 7).wkb, True), (shapely.to_wkb(shapely.set_srid(A, 4326),
+    include_srid=True), True), (None, False), (b"", False), (A.wkb[:-1], False),
+    (b"\1\x63" + A.wkb[2:], False), (shapely.Point().wkb, False), (LINE.wkb, False),
+    (struct.pack("<BIdd", 1, 1, np.nan, 45), False),
+    (struct.pack("<BIdd", 1, 1, 15, np.inf), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wkb", "usable"), OTHER_WKB)
+def test_plain_places_are_read_bit_by_bit_whatever_stands_beside_them(
+    tmp_path: Path, wkb: bytes | None, usable: bool
+) -> None:
+    values = pa.array([*shapely.to_wkb(shapely.points(PLAIN)), wkb], pa.binary())
+    table = pa.table({"geometry": values})
+    geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}}
+    path = tmp_path / "p.parquet"
+    parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+    read = read_points(path, PointOptions(1000, BOX, unusable="drop", labelled=False))
+    right = np.array([*PLAIN, (15.5, 45.5)] if usable else PLAIN)
+    assert read.places is not None
+    assert read.places.tobytes() == right.tobytes()
+    assert read.dropped == (not usable)
 
 
 def test_layers_are_chosen(layers: Path, tmp_path: Path) -> None:

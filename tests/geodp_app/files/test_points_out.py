@@ -9,12 +9,14 @@ import sys
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 import shapely
 
 from geodp_app.cli import main
+from geodp_app.files import plain_rows
 from geometry.geojson_points import SEQUENCES
 
 pyogrio = pytest.importorskip("pyogrio")
@@ -180,6 +182,49 @@ def test_a_csv_file_comes_back_with_a_cell_more_in_each_row(
             predict(learned, source, output, "--columns", "x=lon x,y=lat y", "--bounds", BOX,
                     "--crs", "EPSG:3035")  # fmt: skip
             assert output.read_bytes() == after
+
+
+#: Rows of x, y and a note, and what becomes of them: a label, or nothing of empty and far ones.
+RECORDS = [
+    ("8,8,a", "1"), ("60,8,b", "0"), ("", ""), ("99,8,far", ""), ('8,60,"c\n""d"", e"', "1"),
+    ("60,60,'", "0"), ('"8","8",""', "1"), ("99,99,\xe9", ""), ('60, 8,"\n"', "0"),
+    ("8,9,\u65e5", "1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("marks", [("", "utf-8"), ("\ufeff", "utf-8"), ("\ufeff", "utf-16-le")])
+@pytest.mark.parametrize("doubtful", ["", '5" pipe', 'a"b"'])
+@pytest.mark.parametrize("part", [5, 1 << 18])
+def test_rows_of_any_line_ends_are_written_as_they_were(
+    tmp_path: Path, learned: Path, marks: tuple[str, str], doubtful: str, part: int
+) -> None:
+    """By whole parts and, behind a doubtful quote, one by one; some lines are left out."""
+    source, output, rng = tmp_path / "a.csv", tmp_path / "b.csv", np.random.default_rng(part)
+    records = [RECORDS[i] for i in rng.integers(0, len(RECORDS), 60)]
+    records.insert(30, (f"8,8,{doubtful}", "1"))
+    for ends in (["\n"], ["\r\n"], ["\r"], ["\n", "\r\n", "\r"]):
+        before, after = marks[0] + "x,y,note\n", marks[0] + "x,y,note,predicted\n"
+        for i, (row, label) in enumerate(records):
+            end = ends[rng.integers(len(ends))] * (i < len(records) - 1 or not label)
+            before += row + end
+            after += f"{row},{label}{end}" if label else ""
+        source.write_bytes(before.encode(marks[1]))
+        with (
+            mock.patch.object(plain_rows, "PART", part),
+            mock.patch.object(plain_rows, "MOST", 4 * part),
+        ):
+            predict(learned_grid(learned), source, output, "--out-of-bounds", "drop", "--overwrite")
+        assert output.read_bytes().decode(marks[1]) == after
+
+
+def learned_grid(learned: Path) -> Path:
+    """The same shape on the grid alone."""
+    document = json.loads(learned.read_text())
+    del document["geodp"]["bounds"]
+    document["geodp"]["georeferenced"] = False
+    path = learned.with_name("grid.geojson")
+    path.write_text(json.dumps(document))
+    return path
 
 
 def test_geojson_keeps_its_members(tmp_path: Path, learned: Path) -> None:

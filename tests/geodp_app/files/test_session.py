@@ -146,10 +146,10 @@ def test_whatever_the_document_takes_can_be_saved_and_read_back(
     tmp_path_factory, name, shapes, bounds, noise, seed, epsilon, delta, n_steps
 ):
     document = Document()
-    document.set_name(name)
+    document.change("rename", name=name)
     document.set_grid(50)
     document.edit("draw", Drawing(50, tuple(shapes)))
-    document.set_bounds(bounds)
+    document.change("change the bounds", bounds=bounds)
     document.set_sampling(noise=noise, seed=seed, n=20)
     document.set_run(epsilon=epsilon, delta=delta, n_steps=n_steps, seed=seed)
     document.sample()

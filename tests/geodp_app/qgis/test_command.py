@@ -91,8 +91,9 @@ def test_every_parameter_reaches_the_learner(learner: Any) -> None:
 
 
 def test_other_options_reach_the_program() -> None:
-    found = typed("learn", grid=512, out_of_bounds="drop", seed=None)
-    assert (found.grid, found.out_of_bounds, found.seed) == (512, "drop", None)
+    found = typed("learn", grid=512, out_of_bounds="drop", seed=None, rows=3)
+    assert (found.grid, found.out_of_bounds, found.seed, found.rows) == (512, "drop", None, 3)
+    assert DECLARED["verbs"]["learn"]["rows"]["low"] == 1
     found = typed("compare", learners=["tiles", "quadtree"], holdout=0.3, neighbours="replace-one")
     assert found.learners == ("tiles", "quadtree")
     assert (found.holdout, found.neighbours) == (0.3, "replace-one")
@@ -194,6 +195,15 @@ def test_a_run_that_is_cancelled_ends_as_by_ctrl_c(program: Any, tmp_path: Path)
     with pytest.raises(Cancelled):
         shown.run(path)
     assert (tmp_path / "heard").exists()
+    # one that was done before it heard has written what it was asked for
+    path = program(
+        "signal.signal(signal.SIGINT, lambda *_: sys.exit(0))\n"
+        "print('{}', flush=True); print('progress 1 writing', file=sys.stderr, flush=True)\n"
+        "time.sleep(60)"
+    )
+    shown = Shown()
+    shown.progress = Ending(shown)
+    assert shown.run(path) == "{}\n"
 
 
 class Ending(list):

@@ -14,13 +14,15 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import numpy as np
 import pytest
+import shapely
 from terminal import geodp
 
-from geodp import Bounds, GridMap
-from geodp_app.commands.plugin import plugin_zip
-from geodp_app.files.learned_file import read_learned
+from geodp import Bounds, GridMap, areas as measure
+from geodp_app.commands.plugin import declared, plugin_zip
+from geodp_app.files.learned_file import read_learned, read_shape
 from geodp_app.files.ledger import Ledger
 from learners.privacy.privacy_filter import Budget
 
@@ -91,6 +93,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     collection = {"type": "FeatureCollection", "features": features}
     (folder / "beside" / "p.geojson").write_text(json.dumps(collection))
+    boxes = [shapely.box(490e3, 4.98e6, 540e3, 5.09e6), shapely.box(5e5, 5.04e6, 58e4, 5.2e6)]
+    places = geopandas.GeoSeries(boxes, crs=32633)
+    districts = geopandas.GeoDataFrame({"name": ["west", "north"]}, geometry=places)
+    districts.to_crs(4326).to_file(folder / "d.gpkg")
     rows = "\n".join(f"{x!r},{y!r},{wet},{who}" for x, y, wet, who, _ in POINTS)
     (folder / "p.csv").write_text(f"x,y,label,who\n{rows}\n")
     return folder
@@ -99,7 +105,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(folder: Path) -> dict[str, Any]:
     """What QGIS made of all jobs, by their names."""
-    out = {name: str(folder / name) for name in ("l.gpkg", "k.geojson", "r.json", "m.gpkg")}
+    out = {name: str(folder / name) for name in ("l.gpkg", "k.geojson", "p.geojson", "r.json")}
+
+    def refused(name: str) -> str:
+        return str(folder / f"{name}.gpkg")
+
     sixty = {**MEMORY, "points": POINTS[:60]}
     learned = {**LEARN, "OUTPUT": out["l.gpkg"], "REPORT": out["r.json"], "SUPPORT": 0.3}
     counted = {
@@ -111,6 +121,17 @@ def found(folder: Path) -> dict[str, Any]:
         "person": {
             "run": "geodp:learn", **MEMORY,
             "parameters": {**LEARN, "PERSON": "who", "OUTPUT": out["k.geojson"]},
+        },
+        "persons": {
+            "run": "geodp:learn", **MEMORY,
+            "parameters": {**LEARN, "PERSON": "who", "ROWS": 2, "OUTPUT": out["p.geojson"]},
+        },
+        "areas": {
+            "run": "geodp:areas",
+            "parameters": {
+                "LEARNED": out["l.gpkg"], "DISTRICTS": str(folder / "d.gpkg"),
+                "OUTPUT": str(folder / "a.gpkg"),
+            },
         },
         "evaluate": {
             "run": "geodp:evaluate", **MEMORY,
@@ -135,21 +156,24 @@ def found(folder: Path) -> dict[str, Any]:
         "own extent": {
             "run": "geodp:learn", **sixty,
             "parameters": {
-                **LEARN, "OUTPUT": out["m.gpkg"],
+                **LEARN, "OUTPUT": refused("own extent"),
                 "EXTENT": "{},{},{},{} [EPSG:32633]".format(
                     *(repr(f(each[i] for each in POINTS[:60])) for i in (0, 1) for f in (min, max))
                 ),
             },
         },
         "counted": {"run": "geodp:learn", "parameters": counted},
-        "too much": {"run": "geodp:learn", "parameters": {**counted, "OUTPUT": out["m.gpkg"]}},
+        "too much": {
+            "run": "geodp:learn",
+            "parameters": {**counted, "OUTPUT": refused("too much")},
+        },
         "other ledger": {
             "run": "geodp:learn",
-            "parameters": {**counted, "LEDGER": out["r.json"], "OUTPUT": out["m.gpkg"]},
+            "parameters": {**counted, "LEDGER": out["r.json"], "OUTPUT": refused("other ledger")},
         },
         "label": {
             "run": "geodp:learn", **sixty,
-            "parameters": {**LEARN, "LABEL": "height", "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "LABEL": "height", "OUTPUT": refused("label")},
         },
         "named": {
             "run": "geodp:learn", **MEMORY,
@@ -161,19 +185,19 @@ def found(folder: Path) -> dict[str, Any]:
         "asked": {
             "run": "geodp:learn", **sixty,
             "fields": ["wet:string", "user_id:integer", "height:double"],
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("asked")},
         },
         "nowhere": {
             "run": "geodp:learn", **sixty, "crs": "",
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("nowhere")},
         },
         "no program": {
             "run": "geodp:learn", **sixty, "program": str(folder / "plugin.zip"),
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("no program")},
         },
         "cancelled": {
             "run": "geodp:learn", **MEMORY, "cancel": True,
-            "parameters": {**LEARN, "OUTPUT": out["m.gpkg"]},
+            "parameters": {**LEARN, "OUTPUT": refused("cancelled")},
         },
     }  # fmt: skip
     own = {name: value for name, value in os.environ.items() if name.startswith("NUMBA")}
@@ -193,7 +217,7 @@ def found(folder: Path) -> dict[str, Any]:
 
 
 def test_every_parameter_has_help_and_the_provider_an_icon(found: dict[str, Any]) -> None:
-    assert set(found["helps"]) == {"learn", "evaluate", "predict", "compare"}
+    assert set(found["helps"]) == {"learn", "evaluate", "predict", "compare", "areas"}
     assert all(text for each in found["helps"].values() for text in each.values())
     assert found["icon"]
 
@@ -219,6 +243,25 @@ def test_a_person_is_counted_once_and_named(found: dict[str, Any], folder: Path)
     assert found["person"]["error"] == ""
     release = read_learned(folder / "k.geojson").release
     assert ("unit", "who") in release.parameters
+    assert found["persons"]["error"] == ""
+    release = read_learned(folder / "p.geojson").release
+    assert ("unit", "who") in release.parameters
+    assert release.privacy.rows == 2
+
+
+def test_districts_are_measured_as_the_command_measures_them(
+    found: dict[str, Any], folder: Path
+) -> None:
+    assert found["areas"]["error"] == ""
+    own = measure(read_shape(folder / "l.gpkg"), folder / "d.gpkg")
+    layer = found["areas"]["layer"]
+    names = list(layer["fields"])
+    assert [name for name in names if name != "fid"] == list(own.columns.drop("geometry"))
+    rows = [dict(zip(names, row, strict=True)) for row in layer["rows"]]
+    assert [row["name"] for row in rows] == ["west", "north"]
+    for name in declared()["areas"]:
+        assert [row[name] for row in rows] == own[name].tolist()
+    assert any("shape_km2" in line for line in found["areas"]["told"])
 
 
 def test_labels_that_are_named_are_those_of_the_command(
@@ -307,7 +350,7 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(
     assert reason in found[job]["error"]
     outcome = found[job]["error"].removeprefix("Unable to execute algorithm\n")
     assert outcome.count("\n") == 0
-    assert not (folder / "m.gpkg").exists()
+    assert not (folder / f"{job}.gpkg").exists()
 
 
 def test_the_command_of_qgis_lists_the_algorithms(folder: Path) -> None:
@@ -326,4 +369,6 @@ def test_the_command_of_qgis_lists_the_algorithms(folder: Path) -> None:
              "QT_QPA_PLATFORM": "offscreen", "LANG": "C.UTF-8"},
     )  # fmt: skip
     listed = [line.split()[0] for line in done.stdout.splitlines() if "\tgeodp:" in line]
-    assert listed == ["geodp:compare", "geodp:evaluate", "geodp:learn", "geodp:predict"]
+    assert listed == [
+        f"geodp:{verb}" for verb in ("areas", "compare", "evaluate", "learn", "predict")
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import action, layer, open_window, wait
+from window_driver import action, layer, open_window
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
@@ -16,7 +16,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs import messages, task_process
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.task_process import AgainJob, make_again, run_again
-from geodp_app.views.run import again as again_module
+from geodp_app.views.run import live
 from geodp_app.views.window.main_window import MainWindow
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
@@ -80,7 +80,7 @@ def test_what_cannot_run_is_told_in_a_line(replies: type[Pipe]) -> None:
 
 @pytest.fixture
 def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
-    monkeypatch.setattr(again_module, "TIMES", 3)
+    monkeypatch.setattr(live, "TIMES", 3)
     with open_window(tmp_path) as made:
         made.document.edit("draw", TARGET)
         made.document.set_sampling(n=1_000)
@@ -95,7 +95,7 @@ def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(
     window.sample()
     action(window, "again")
     assert window.commands.by_id["again"].text() == "Stop the runs"
-    wait(qtbot, lambda: not window.again.busy)
+    qtbot.waitUntil(lambda: not window.again.busy)
     assert len(window.again.shapes) == 3
     assert window.plane_pane.note.words == "3 runs, one outline each"
     spent = window.document.work.spent
@@ -118,7 +118,7 @@ def test_runs_can_be_stopped_and_the_one_under_way_counts(qtbot: QtBot, window: 
     window.document.set_run(learner="cover", k=3)
     window.sample()
     action(window, "again")
-    wait(qtbot, lambda: len(window.document.work.spent) >= 1)
+    qtbot.waitUntil(lambda: len(window.document.work.spent) >= 1)
     action(window, "again")
     assert not window.again.busy
     made, spent = len(window.again.shapes), window.document.work.spent

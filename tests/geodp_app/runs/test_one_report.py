@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, action, click, finish_run, key, wait
+from window_driver import Lasting, action, click, finish_run, key
 
 from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -61,11 +61,11 @@ def window(lasting: Lasting) -> MainWindow:
 def run(qtbot: QtBot, window: MainWindow) -> RunLog:
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    wait(qtbot, lambda: window.display.at_rest)
+    qtbot.waitUntil(lambda: window.display.at_rest)
     log = window.runs.current
     assert log is not None
     window.runs.move_cursor(1)
-    wait(qtbot, lambda: window.display.at_rest)
+    qtbot.waitUntil(lambda: window.display.at_rest)
     return log
 
 
@@ -85,8 +85,8 @@ def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(
     held = inside_piece(log.records[0].release.piece[1:], examples.points)
     x, y = examples.points[int(np.flatnonzero(held)[0])].tolist()
     click(window, x, y)
-    wait(qtbot, lambda: "times" in window.why.report.text())
-    wait(qtbot, lambda: window.display.at_rest)
+    qtbot.waitUntil(lambda: "times" in window.why.report.text())
+    qtbot.waitUntil(lambda: window.display.at_rest)
     assert window.why.report.text().startswith("A ")
     assert f"at ({x}, {y}), one of the sample" in window.why.report.text()
     scale = window.dual.pictures.shade_scale
@@ -98,8 +98,8 @@ def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(
     assert window.plane.report.ring.getData()[0].tolist() == [x]
     # one that is not there, and the other label
     click(window, 100, 90, Qt.KeyboardModifier.ShiftModifier)
-    wait(qtbot, lambda: "A negative report at (100, 90), put there" in window.why.report.text())
-    wait(qtbot, lambda: window.display.at_rest)
+    qtbot.waitUntil(lambda: "A negative report at (100, 90), put there" in window.why.report.text())
+    qtbot.waitUntil(lambda: window.display.at_rest)
     assert np.abs(ratios(window)).max() <= eta * (1 + 1e-12)
 
 
@@ -108,10 +108,10 @@ def test_another_tool_brings_the_shading_and_why_back(qtbot: QtBot, window: Main
     why = window.why.what.text()
     action(window, "report")
     click(window, 100, 90)
-    wait(qtbot, lambda: "times" in window.why.report.text())
+    qtbot.waitUntil(lambda: "times" in window.why.report.text())
     assert not window.why.what.isVisible()
     action(window, "polygon")
-    wait(qtbot, lambda: window.display.at_rest)
+    qtbot.waitUntil(lambda: window.display.at_rest)
     assert window.why.report.text() == ""
     assert window.why.what.isVisible()
     assert window.why.what.text() == why
@@ -126,9 +126,9 @@ def test_the_release_view_shows_nothing_of_it(qtbot: QtBot, window: MainWindow) 
     run(qtbot, window)
     action(window, "report")
     click(window, 100, 90)
-    wait(qtbot, lambda: "times" in window.why.report.text())
+    qtbot.waitUntil(lambda: "times" in window.why.report.text())
     action(window, "release_view")
-    wait(qtbot, lambda: window.display.at_rest)
+    qtbot.waitUntil(lambda: window.display.at_rest)
     assert not window.why.report.isVisible()
     assert not window.plane.report.ring.isVisible()
     assert window.dual.sheets[window.dual.sheet].shading.isVisible() is False

@@ -9,8 +9,9 @@ _WINDOWS = """
 import threading
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QWidget
+from geodp_app.runs.task_process import again
 from geodp_app.views.window.app import make_application
-from geodp_app.workers import run_controller, task_controller
+from geodp_app.workers import run_controller, processes
 
 class Talker:
     # a link whose process says a lot, and still does so for a while when it is ended
@@ -39,14 +40,14 @@ class Window(QMainWindow):
     def __init__(self):
         super().__init__()
         run_controller.RunController(self)
-        self.again = task_controller.AgainController(self)
+        self.again = processes.OneTask(again, self)
         for _ in range(50):
             QWidget(self)
 
     def event(self, event):
         return super().event(event)
 
-run_controller.ProcessLink = task_controller.ProcessLink = Talker
+run_controller.ProcessLink = processes.ProcessLink = Talker
 application = make_application(offscreen=True)
 for _ in range(20):
     window = Window()

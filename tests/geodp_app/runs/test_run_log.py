@@ -11,7 +11,7 @@ import shapely
 from finished_runs import GRID, N, begun, examples, finished
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.document.simulating import fresh_sample
+from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.learner_process import make_learner
@@ -30,7 +30,7 @@ from learners.core.records import (
 from learners.core.releases import CoverRelease, TilesRelease
 from learners.core.selection import HeavyBox
 from learners.cover.set_cover import Finish
-from learners.privacy.accounting import spent_after
+from learners.privacy.composition import spent_after
 from learners.tiles.tile_choice import CHOICE_SHARE
 
 ALL = ("cover", "convex-cover", "greedy-cover", "greedy-convex")

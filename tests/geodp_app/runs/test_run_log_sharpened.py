@@ -25,7 +25,7 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from learners.core.records import StepRecord, TileStep, predict_pieces
 from learners.core.releases import SharpenedRelease
 from learners.cover.set_cover import rate_before_sharpening
-from learners.privacy.accounting import spent_after
+from learners.privacy.composition import spent_after
 
 GRID, EPSILON, STEPS = 64, 4.0, 3
 #: Examples, so that every edge has one zone, or four.

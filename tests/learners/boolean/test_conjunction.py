@@ -32,7 +32,7 @@ from learners.boolean.consistent_conjunction import (
     literals_of,
     mistakes_of_all,
 )
-from learners.boolean.literals import (
+from learners.boolean.formulas import (
     Literal,
     candidate_literal,
     evaluate,

@@ -1,4 +1,4 @@
-"""Parity learners: consistency, the private law enumerated, and its promise."""
+"""Parities: packed linear algebra against brute force, runs and their laws."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+import tiny_samples
+from chi_square import assert_drawn_from
 from numpy.typing import NDArray
 
 from learners import ParityLearner, PrivateParityLearner
-from learners.boolean.gf2 import PackedBits
+from learners.boolean.gf2 import PackedBits, solve, word_count
 from learners.boolean.parity import COIN, SOURCE_LIMIT, ParityPlan, plan_parity, private_parity
 from learners.core.codec import release_to_dict
 from learners.privacy.randomness import SeededRandom
@@ -129,17 +131,12 @@ def worst_ratio(
     """Largest ratio of a transcript's probabilities between neighbours of up to `size` examples."""
     worst = Fraction(0)
     law = cache(lambda s: transcript_law(s, plan, decay))
-    for count in range(size):
-        for sample in itertools.combinations_with_replacement(KINDS, count):
-            grown = [law(tuple(sorted((*sample, extra)))) for extra in KINDS]
-            if neighbours == "add-remove":
-                pairs = [(law(sample), g) for g in grown]
-            else:
-                pairs = list(itertools.combinations(grown, 2))
-            for one, two in pairs:
-                # nothing is possible for one neighbour alone
-                assert one.keys() == two.keys()
-                worst = max(worst, *(max(one[o] / two[o], two[o] / one[o]) for o in one))
+    for one, two in (
+        (law(a), law(b)) for a, b in tiny_samples.all_neighbours(KINDS, size - 1, neighbours)
+    ):
+        # nothing is possible for one neighbour alone
+        assert one.keys() == two.keys()
+        worst = max(worst, *(max(one[o] / two[o], two[o] / one[o]) for o in one))
     return worst
 
 
@@ -226,9 +223,7 @@ def test_runs_follow_the_enumerated_law(test_share: float) -> None:
     for _ in range(runs):
         found, _ = private_parity(rows, labels, plan, source)
         counts[BOTTOM if found is None else int(found[0])] += 1
-    chi_square = sum((counts[o] - runs * w) ** 2 / (runs * w) for (o,), w in law.items())
-    assert counts.total() == runs == sum(counts[o] for (o,) in law)
-    assert chi_square < 4 + 5 * math.sqrt(8)
+    assert_drawn_from({o: float(w) for (o,), w in law.items()}, counts, runs, outcomes=5)
 
 
 # -- what is promised ----------------------------------------------------------------------
@@ -265,7 +260,7 @@ def test_impossible_parameters_are_refused(options: dict[str, object], message: 
 
 
 def test_wrong_examples_are_refused() -> None:
-    with pytest.raises(ValueError, match="row 1 of X holds something"):
+    with pytest.raises(ValueError, match=r"row 1, column 0: .* is neither 0 nor 1"):
         ParityLearner().fit([[1, 0], [2, 0]], [0, 1])
     with pytest.raises(ValueError, match=r"shape \(n, d\)"):
         ParityLearner().fit([1, 0], [0, 1])
@@ -276,3 +271,88 @@ def test_wrong_examples_are_refused() -> None:
     model = ParityLearner().fit([[1, 0]], [1])
     with pytest.raises(ValueError, match="rows must have 2 bits, got 3"):
         model.predict([[1, 0, 1]])
+
+
+def all_vectors(d: int) -> NDArray[np.bool_]:
+    return np.array(list(itertools.product((0, 1), repeat=d)), dtype=bool)
+
+
+def brute_solutions(rows: NDArray[np.bool_], sides: NDArray[np.bool_]) -> set[tuple[bool, ...]]:
+    vectors = all_vectors(rows.shape[1])
+    held = (rows.astype(int) @ vectors.T.astype(int)) % 2 == sides[:, None]
+    return {tuple(v) for v in vectors[held.all(axis=0)].tolist()}
+
+
+@pytest.mark.parametrize("d", [1, 2, 63, 64, 65, 127, 128, 200])
+def test_packing_there_and_back(d: int) -> None:
+    bits = np.random.default_rng(d).random((7, d)) < 0.5
+    packed = PackedBits.of(bits)
+    assert packed.words.shape == (7, word_count(d)) == (7, -(-d // 64))
+    np.testing.assert_array_equal(packed.bits(), bits)
+    for row, j in itertools.product(range(7), (0, d // 2, d - 1)):
+        assert bool(int(packed.words[row, j // 64]) >> (j % 64) & 1) == bits[row, j]
+    vector = np.random.default_rng(d + 1).random(d) < 0.5
+    expected = (bits.astype(int) @ vector.astype(int)) % 2 == 1
+    got = packed.products(PackedBits.of(vector[None, :]).words[0])
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_solutions_are_those_of_brute_force_each_from_one_choice_of_free_bits(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    d, n = int(rng.integers(1, 8)), int(rng.integers(0, 9))
+    rows, sides = rng.random((n, d)) < 0.4, rng.random(n) < 0.5
+    echelon = solve(PackedBits.of(rows), sides)
+    expected = brute_solutions(rows, sides)
+    assert echelon.consistent == bool(expected)
+    if not expected:
+        with pytest.raises(ValueError, match="no solution"):
+            echelon.solution(np.zeros(1, dtype=np.uint64))
+        return
+    found: dict[tuple[bool, ...], int] = {}
+    for free in range(2**d):
+        vector = echelon.solution(np.array([free], dtype=np.uint64))
+        key = tuple(PackedBits(vector[None, :], d).bits()[0].tolist())
+        found[key] = found.get(key, 0) + 1
+    assert set(found) == expected
+    # uniform free bits give a uniform solution
+    assert set(found.values()) == {2**echelon.rank}
+    assert len(expected) == 2 ** (d - echelon.rank)
+
+
+@pytest.mark.parametrize(("n", "d"), [(200, 64), (100, 65), (300, 129), (40, 300), (256, 256)])
+def test_many_words(n: int, d: int) -> None:
+    rng = np.random.default_rng(n + d)
+    rows, secret = rng.random((n, d)) < 0.5, rng.random(d) < 0.5
+    packed = PackedBits.of(rows)
+    sides = packed.products(PackedBits.of(secret[None, :]).words[0])
+    echelon = solve(packed, sides)
+    assert echelon.consistent
+    noise = rng.integers(0, 1 << 63, word_count(d)).astype(np.uint64)
+    np.testing.assert_array_equal(packed.products(echelon.solution(noise)), sides)
+    if n > d + 20:
+        assert echelon.rank == d
+        wrong = sides.copy()
+        wrong[0] ^= True
+        assert not solve(packed, wrong).consistent
+
+
+def test_no_equations_and_an_equation_of_zeros() -> None:
+    free = np.array([0b101], dtype=np.uint64)
+    none = solve(PackedBits.of(np.zeros((0, 3), dtype=bool)), np.zeros(0, dtype=bool))
+    assert (none.rank, none.consistent, none.solution(free).tolist()) == (0, True, [5])
+    zero = PackedBits.of(np.zeros((1, 3), dtype=bool))
+    assert solve(zero, np.array([False])).consistent
+    assert not solve(zero, np.array([True])).consistent
+
+
+def test_packed_rows_of_the_wrong_form_are_refused() -> None:
+    good = np.zeros((2, 1), dtype=np.uint64)
+    with pytest.raises(ValueError, match="uint64"):
+        PackedBits(good.astype(np.int64), 5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="70 bits need 2 words, got 1"):
+        PackedBits(good, 70)
+    with pytest.raises(ValueError, match="row 1: there are bits beyond the first 5"):
+        PackedBits(np.array([[31], [32]], dtype=np.uint64), 5)
+    with pytest.raises(ValueError, match="at least 1 bit"):
+        PackedBits(good, 0)

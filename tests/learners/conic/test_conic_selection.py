@@ -1,4 +1,4 @@
-"""The sampler of discs and ellipses: counts, bounds, and its law against enumeration."""
+"""Discs and ellipses: counts, bounds, the sampler's law against enumeration, and learners."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
+import shapely
+from chi_square import assert_counted
+from conics import assert_draws_follow_the_law, law, score_of, target_of
 from counted import counted
-from quick_draws import QuickBits
-from scipy import stats
+from grids import grid_points
 
+from geometry.geojson import feature_collection
 from geometry.lift import ConicLattice
+from geometry.polygons import contains_points
+from learners import DiscUnionLearner
 from learners.core.selection import (
-    POWER,
     Cancelled,
     Score,
     SelectionProgress,
-    mistakes_score,
     set_cover_score,
     softened_nats,
     softened_shortfall,
 )
 from learners.curved import conic_boxes as boxes
-from learners.curved.conic_selection import ConicSelection
-from learners.curved.shared_points import count_areas
+from learners.curved.conic_selection import ConicSelection, count_areas
 from learners.privacy.randomness import SeededRandom
 
 
@@ -34,13 +35,6 @@ def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     points = rng.integers(0, d + 1, (n, 2))
     points[-1] = points[0]
     return points, (points.sum(axis=1) < d) ^ (rng.random(n) < 0.2)
-
-
-def target_of(lattice: ConicLattice, score: Score, rate: float = 1.0) -> boxes.ConicTarget:
-    return boxes.ConicTarget(
-        score.k, score.c_pos, score.c_neg, score.total, POWER / rate, 0,
-        len(lattice.low), lattice.d, lattice.bits,
-    )  # fmt: skip
 
 
 def full(values: object) -> np.ndarray:
@@ -109,25 +103,6 @@ def test_the_bounds_of_a_single_member_are_tight(kind: str) -> None:
         assert boxes.inner_count(target, area, theta, theta, 1) == held
 
 
-def members(lattice: ConicLattice) -> list[tuple[int, ...]]:
-    spans = (range(b, h + 1) for b, h in zip(lattice.low, lattice.high, strict=True))
-    return list(itertools.product(*spans))
-
-
-def enumerated(
-    lattice: ConicLattice, points: np.ndarray, labels: np.ndarray, score: Score, rate: float
-) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """Every member and its unnormalised weight under the stated law."""
-    thetas = members(lattice)
-    values = []
-    for theta in thetas:
-        held = lattice.conic(*theta).contains(points)
-        values.append(
-            score.value(int(np.count_nonzero(held & labels)), int(np.count_nonzero(held & ~labels)))
-        )
-    return thetas, (1 - rate / POWER * np.array(values, dtype=float)) ** -POWER
-
-
 @pytest.mark.parametrize(
     ("kind", "d", "bits", "draws"), [("disc", 4, 0, 1900), ("disc", 2, 1, 1900),
                                      ("ellipse", 2, 0, 2600)],
@@ -137,31 +112,12 @@ def enumerated(
 def test_draws_follow_the_enumerated_law(
     kind: str, d: int, bits: int, draws: int, rule: str, max_boxes: int
 ) -> None:
-    """Member by member; the number of boxes must not matter.
-
-    A rate that is a quarter higher or lower is caught with probability above 0.995.
-    """
-    lattice = ConicLattice(d, kind, bits)
-    points, labels = random_examples(d, 25, seed=7)
-    positives = int(labels.sum())
-    score = mistakes_score(positives)
-    if rule == "cover":
-        score = set_cover_score("disjunction", 2, positives - 3, positives, 25 - positives)
-    rate = 0.55
-    law, *others = (
-        dict(zip(thetas, (weights / weights.sum()).tolist(), strict=True))
-        for thetas, weights in (
-            enumerated(lattice, points, labels, score, r * rate) for r in (1, 0.75, 1.25)
-        )
-    )
-    assert min(power(law, other, draws) for other in others) > 0.995
-    counts = counted(points, labels, d)
-    source, selection = QuickBits(4 * d + max_boxes), ConicSelection(lattice, max_boxes)
-    drawn = Counter(
-        selection.select(counts, score, rate, source).piece[0].parameters  # type: ignore[attr-defined]
-        for _ in range(draws)
-    )
-    assert_drawn_from(law, drawn, draws, outcomes=20)
+    """The number of boxes must not matter."""
+    counts = counted(*random_examples(d, 25, seed=7), d)
+    assert_draws_follow_the_law(
+        ConicLattice(d, kind, bits), counts, score_of(rule, counts), 0.55, (0.75, 1.25),
+        draws, max_boxes, 4 * d + max_boxes,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "d"), [("disc", 3), ("ellipse", 1)])
@@ -173,18 +129,17 @@ def test_one_example_moves_no_probability_by_more_than_eta(kind: str, d: int) ->
     points, labels = random_examples(d, 12, seed=2)
     eta, k = 0.4, 2
 
-    def law(xy: np.ndarray, y: np.ndarray, noisy: int) -> np.ndarray:
-        positives = int(y.sum())
-        score = set_cover_score("disjunction", k, noisy, positives, len(y) - positives)
-        weights = enumerated(lattice, xy, y, score, eta / k)[1]
-        return weights / weights.sum()
+    def chances(xy: np.ndarray, y: np.ndarray, noisy: int) -> np.ndarray:
+        counts = counted(xy, y, d)
+        score = set_cover_score("disjunction", k, noisy, counts.positives, counts.negatives)
+        return np.array(list(law(lattice, counts, score, eta / k).values()))
 
     spread = []
     cells = range(d + 1)
     samples = ((labels, 3), (np.ones(12, dtype=bool), 0))
     for (own, noisy), x, y, label in itertools.product(samples, cells, cells, (False, True)):
-        after = law(np.vstack([points, [[x, y]]]), np.append(own, label), noisy)
-        loss = np.log(after / law(points, own, noisy))
+        after = chances(np.vstack([points, [[x, y]]]), np.append(own, label), noisy)
+        loss = np.log(after / chances(points, own, noisy))
         assert np.abs(loss).max() <= eta + 1e-9
         spread.append(loss.max() - loss.min())
     assert max(spread) <= eta + 1e-9
@@ -230,8 +185,7 @@ def test_a_sample_without_examples_is_drawn_from_uniformly() -> None:
     drawn = Counter(
         ConicSelection(lattice).select(nobody, score, 1.0, source).piece for _ in range(800)
     )
-    assert len(drawn) == 4
-    assert stats.chisquare(list(drawn.values())).pvalue > 1e-3
+    assert_counted(np.ones(4), np.array(list(drawn.values())), outcomes=4)
 
 
 def test_a_softened_score_moves_by_at_most_the_score() -> None:
@@ -257,3 +211,37 @@ def test_a_score_above_0_is_refused() -> None:
 def test_too_many_boxes_are_refused() -> None:
     with pytest.raises(ValueError, match="max_boxes"):
         ConicSelection(ConicLattice(4, "disc"), (1 << 22) + 1)
+
+
+def uniform(d: int, n: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, d + 1, (n, 2))
+
+
+def disc(X: np.ndarray, p: float, q: float, r: float) -> np.ndarray:
+    return (X[:, 0] - p) ** 2 + (X[:, 1] - q) ** 2 <= r * r
+
+
+def two_discs(X: np.ndarray) -> np.ndarray:
+    return disc(X, 80, 90, 55) | disc(X, 180, 170, 60)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> DiscUnionLearner:
+    X = uniform(256, 20_000, seed=1)
+    return DiscUnionLearner(k=2, grid=256, seed=3).fit(X, two_discs(X))
+
+
+def test_a_disc_at_the_edge_is_recovered() -> None:
+    X, test = uniform(256, 20_000, seed=1), uniform(256, 20_000, seed=2)
+    model = DiscUnionLearner(grid=256, seed=1).fit(X, disc(X, 250, 5, 100))
+    assert model.score(test, disc(test, 250, 5, 100)) > 0.995
+
+
+def test_the_shape_is_the_hypothesis_up_to_its_chords(fitted: DiscUnionLearner) -> None:
+    shape = fitted.polygons_
+    X = grid_points(256)
+    near = shapely.distance(shape.boundary, shapely.points(X)) <= 1 / 64 + 1e-9
+    inside = contains_points(shape, X)
+    assert (inside == (fitted.predict(X) == 1))[~near].all()
+    collection = feature_collection(shape, member={}, d=256)
+    assert collection["features"][0]["geometry"]["type"] in ("Polygon", "MultiPolygon")

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
 from compiled import compiled
-from quick_draws import QuickBits
+from conics import assert_draws_follow_the_law, score_of, target_of, value_of
 
 from geometry.grid_counts import GridCounts
 from geometry.lift import ConicLattice
 from learners.core.selection import (
-    POWER,
     Cancelled,
     Score,
     SelectionProgress,
-    mistakes_score,
     set_cover_score,
 )
 from learners.curved import conic_boxes as boxes
-from learners.curved.conic_selection import ConicSelection
-from learners.curved.shared_points import MOST, Tables, count_areas, make_tables
+from learners.curved.conic_selection import MOST, ConicSelection, Tables, count_areas, make_tables
 from learners.envelope import shared_points
 from learners.privacy.randomness import SeededRandom
 
@@ -46,13 +41,6 @@ def scattered(d: int, points: int, seed: int) -> GridCounts:
     return heaps(d, *heavy, *single)  # type: ignore[arg-type]
 
 
-def target_of(lattice: ConicLattice, score: Score, rate: float = 1.0) -> boxes.ConicTarget:
-    return boxes.ConicTarget(
-        score.k, score.c_pos, score.c_neg, score.total, POWER / rate, 0,
-        len(lattice.low), lattice.d, lattice.bits,
-    )  # fmt: skip
-
-
 def box_of(target: boxes.ConicTarget, tables: Tables, low: object, high: object) -> np.ndarray:
     """A box of parameters, as one is at first, counted and bounded."""
     box = np.zeros(boxes.WIDTH, dtype=np.int64)
@@ -62,11 +50,6 @@ def box_of(target: boxes.ConicTarget, tables: Tables, low: object, high: object)
     box[boxes.SOME] = (1 << len(tables.shared)) - 1
     boxes.recount(target, tables, box)
     return box
-
-
-def value_of(lattice: ConicLattice, counts: GridCounts, score: Score, theta: object) -> int:
-    held = counts.amounts * lattice.conic(*theta).contains(counts.points)  # type: ignore[misc]
-    return score.value(int(held[counts.labels].sum()), int(held[~counts.labels].sum()))
 
 
 def test_points_of_both_labels_are_taken_out_and_nothing_else() -> None:
@@ -191,11 +174,6 @@ def test_no_member_scores_more_than_its_box_promises(kind: str, d: int, bits: in
     assert attained > 10
 
 
-def members(lattice: ConicLattice) -> list[tuple[int, ...]]:
-    spans = (range(b, h + 1) for b, h in zip(lattice.low, lattice.high, strict=True))
-    return list(itertools.product(*spans))
-
-
 @pytest.mark.parametrize(("kind", "bits"), [("disc", 1), ("ellipse", 0)])
 @pytest.mark.parametrize("rule", ["cover", "mistakes"])
 @pytest.mark.parametrize(
@@ -204,36 +182,18 @@ def members(lattice: ConicLattice) -> list[tuple[int, ...]]:
 def test_draws_follow_the_enumerated_law(
     kind: str, bits: int, rule: str, points: int, max_boxes: int
 ) -> None:
-    """Member by member, with two shared points and with more than are tried in all ways.
-
-    A rate that is half or twice as high is caught with probability above 0.995.
-    """
-    lattice, draws = ConicLattice(2, kind, bits), 3000
+    """With two shared points and with more than are tried in all ways."""
+    lattice = ConicLattice(2, kind, bits)
     amounts = [(14, 17), (18, 13), *[(11 + i, 17 - i) for i in range(7)]]
     places = [(1, 1), (0, 2), (0, 0), (0, 1), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)]
     alone = [(x, y, x, 2 - x) for x, y in places[points:]]
     counts = heaps(2, *((*p, *n) for p, n in zip(places[:points], amounts, strict=False)), *alone)
-    score = mistakes_score(counts.positives)
-    if rule == "cover":
-        score = set_cover_score(
-            "disjunction", 2, counts.positives - 3, counts.positives, counts.negatives
-        )
+    score = score_of(rule, counts)
     rate = 0.4 / score.k
     assert len(make_tables(counts, rate * score.k).shared) == points
-    thetas = members(lattice)
-    values = np.array([value_of(lattice, counts, score, theta) for theta in thetas], dtype=float)
-
-    def law(rate: float) -> dict[tuple[int, ...], float]:
-        weights = (1 - rate / POWER * values) ** -POWER
-        return dict(zip(thetas, (weights / weights.sum()).tolist(), strict=True))
-
-    assert min(power(law(rate), law(other * rate), draws) for other in (0.5, 2)) > 0.995
-    source, selection = QuickBits(points + max_boxes), ConicSelection(lattice, max_boxes)
-    drawn = Counter(
-        selection.select(counts, score, rate, source).piece[0].parameters  # type: ignore[attr-defined]
-        for _ in range(draws)
+    assert_draws_follow_the_law(
+        lattice, counts, score, rate, (0.5, 2), 3000, max_boxes, points + max_boxes
     )
-    assert_drawn_from(law(rate), drawn, draws, outcomes=20)
 
 
 def no_longer(progress: SelectionProgress) -> None:

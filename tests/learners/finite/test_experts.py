@@ -1,28 +1,21 @@
-"""Experts: regret, the private law enumerated, and the printed theorem's failure."""
+"""Experts: losses, the private law enumerated, and rounds in order."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
-import sys
-from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from chi_square import assert_counted
 from numpy.typing import NDArray
 
 from learners import MultiplicativeWeights, PrivateExperts
 from learners.finite.experts import hedge_rate, plan_experts, regret_bound
-from learners.privacy.accounting import Neighbours, zcdp_epsilon
+from learners.privacy.accounting import Neighbours
 
 Losses = tuple[tuple[int, ...], ...]
-
-# the same as in the table of promises
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
-binomial_tail = importlib.import_module("promises.experts").binomial_tail
 
 
 def expected_regret(losses: NDArray[np.int64], rate: float, bound: int = 1) -> float:
@@ -32,36 +25,6 @@ def expected_regret(losses: NDArray[np.int64], rate: float, bound: int = 1) -> f
         expected += float(hedge.weights() @ row)
         hedge.update(row)
     return (expected - int(losses.sum(axis=0).min())) / bound
-
-
-def adversary(experts: int, rounds: int, rate: float) -> NDArray[np.int64]:
-    """Losses that fall on the heaviest expert of each round."""
-    hedge = MultiplicativeWeights(experts=experts, rate=rate)
-    rows = []
-    for _ in range(rounds):
-        rows.append((np.arange(experts) == np.argmax(hedge.weights())).astype(int))
-        hedge.update(rows[-1])
-    return np.array(rows)
-
-
-@pytest.mark.parametrize("experts", [2, 10])
-@pytest.mark.parametrize("rate", [0.01, 0.2, 1.5, None])
-def test_regret_stays_within_the_bound(experts: int, rate: float | None) -> None:
-    rounds = 400
-    chosen = hedge_rate(experts, rounds) if rate is None else rate
-    bound = regret_bound(experts, rounds, chosen)
-    rng = np.random.default_rng(experts)
-    for losses in (
-        adversary(experts, rounds, chosen),
-        rng.integers(0, 2, (rounds, experts)),
-        (rng.random((rounds, experts)) < np.linspace(0.3, 0.6, experts)).astype(int),
-    ):
-        assert expected_regret(losses, chosen) <= bound
-    if rate is None:
-        assert bound == pytest.approx(math.sqrt(rounds * math.log(experts) / 2))
-        # attained to a constant when the losses are fair coins
-        coins = [rng.integers(0, 2, (rounds, experts)) for _ in range(30)]
-        assert np.mean([expected_regret(one, chosen) for one in coins]) > 0.4 * bound
 
 
 def test_losses_in_finer_units() -> None:
@@ -147,52 +110,17 @@ def test_the_set_cover_account_is_not_used() -> None:
     assert plan.rate < 0.01 < math.log1p(1 / (1 + math.log(1e6)))
 
 
-# -- the printed theorem -------------------------------------------------------------------
-
-
-def test_the_printed_theorem_fails() -> None:
-    rounds, a = 10_000, Fraction(50, 17_321)
-    assert 12 * rounds * a**2 <= 1
-    printed = math.exp(-rounds * a)
-    assert printed < 3e-13
-    # Two experts; one neighbour's first losses are (0, 1), the other's (1, 0); then T draws with
-    # weights 1 and 1 - a, or the other way round.  E: at least `least` draws of the first expert.
-    high, whole = 17_321, 34_592
-    assert Fraction(high, whole) == 1 / (2 - a)
-    least = 5174
-    likely = binomial_tail(rounds, least, high, whole)
-    # the terms that were left out fall by a tenth at least: together below 10 * 2^-200 of the sum
-    unlikely = binomial_tail(rounds, least, whole - high, whole) * (1 + Fraction(1, 1 << 190))
-    e = Fraction(27182818285, 10**10)
-    assert float(e) > math.e
-    true = float(likely - e * unlikely)
-    assert true > 3.2e-5
-    assert true > 10**7 * printed
-    # the account used here covers it: range 2 a' a draw, a' = -ln(1 - a)
-    rho = rounds * (2 * -math.log1p(-a)) ** 2 / 8
-    assert zcdp_epsilon(rho, 1e-3) < 1.0 <= zcdp_epsilon(rho, true)
-
-
-def test_at_the_printed_parameters_the_account_grants_less() -> None:
-    # 12 T rate^2 = 1 is far too much at the delta that is printed for it
-    printed_rate = 1 / math.sqrt(12 * 10_000)
-    plan = plan_experts(2, 10_000, 1.0, 2.9e-13, "replace-one")
-    assert plan.rate < printed_rate / 2
-
-
 # -- runs ----------------------------------------------------------------------------------
 
 
 def test_draws_follow_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learners.finite.experts.plan_experts", cache(plan_experts))
     losses = np.array([[0, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 2]])
-    counts, runs = np.zeros(3), 1500
-    for seed in range(runs):
+    counts = np.zeros(3)
+    for seed in range(1500):
         game = PrivateExperts(experts=3, rounds=4, epsilon=6.0, bound=2, seed=seed)
         counts[game.run(losses).chosen[3]] += 1
-    weights = np.exp(-game.plan.rate * losses[:3].sum(axis=0) / 2)
-    expected = runs * weights / weights.sum()
-    assert ((counts - expected) ** 2 / expected).sum() < 2 + 5 * 2
+    assert_counted(np.exp(-game.plan.rate * losses[:3].sum(axis=0) / 2), counts, outcomes=3)
 
 
 def test_with_enough_budget_the_rate_is_hedges() -> None:

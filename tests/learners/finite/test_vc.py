@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geometry.arrangement import arrange
 from geometry.halfplane import HalfplaneLattice
-from learners.finite.vc import (
+from learners.finite.sample_sizes import (
     combined_vc_bound,
     consistent_size,
     dichotomies,

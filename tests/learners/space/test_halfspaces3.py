@@ -13,7 +13,7 @@ from counted import counted
 from quick_draws import QuickBits
 from scipy import optimize
 
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
+from geometry.halfspaces import HalfspaceLattice3, LiftedRegion, spanning_fours
 from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score
@@ -58,7 +58,7 @@ def test_levels_are_all_values_or_evenly_spaced_ones() -> None:
     assert len(levels) == 8
     assert levels[0] == -20
     assert set(np.diff(levels)) <= {7, 8}
-    assert Halfspace3((1, -1, 1), int(levels[0])).contains(cube(20)).all()
+    assert few.member((1, -1, 1), int(levels[0])).contains(cube(20)).all()
 
 
 def test_four_normals_span_when_no_direction_leaves_them() -> None:
@@ -81,12 +81,12 @@ def test_four_normals_span_when_no_direction_leaves_them() -> None:
 
 def brute(
     lattice: HalfspaceLattice3, sets: tuple, points: np.ndarray, labels: np.ndarray, score: Score
-) -> tuple[list[tuple[Halfspace3, ...]], np.ndarray]:
+) -> tuple[list[tuple[LiftedRegion, ...]], np.ndarray]:
     """Every member with its score, one by one."""
     pieces, values = [], []
     for normals in sets:
         for levels in itertools.product(*(lattice.levels_of(n).tolist() for n in normals)):
-            piece = tuple(Halfspace3(n, t) for n, t in zip(normals, levels, strict=True))
+            piece = tuple(lattice.member(n, t) for n, t in zip(normals, levels, strict=True))
             held = inside_piece(piece, points)
             pieces.append(piece)
             values.append(score.value(int((held & labels).sum()), int((held & ~labels).sum())))

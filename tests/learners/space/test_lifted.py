@@ -12,8 +12,8 @@ from chi_square import assert_drawn_from, power
 from counted import counted
 from quick_draws import QuickBits
 
+from geometry.halfspaces import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
 from geometry.polygons import contains_points
-from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
 from learners import BallUnionLearner, PolynomialUnionLearner
 from learners.core.selection import mistakes_score, set_cover_score
 from learners.curved import listed_selection as space_selection

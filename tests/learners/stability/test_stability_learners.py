@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
@@ -18,8 +20,8 @@ from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import random_rows
 from learners.stability.sample_and_aggregate import VoteProgress
+from learners.stability.sparse_vector import QueryRelease
 from learners.stability.stability_learner import FIRST_CELLS, final_learner, label_points, shuffled
-from learners.stability.stable_queries import QueryRelease
 
 D = 64
 
@@ -99,12 +101,9 @@ def test_points_end_with_the_budget_and_with_the_halts() -> None:
 
 
 def test_a_shuffle_is_uniform() -> None:
-    source, seen = SeededRandom(5), {}
-    for _ in range(1200):
-        order = tuple(shuffled([(0, 0), (1, 1), (2, 2)], source))
-        seen[order] = seen.get(order, 0) + 1
-    assert len(seen) == 6
-    assert sum((c - 200) ** 2 / 200 for c in seen.values()) < 20.5
+    source, points = SeededRandom(5), [(0, 0), (1, 1), (2, 2)]
+    seen = Counter(tuple(shuffled(points, source)) for _ in range(1200))
+    assert_drawn_from(dict.fromkeys(itertools.permutations(points), 1 / 6), seen, 1200, 6)
 
 
 # -- the learner ---------------------------------------------------------------------------------

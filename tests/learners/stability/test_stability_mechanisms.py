@@ -9,26 +9,33 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from noise_laws import at_least, laplace
 from stability_laws import exact_delta, pass_law, query_law
 
+from learners.core.accuracy import clopper_pearson
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
-from learners.core.confidence import clopper_pearson
-from learners.privacy.accounting import spent_after, zcdp_epsilon
-from learners.privacy.composition import advanced_epsilon, largest_epsilon0, optimal_delta
+from learners.privacy.composition import (
+    advanced_epsilon,
+    largest_epsilon0,
+    optimal_delta,
+    spent_after,
+    zcdp_epsilon,
+)
 from learners.privacy.randomness import SeededRandom
-from learners.stability.noisy_votes import NoisyVotes, plan_noisy_votes
-from learners.stability.sample_and_aggregate import distances, winners
+from learners.stability.sample_and_aggregate import NoisyVotes, distances, plan_noisy_votes, winners
 from learners.stability.sparse_vector import (
+    DistanceTest,
+    QueryRelease,
     SparseVector,
     SparseVectorBudget,
+    StableQueries,
     difference_tail,
     least_margin,
     plan_sparse_vector,
     stability_spent,
     tail,
 )
-from learners.stability.stable_queries import DistanceTest, QueryRelease, StableQueries
 
 # -- votes ---------------------------------------------------------------------------------------
 
@@ -163,10 +170,7 @@ def test_tests_have_the_enumerated_law(halts: int) -> None:
             if tests.halts_left:
                 done.append(tests.test(value))
         seen[tuple(done)] += 1
-    assert set(seen) <= set(law)
-    chi = sum((seen[t] - runs * p) ** 2 / (runs * p) for t, p in law.items())
-    # 99.9 % of chi-square with at most 7 degrees of freedom
-    assert chi < 24.3
+    assert_drawn_from(law, seen, runs, outcomes=len(law))
 
 
 @pytest.mark.parametrize(("epsilon", "halts"), [(0.7, 1), (1.5, 1), (1.5, 2), (2.0, 3)])
@@ -341,11 +345,7 @@ def test_the_distance_test_keeps_epsilon_and_delta(epsilon: float, delta: float)
         for moved in (far, far + 1):
             for value in (0, 1) if far == moved == 0 else (0,):
                 one, two = law(0, far), law(value, moved)
-                for a, b in ((one, two), (two, one)):
-                    spent = sum(
-                        max(0.0, p - math.exp(epsilon) * b.get(t, 0.0)) for t, p in a.items()
-                    )
-                    worst = max(worst, spent)
+                worst = max(worst, exact_delta(one, two, epsilon), exact_delta(two, one, epsilon))
     assert delta / 10 < worst <= delta
     runs = 3000
     source = SeededRandom(3)
@@ -389,7 +389,7 @@ def test_noisy_votes_have_bounded_range_and_all_queries_pay() -> None:
 
 def test_stability_wins_where_few_of_many_queries_are_unstable() -> None:
     from benchmarks.promises.bounds import noisy_chunks
-    from learners.stability.stable_queries import chunks_needed
+    from learners.stability.sparse_vector import chunks_needed
 
     ratios = []
     for m in (10, 100, 1000, 10_000):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chi_square import assert_counted, assert_drawn_from
 from majority import Majority, sample
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
@@ -60,9 +61,9 @@ class Broken:
 def test_every_record_goes_to_one_chunk_by_a_coin_of_its_own() -> None:
     chunk = assign_chunks(6000, 5, SeededRandom(1))
     sizes = np.bincount(chunk, minlength=5)
-    assert ((sizes - 1200) ** 2 / 1200).sum() < 18.5
+    assert_counted(np.ones(5), sizes, outcomes=5)
     pairs = np.bincount(5 * chunk[::2] + chunk[1::2], minlength=25)
-    assert ((pairs - 120) ** 2 / 120).sum() < 51.2
+    assert_counted(np.ones(25), pairs, outcomes=25)
     X = np.arange(12).reshape(6, 2)
     parts = list(split_chunks(X, np.arange(6), np.array([2, 0, 2, 2, 0, 4]), 5))
     assert [y.tolist() for _, y in parts] == [[1, 4], [], [0, 2, 3], [], [5]]
@@ -189,9 +190,7 @@ def test_the_classifier_follows_that_law() -> None:
         ).fit(np.zeros((4, 1)), labels)
         records = list(model.steps(np.zeros((2, 1))))
         seen[tuple(r.release.value for r in records if r.release.status != "halted")] += 1
-    chi = sum((seen[t] - runs * p) ** 2 / (runs * p) for t, p in law.items())
-    assert set(seen) <= set(law)
-    assert chi < 24.3
+    assert_drawn_from(law, seen, runs, outcomes=5)
 
 
 # -- the classifier ------------------------------------------------------------------------------

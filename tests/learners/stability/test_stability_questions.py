@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from noise_laws import laplace
 from numpy.typing import NDArray
 from stability_laws import Law, exact_delta
@@ -18,8 +19,12 @@ from learners.privacy.randomness import RandomSource, SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import split_sample
 from learners.stability.sample_and_aggregate import distances, winners
-from learners.stability.sparse_vector import SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import QueryRelease, StableQueries
+from learners.stability.sparse_vector import (
+    QueryRelease,
+    SparseVectorBudget,
+    StableQueries,
+    plan_sparse_vector,
+)
 
 D = 32
 
@@ -142,14 +147,7 @@ def test_the_code_follows_that_law() -> None:
     law = interaction_law(facts, budget)
     runs, source = 2_000, SeededRandom(8)
     seen = Counter(interact(facts, budget, source) for _ in range(runs))
-    assert set(seen) <= set(law)
-    likely = {t: runs * p for t, p in law.items() if runs * p > 4}
-    rest = runs - sum(likely.values())
-    chi = sum((seen[t] - mean) ** 2 / mean for t, mean in likely.items())
-    chi += (runs - sum(seen[t] for t in likely) - rest) ** 2 / max(rest, 1.0)
-    assert len(likely) > 8
-    # 99.9 % of chi-square with at most 16 degrees of freedom
-    assert chi < 39.2
+    assert_drawn_from(law, seen, runs, outcomes=9)
 
 
 # -- the budget ----------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from geodp_app.document.sampling import draw_examples, open_generator, place_tar
 from geometry.geojson import read_geojson
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.core.estimator import Estimator
-from learners.theory.practice_table import EPSILONS, RANGES
 from learners.theory.rule_of_thumb import (
+    EPSILONS,
+    RANGES,
     ErrorRange,
     NotMeasuredError,
     examples_for,

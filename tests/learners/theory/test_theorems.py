@@ -104,24 +104,6 @@ def test_privacy_costs_examples_and_composition_by_set_cover_saves_some() -> Non
     assert at["experts"] < at["private-experts"]
 
 
-def test_occam_by_hand() -> None:
-    # |C| (1 - alpha)^n <= beta
-    n = n_for(find_theorem("occam"), 0.1)
-    assert 1000 * 0.9**n <= BETA < 1000 * 0.9 ** (n - 1)
-
-
-def test_points_and_thresholds_need_no_more_examples_where_there_are_more_of_them() -> None:
-    for name in ("points", "thresholds"):
-        assert examples_for(find_theorem(name), 0.1, 0.1, {}) == 22
-        private = find_theorem(f"private-{name}")
-        few, many = (
-            examples_for(private, 0.1, 0.1, {"d": d, "epsilon": 1.0, "neighbours": "add-remove"})
-            for d in (10, 20)
-        )
-        # O(d): the logarithm of the size
-        assert 1.6 < many / few < 2
-
-
 def test_a_smaller_class_of_conjunctions_needs_fewer_examples() -> None:
     for name in ("consistent", "private-consistent"):
         known, every = (find_theorem(f"{kind}-{name}") for kind in ("monotone", "conjunction"))

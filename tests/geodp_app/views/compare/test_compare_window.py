@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 import signal
 from pathlib import Path
 
@@ -12,14 +11,16 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, draw_l, wait
 
 from geodp import Examples, Frame
 from geodp_app.files.learned_file import read_learned
+from geodp_app.formatting import percentage
 from geodp_app.palette import load_palette
-from geodp_app.runs.comparison import TABLE
+from geodp_app.runs.comparison import TABLE, csv_text
+from geodp_app.runs.rehearsal import best_of, rehearsal_cells
 from geodp_app.views.compare.compare_plane import stroke_pen
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow
@@ -91,7 +92,7 @@ def test_three_learners_on_a_drawing(
     assert all(item.path().elementCount() > 3 for item in plane.items.values())
     assert not plane.target.path().isEmpty()
     assert "ε = 4" in compare.cost.text()
-    assert "not private must not be published" in compare.cost.text()
+    assert "Not private, for comparison only: greedy-cover. Do not publish." in compare.cost.text()
     assert "20,000 new points" in compare.caution.text()
 
     QTest.mouseClick(table.viewport(), LEFT, pos=row_rect(compare, 1, 2).center())
@@ -121,7 +122,7 @@ def test_three_learners_on_a_drawing(
     with (folder / TABLE).open(newline="") as text:
         lines = list(csv.DictReader(text))
     assert [line["learner"] for line in lines] == ["tiles", "histogram", "greedy-cover"]
-    assert float(lines[0]["test_error"]) == compare.rows[0].error
+    assert float(lines[0]["error"]) == compare.rows[0].error
     assert (lines[2]["epsilon"], lines[2]["k"]) == ("", "1")
     press(compare.save_button)  # the folder is not empty any more
     assert "is not empty" in compare.banner.text()
@@ -138,22 +139,78 @@ def test_three_learners_on_a_drawing(
     assert plane.highlighted is None
 
 
-def test_on_several_samples_of_a_drawing_errors_have_a_range(
-    qtbot: QtBot, window: MainWindow
+def typed(field: QLineEdit, text: str) -> None:
+    QTest.mouseClick(field, LEFT)
+    QTest.keyClicks(field, text)
+
+
+def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target(window)
     compare = opened(qtbot, window)
-    choose(compare, "histogram", "quadtree")
-    compare.samples.setValue(3)
+    choose(compare, "histogram", "quadtree", "greedy-cover")
+    compare.counts["greedy-cover"].setValue(1)
+    assert compare.compare_button.text() == "Compare"
+    typed(compare.rehearsal.epsilons, "0.05 2")
+    typed(compare.rehearsal.sizes, "300, 3000")
+    compare.rehearsal.samples.setValue(2)
+    assert compare.compare_button.text() == "Rehearse"
     run(qtbot, compare)
-    assert [len(set(row.others)) for row in compare.rows] == [2, 2]
-    errors = [f"{100 * error:.3g}" for error in (compare.rows[0].error, *compare.rows[0].others)]
-    low, high = min(errors, key=float), max(errors, key=float)
-    shown = compare.table.item(0, 2).text()
-    assert re.search(rf"% \({re.escape(low)}.*–{re.escape(high)}", shown), shown
-    assert compare.caution.text().startswith("Means of 3 samples, with their range.")
-    # the samples are simulated and gone: only the document's own was spent on
-    assert len(window.document.work.spent) == 2
+    rows, table = compare.rehearsed, compare.table
+    private = [("histogram", 0.05), ("quadtree", 0.05), ("histogram", 2.0), ("quadtree", 2.0)]
+    wanted = [
+        (n, *one)
+        for n in (300, 3000)
+        for one in [*private[:2], ("greedy-cover", None), *private[2:]]
+    ]
+    found = [(row.n, row.contender.kind.id, row.record()["epsilon"]) for row in rows]
+    assert found == wanted
+    assert all(len(row.errors) == 2 for row in rows)
+    # the figures are those of the command's table
+    texts = [[table.item(line, c).text() for c in range(7)] for line in range(10)]
+    assert [line[1:] for line in texts] == [list(line[1:]) for line in rehearsal_cells(rows)]
+    assert sum("*" in line[3] for line in texts) == 4
+    # nothing was sampled for it, nor spent
+    assert window.document.work.examples is None
+    assert window.document.work.spent == ()
+    assert "nothing was spent" in compare.caution.text()
+    assert not compare.pane.mark.isVisible()
+
+    # the advised one is picked, its shape shown alone, its command there to copy
+    advised = best_of(rows)[-1]
+    assert rows[table.currentRow()] is advised
+    shown = [name for name, item in compare.plane.items.items() if item.isVisible()]
+    assert shown == [advised.name]
+    error = percentage(advised.record()["error"])
+    words = f"ε = 2, 3,000 reports: {error} of labels wrong, the least of these learners."
+    assert compare.advice.text() == f"{words} To learn so:\n{advised.command}"
+    press(compare.copy_button)
+    assert QApplication.clipboard().text() == advised.command
+    line = next(i for i, row in enumerate(rows) if row.contender.kind.id == "greedy-cover")
+    table.scrollToItem(table.item(line, 1))
+    QTest.mouseClick(table.viewport(), LEFT, pos=row_rect(compare, line, 1).center())
+    assert compare.advice.text() == "Not private: for comparison only."
+    assert not compare.copy_button.isEnabled()
+
+    path = tmp_path / "r.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    press(compare.save_button)
+    assert path.read_text() == csv_text(row.record() for row in rows)
+
+    compare.rehearsal.epsilons.clear()
+    compare.rehearsal.sizes.clear()
+    typed(compare.rehearsal.sizes, "10,000")
+    press(compare.compare_button)
+    assert compare.banner.text().startswith("Reports: '10,000' is not a number")
+    compare.rehearsal.sizes.clear()
+    choose(compare, "histogram")
+    run(qtbot, compare)  # a comparison again
+    assert [row.name for row in compare.rows] == ["histogram"]
+    assert compare.rehearsed == []
+    assert not compare.advice.isVisible()
+    assert not compare.copy_button.isVisible()
+    assert compare.pane.mark.isVisible()
 
 
 def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) -> None:
@@ -201,7 +258,7 @@ def test_without_a_drawing_some_examples_are_held_out(qtbot: QtBot, window: Main
     run(qtbot, compare)
     assert 300 < compare.rows[0].tested < 500
     assert "held out (20%)" in compare.caution.text()
-    assert not compare.samples.isEnabled()  # nobody can simulate more of these
+    assert not compare.rehearsal.isEnabled()  # nobody can simulate more of these
 
 
 def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> None:

@@ -5,12 +5,13 @@ import pytest
 from own_clock import unhindered
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import hover, pixel
 
-from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
+from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
 from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet, WhyNone
@@ -295,7 +296,7 @@ def test_wheel_drag_and_keys_move_the_window(qtbot: QtBot, view: DualView) -> No
     start = at.toPoint()
     qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
     for step in (20, 40, 60):
-        drag(viewport, start + QPoint(step, 0))
+        QTest.mouseMove(viewport, start + QPoint(step, 0), 20)
     qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
     dragged = sheet.plot.window()
     assert dragged.u0 < nearer.u0
@@ -312,24 +313,6 @@ def test_wheel_drag_and_keys_move_the_window(qtbot: QtBot, view: DualView) -> No
         assert moved(before, sheet.plot.window())
     qtbot.keyClick(sheet.plot, Qt.Key.Key_F)
     assert sheet.plot.window().width == pytest.approx(first.width)
-
-
-def drag(viewport: object, at: QPoint) -> None:
-    """A mouse move with the left button held."""
-    from PySide6.QtGui import QMouseEvent
-
-    held = Qt.MouseButton.LeftButton
-    QApplication.sendEvent(
-        viewport,
-        QMouseEvent(
-            QEvent.Type.MouseMove,
-            QPointF(at),
-            QPointF(viewport.mapToGlobal(at)),
-            Qt.MouseButton.NoButton,
-            held,
-            Qt.KeyboardModifier.NoModifier,
-        ),
-    )
 
 
 def test_the_plot_keeps_its_keys_from_shortcuts_of_the_window(view: DualView) -> None:
@@ -399,7 +382,7 @@ def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale
     view.set_change(Change((), 0.0, 0.0, 0.0, why), 0.5)
     settle(qtbot, view)
     plain = view.sheets[view.sheet].plot.grab().toImage()
-    view.sheets[view.sheet].set_density(
+    view.sheets[view.sheet].density.set_image(
         rgba_image(rng.integers(0, 256, (64, 64, 4), dtype=np.uint8)), extent(LATTICE)
     )
     assert view.sheets[view.sheet].plot.grab().toImage() == plain

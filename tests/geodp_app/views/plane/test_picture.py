@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp import Bounds, Examples, Frame
 from geodp_app.errors import PictureError
 from geodp_app.files.pictures import HEIGHT, WIDTH, picture_svg, plane_box, round_ticks
-from geodp_app.views import offscreen
-from geodp_app.views.offscreen import start_qt
-from geodp_app.views.pictures import drawn_png
+from geodp_app.views.pictures import check_plugin, drawn_png, start_qt
 
 HOLED = shapely.box(200, 200, 800, 800).difference(shapely.box(400, 400, 600, 600))
 
@@ -172,4 +169,4 @@ def test_empty_and_odd_shapes_are_drawn():
 
 def test_a_missing_library_is_a_clear_message():
     with pytest.raises(PictureError, match=r"Qt cannot start: .*libqnone\.so"):
-        offscreen._check_plugin(Path("libqnone.so"))
+        check_plugin("none")

@@ -6,7 +6,7 @@ import math
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage, QWheelEvent
+from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from step_figures import visible_curves, with_errors
@@ -39,8 +39,11 @@ def at(chart: ErrorChart, step: float) -> QPoint:
 
 def ticks(chart: ErrorChart, side: str) -> list[str]:
     """What is written along an axis."""
-    (written,) = chart.plot.getAxis(side)._tickLevels
-    return [text for _, text in written]
+    image = QImage(10, 10, QImage.Format.Format_ARGB32)
+    painter = QPainter(image)
+    _, _, texts = chart.plot.getAxis(side).generateDrawSpecs(painter)
+    painter.end()
+    return [text for _, _, text in texts]
 
 
 def picked(chart: ErrorChart) -> list[int]:
@@ -243,7 +246,7 @@ def test_the_two_kinds_of_error_differ_without_colour(chart: ErrorChart, name) -
 def test_a_line_parts_the_acts_and_each_has_its_name(chart: ErrorChart, first: int) -> None:
     chart.set_points(POINTS, 12, 8)
     plain = shown(chart)
-    chart.set_acts(first)
+    chart.set_points(POINTS, 12, 8, first)
     marked = shown(chart)
     box = chart.plot.getViewBox()
     line = chart.plot.mapFromScene(box.mapViewToScene(QPointF(first + 0.5, 0))).x()
@@ -265,6 +268,6 @@ def test_a_line_parts_the_acts_and_each_has_its_name(chart: ErrorChart, first: i
 def test_a_run_of_one_act_has_no_mark(chart: ErrorChart, first: int) -> None:
     chart.set_points(POINTS, 12, 8)
     plain = shown(chart)
-    chart.set_acts(5)
-    chart.set_acts(first)
+    chart.set_points(POINTS, 12, 8, 5)
+    chart.set_points(POINTS, 12, 8, first)
     assert shown(chart) == plain

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel
 from geodp_app.palette import load_palette
 from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.figures_panel import FiguresPanel
-from geodp_app.views.widgets.bars import ShareBar
+from geodp_app.views.widgets.panes import ShareBar
 from learners.core.records import StepDiagnostics
 
 VIEW = FiguresView(
@@ -84,7 +84,7 @@ def test_every_figure_is_shown(panel: FiguresPanel) -> None:
         "Neighbours": "add or remove one",
     }
     assert panel.budget.spent.text() == "0.25 of ε = 1"
-    assert panel.step.title() == "Step 3 of 12"
+    assert panel.step.heading.text() == "Step 3 of 12"
 
 
 def test_what_is_charged_and_how_is_in_a_fold_that_opens_by_click_and_key(qtbot) -> None:
@@ -105,7 +105,7 @@ def test_without_a_run_there_are_dashes(panel: FiguresPanel) -> None:
     panel.show_figures(VIEW)
     panel.show_figures(FiguresView())
     assert set(shown(panel).values()) == {"–"}
-    assert panel.step.title() == "No steps yet"
+    assert panel.step.heading.text() == "No steps yet"
     assert panel.budget.bar.share == 0
 
 

@@ -14,8 +14,14 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QVBoxLayout,
 
 from assets import UnknownIconError, icons
 from geodp_app.palette import PALETTES, Palette, load_palette
-from geodp_app.views.widgets.icons import application_icon, icon, icon_pixmap
-from geodp_app.views.widgets.theme import apply_theme, base_font, style_sheet
+from geodp_app.views.widgets.theme import (
+    application_icon,
+    apply_theme,
+    base_font,
+    icon,
+    icon_pixmap,
+    style_sheet,
+)
 
 
 @pytest.fixture(params=PALETTES)

@@ -1,4 +1,4 @@
-"""The first minute: the window opens, F5 is pressed, and what is seen can be asked why."""
+"""The first minute: the window opens and runs, and whatever is seen can be asked why."""
 
 from __future__ import annotations
 
@@ -8,89 +8,105 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QRect, QStandardPaths, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QFont, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea
+from PySide6.QtWidgets import (
+    QApplication,
+    QPushButton,
+    QScrollArea,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
     NONE,
-    PATIENCE,
+    Lasting,
     action,
-    dual_lattice,
+    at,
     finish_run,
+    front,
     hover as move_to,
     key,
     log_of,
     open_window,
     painted,
     pixel,
-    wait,
+    point_at,
+    said,
+    type_into,
 )
 
+from assets import Example
+from geodp_app.document import targets
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
-from geodp_app.palette import load_palette
+from geodp_app.formatting import count, percentage
+from geodp_app.palette import edge_colours, load_palette
 from geodp_app.runs.course import Course
+from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.summary import published_words
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.panels.settings_panel import Switch
 from geodp_app.views.run.live import LiveRun
-from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
+from geometry.polygons import piece_sides
 from learners.core.records import TileStep, halfplanes_of, piece_shape, predict_pieces
 from learners.core.releases import SharpenedRelease
+from learners.core.selection import HeavyBox, SelectionProgress
 
-#: Triangles that the opening drawing's run makes.
-TRIANGLES = 4
-
-
-@pytest.fixture(scope="module")
-def first(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
-    """A window as a stranger opens it, after F5 at full speed."""
-    yield from opened(qapp, tmp_path_factory, "none")
+#: Examples, fewer than it opens with, and the triangles that its drawing's run makes.
+FEW, TRIANGLES = 8_000, 4
+COLOURS = edge_colours(load_palette("light"))
+#: Words that no release has.
+PRIVATE = ("positive", "negative", "wrong", "score", "likely", "example")
 
 
-@pytest.fixture(scope="module")
-def sharp(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
-    """The same with "Triangles, then sharpen" clicked before F5."""
-    yield from opened(qapp, tmp_path_factory, "sharpen")
+def begin(window: MainWindow, finish: str) -> MainWindow:
+    """As it opens, but for the number of examples."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(targets, "example", lambda name: Example(FEW, finish=finish))  # type: ignore[arg-type]
+        window.files.begin_with_example(None)
+    return window
 
 
-def opened(
-    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory, finish: str
+@pytest.fixture
+def fresh(lasting: Lasting) -> MainWindow:
+    front(lasting.window)
+    return begin(lasting.as_new(), "none")
+
+
+def after_run(
+    request: pytest.FixtureRequest, factory: pytest.TempPathFactory, finish: str
 ) -> Iterator[MainWindow]:
-    QStandardPaths.setTestModeEnabled(True)
-    palette = load_palette("light")
-    apply_theme(qapp, palette)
-    window = MainWindow(palette, recovery=tmp_path_factory.mktemp("recovery"))
-    window.begin()
-    window.resize(1280, 800)
-    window.show()
-    window.activateWindow()
-    assert QTest.qWaitForWindowActive(window, PATIENCE)
-    QTest.mouseClick(switch(window)[finish], LEFT)
-    assert window.document.work.run["finish"] == finish
-    speed = window.commands.speed
-    speed.setFocus()
-    QTest.keyClick(speed, Qt.Key.Key_End)
-    assert speed.currentText() == "Full speed"
-    QTest.keyClick(window, Qt.Key.Key_F5)
-    for _ in range(PATIENCE // 50):
-        if released(window) and window.display.at_rest:
-            break
-        QTest.qWait(50)
-    assert released(window)
-    yield window
-    window.abandon()
-    window.hide()
-    window.deleteLater()
-    QTest.qWait(1)
+    """A window of its own after Run was pressed."""
+    with open_window(factory.mktemp("window")) as made:
+        press_run(begin(made, finish))
+        finish_run(QtBot(request), made)
+        settle(QtBot(request), made)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def first(
+    qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MainWindow]:
+    """After a run of triangles alone."""
+    yield from after_run(request, tmp_path_factory, "none")
+
+
+@pytest.fixture(scope="module")
+def sharp(
+    qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MainWindow]:
+    """After one whose edges were drawn again."""
+    yield from after_run(request, tmp_path_factory, "sharpen")
 
 
 @pytest.fixture
@@ -114,13 +130,6 @@ def asked(qtbot: QtBot, request: pytest.FixtureRequest) -> MainWindow:
     return stand(qtbot, window, max(zones, key=lambda n: smaller(log, n)))
 
 
-def switch(window: MainWindow) -> dict[str, QAbstractButton]:
-    """Which acts are run: the buttons in the settings."""
-    field = window.settings.fields["finish"]
-    assert isinstance(field, Switch)
-    return field.buttons
-
-
 def smaller(log: RunLog, step: int) -> float:
     """The smaller area of a zone's two parts, by shapely; 0 if all of it has one label."""
     release = log.records[step - 1].release
@@ -129,17 +138,6 @@ def smaller(log: RunLog, step: int) -> float:
         return 0.0
     inside = release.tile.piece_polygon(halfplanes_of(release.piece)).area
     return min(inside, release.tile.piece_polygon(()).area - inside)
-
-
-def front(window: MainWindow) -> MainWindow:
-    """No other one is in sight: the pointer would find it."""
-    for other in QApplication.topLevelWidgets():
-        if isinstance(other, MainWindow) and other is not window:
-            other.hide()
-    window.show()
-    window.activateWindow()
-    assert QTest.qWaitForWindowActive(window, PATIENCE)
-    return window
 
 
 def stand(qtbot: QtBot, first: MainWindow, step: int) -> MainWindow:
@@ -159,14 +157,10 @@ def stand(qtbot: QtBot, first: MainWindow, step: int) -> MainWindow:
     return first
 
 
-def released(window: MainWindow) -> bool:
-    return window.runs.current is not None and window.runs.current.release is not None
-
-
 def settle(qtbot: QtBot, window: MainWindow) -> None:
     """Until all is drawn that was asked for, and no piece flashes."""
     qtbot.wait(60)
-    wait(qtbot, lambda: window.display.at_rest and not window.plane.learned.flash.isActive())
+    qtbot.waitUntil(lambda: window.display.at_rest and not window.plane.learned.flash.isActive())
 
 
 def large(window: MainWindow) -> SheetView:
@@ -249,54 +243,65 @@ def differs(one: np.ndarray, other: np.ndarray) -> str:
     return f"{len(rows)} pixels within {left}..{right}, {top}..{bottom}"
 
 
-# -- what is there after a minute -----------------------------------------------------------------
+def press_run(window: MainWindow) -> None:
+    made = window.commands.by_id["run"]
+    bars = window.findChildren(QToolBar)
+    (button,) = (button for bar in bars if (button := bar.widgetForAction(made)) is not None)
+    QTest.mouseClick(button, LEFT)
 
 
-def test_the_set_cover_ran_and_rests_at_its_end(window: MainWindow) -> None:
-    log, track = log_of(window), window.timeline.track
-    run = window.document.work.run
-    outcome = (run.learner, run["k"], run["finish"], window.document.work.k_drawn)
-    assert outcome == ("cover", 2, "none", True)
-    # two triangles for each of k
-    assert log.release is not None
-    assert not isinstance(log.release, SharpenedRelease)
-    assert len(log.records) == log.planned == TRIANGLES
-    gains = [max(0, r.diagnostics.positives_taken - r.diagnostics.negatives_taken)
-             for r in log.records]  # fmt: skip
-    assert log.gains == tuple(gains)
-    assert sum(gains) > 4_000
-    assert log.at_end
-    assert track.gains == (*gains, 0)
-    assert track.value() == track.maximum() == TRIANGLES + 1
-    assert window.timeline.text() == "The end"
+def shown_numbers(window: MainWindow) -> list[str]:
+    """Of pieces, on the plane."""
+    return [badge.text for badge in window.plane.learned.numbers.badges if badge.main]
 
 
-def test_sharpening_is_a_second_act_and_one_block(qtbot: QtBot, sharp: MainWindow) -> None:
-    log, track = log_of(sharp), sharp.timeline.track
-    stand(qtbot, sharp, len(log.records) + 1)
-    assert isinstance(log.release, SharpenedRelease)
-    zones = len(log.release.zones)  # one or several for each of the triangles' edges
-    assert 3 * TRIANGLES <= zones <= 15 * TRIANGLES
-    assert len(log.records) == log.planned == TRIANGLES + zones
-    kinds = [isinstance(r.release, TileStep) for r in log.records]
-    assert kinds == [False] * TRIANGLES + [True] * zones
-    n = len(log.alive)
-    wrong = [round(n * r.diagnostics.empirical_error) for r in log.records]
-    gains = [max(0, before - after) for before, after in itertools.pairwise(wrong[3:])]
-    assert log.gains[TRIANGLES:] == tuple(gains)
-    assert track.gains == (*log.gains[:TRIANGLES], sum(gains), 0)
-    assert track.value() == track.maximum() == TRIANGLES + 2
+def numbers(steps: int) -> list[str]:
+    """Numbers of the first triangles, also of those that hold nothing."""
+    return [str(step) for step in range(1, steps + 1)]
 
 
-def test_a_sentence_says_why(qtbot: QtBot, window: MainWindow, sharp: MainWindow) -> None:
-    log, card = log_of(window), window.why
-    assert card.isVisible()
-    window.runs.move_cursor(1)
-    assert card.heading.text() == f"Triangle 1 of {TRIANGLES}, and why"
-    assert card.what.text().startswith(f"Covers {log.gain(1)[0]:,} of the ")
-    # less the negatives, or the worse of that for k
-    assert " Score" in card.what.text()
-    log, card = log_of(sharp), sharp.why
+def written(window: MainWindow) -> list[str]:
+    """Numbers beside the points of all sheets in sight."""
+    sheets = [sheet for sheet in window.dual.sheets.values() if sheet.isVisible()]
+    return [words for sheet in sheets for words, _ in sheet.chosen.written(QFont())]
+
+
+def buttons(window: MainWindow) -> dict[str, QWidget]:
+    row = window.why.buttons
+    found = [*row.findChildren(QPushButton), *row.findChildren(QToolButton)]
+    return {button.text(): button for button in found if button.isVisible()}
+
+
+# -- what is there after a minute ------------------------------------------------------------------
+
+
+def test_a_run_rests_at_its_end_and_its_second_act_is_one_block(
+    qtbot: QtBot, window: MainWindow, sharp: MainWindow
+) -> None:
+    work = window.document.work
+    assert (work.run.learner, work.run["k"], work.k_drawn) == ("cover", 2, True)
+    for shown in (window, stand(qtbot, sharp, len(log_of(sharp).records) + 1)):
+        log, track = log_of(shown), shown.timeline.track
+        zones = len(log.release.zones) if isinstance(log.release, SharpenedRelease) else 0
+        # one or several for each of the triangles' edges
+        assert zones == 0 if shown is window else 3 * TRIANGLES <= zones <= 15 * TRIANGLES
+        kinds = [isinstance(r.release, TileStep) for r in log.records]
+        assert kinds == [False] * TRIANGLES + [True] * zones  # two triangles for each of k
+        assert len(log.records) == log.planned
+        gains = [max(0, r.diagnostics.positives_taken - r.diagnostics.negatives_taken)
+                 for r in log.records[:TRIANGLES]]  # fmt: skip
+        wrong = [round(len(log.alive) * r.diagnostics.empirical_error) for r in log.records]
+        again = [max(0, before - after) for before, after in itertools.pairwise(wrong[3:])]
+        assert log.gains == (*gains, *again)
+        assert sum(gains) > FEW / 20
+        assert log.at_end
+        assert track.gains == (*gains, *([sum(again)] if zones else []), 0)
+        assert track.value() == track.maximum() == TRIANGLES + 1 + (zones > 0)
+        assert shown.timeline.text() == "The end"
+
+
+def test_a_sentence_says_why(sharp: MainWindow) -> None:
+    log, card = log_of(front(sharp)), sharp.why
     edges = 3 * TRIANGLES
     for stop in Course.of(log, opened=True).stops[TRIANGLES + 1 : -1]:
         sharp.runs.move_cursor(stop.step)
@@ -359,22 +364,319 @@ def test_the_large_sheet_is_large(
 def test_why_is_read_without_scrolling_in_every_step(
     qtbot: QtBot, window: MainWindow, sharp: MainWindow
 ) -> None:
-    for shown in (window, sharp):
+    for shown, from_step in ((window, 0), (sharp, TRIANGLES + 1)):
         log, room = log_of(front(shown)), shown.why.findChild(QScrollArea)
         assert room is not None
-        for step in range(log.planned + 1):
+        for step in range(from_step, log.planned + 1):
             shown.runs.move_cursor(step)
-            if step <= TRIANGLES or step % 10 == 0:
+            if step <= TRIANGLES or step == log.planned:
                 settle(qtbot, shown)
             else:
-                QApplication.processEvents()  # nothing is said later of a zone: see the tenth ones
+                QApplication.processEvents()  # nothing is said later of a zone: see the last one
             # of a zone's law no share is known
             gained = 0 < step <= TRIANGLES and log.gains[step - 1] > 0
             assert shown.why.odds.isVisible() == gained
             assert room.verticalScrollBar().maximum() == 0, shown.why.what.text()
 
 
-# -- asking about another piece -------------------------------------------------------------------
+# -- step by step ----------------------------------------------------------------------------------
+
+
+def check_step(window: MainWindow, step: int) -> None:
+    """What there is to see of a triangle: lines, shading, numbers and a sentence."""
+    log = log_of(window)
+    assert (log.cursor, log.at_end) == (step, False)
+    assert window.timeline.words.text() == f"Triangle {step} of {TRIANGLES}"
+    assert window.dual.pictures.lines is not None
+    assert window.dual.note
+    assert window.dual.pictures.shade_scale is not None
+    assert shown_numbers(window) == numbers(step)
+    piece = halfplanes_of(log.record(step).release.piece)
+    sides = piece_sides(piece, log.grid)
+    numbered = [(str(i + 1), COLOURS[i]) for i, side in enumerate(sides) if side]
+    assert [
+        (b.text, b.colour) for b in window.plane.learned.numbers.badges if not b.main
+    ] == numbered
+    card = window.why
+    assert card.heading.text() == f"Triangle {step} of {TRIANGLES}, and why"
+    assert card.what.isVisible()
+    assert card.what.text().startswith(("Covers ", "Found nothing: "))
+
+
+def test_every_step_of_the_first_act_shows_lines_shading_numbers_and_why(
+    qtbot: QtBot, fresh: MainWindow
+) -> None:
+    window = fresh
+    for step in range(1, TRIANGLES + 1):
+        key(window, Qt.Key.Key_F10)
+        qtbot.waitUntil(lambda step=step: window.runs.place >= step and not window.runs.busy)  # type: ignore[misc]
+        settle(qtbot, window)
+        if step == TRIANGLES:  # it is over
+            assert log_of(window).at_end
+            action(window, "back")
+            settle(qtbot, window)
+        check_step(window, step)
+        card, log = window.why, log_of(window)
+        known = log.records[-1].diagnostics
+        left = known.positives_alive - known.positives_taken
+        assert card.aim.isVisible() == (step < TRIANGLES)
+        if step < TRIANGLES:
+            assert card.aim.text().startswith(
+                f"Next: a triangle with as many of the {count(left)} uncovered positives and "
+                "as few negatives as possible."
+            )
+            # while the next one is drawn nothing of it goes: the sampler's search was not asked for
+            before = (window.dual.pictures.rasters, window.dual.pictures.shade_scale)
+            boxes = (HeavyBox((0,), ((0, 9, 0, 9),), 1.0),)
+            density = ((0, np.ones((4, 4), dtype=np.float32)),)
+            news = Progressed(
+                step + 1, SelectionProgress(7, 8, 0.0), 9.0, views=boxes, density=density
+            )
+            window.runs.progressed.emit(news)
+            assert "7 trials" in window.timeline.text()
+            assert (window.dual.pictures.rasters, window.dual.pictures.shade_scale) == before
+            check_step_pictures(window)
+    # back to the first, and forth
+    for step in range(TRIANGLES, 0, -1):
+        settle(qtbot, window)
+        check_step(window, step)
+        action(window, "back")
+    assert window.timeline.words.text() == f"Before triangle 1 of {TRIANGLES}"
+    assert not window.plane.learned.numbers.badges
+
+
+def check_step_pictures(window: MainWindow) -> None:
+    assert window.dual.pictures.lines is not None
+    assert window.dual.pictures.shade_scale is not None
+
+
+def test_a_step_that_found_nothing_says_so_and_the_run_rests_at_its_end(
+    qtbot: QtBot, fresh: MainWindow
+) -> None:
+    """A triangle is covered long before five steps are over."""
+    window, drawing = fresh, Drawing(256, (Shape(((40, 40), (220, 60), (60, 220))),))
+    window.document.new(Work(drawing=drawing, sampling=SampleSettings(n=4_000)))
+    window.document.set_run(k=1, n_steps=5, epsilon=8.0, seed=3)
+    press_run(window)
+    finish_run(qtbot, window)
+    settle(qtbot, window)
+    log = log_of(window)
+    assert log.gains[-1] == 0
+    assert log.at_end
+    assert window.timeline.text() == "The end"
+    window.timeline.track.setValue(5)
+    taken = log.records[4].diagnostics.positives_taken
+    assert window.why.what.text().startswith("Found nothing: ") == (taken == 0)
+
+
+def test_an_edge_and_its_point_are_lit_together(qtbot: QtBot, window: MainWindow) -> None:
+    log = log_of(window)
+    window.runs.move_cursor(1)
+    settle(qtbot, window)
+    piece = halfplanes_of(log.record(1).release.piece)
+    sides = piece_sides(piece, log.grid)
+    lit = 0
+    for edge, (halfplane, side) in enumerate(zip(piece, sides, strict=True)):
+        window.dual.show_sheet(halfplane.sheet)
+        settle(qtbot, window)
+        sheet = window.dual.sheets[halfplane.sheet]
+        if side is not None:
+            (x0, y0), (x1, y1) = side
+            spot = at(window, (x0 + x1) / 2, (y0 + y1) / 2)
+            QTest.mouseMove(window.plane.viewport(), spot)
+            assert window.plane.learned.lit == edge
+            assert sheet.pointer.halfplane == dual_position(halfplane)
+            corner = at(window, 1, log.grid - 1)
+            QTest.mouseMove(window.plane.viewport(), corner)
+            assert window.plane.learned.lit == -1
+            assert sheet.pointer.halfplane is None
+            lit += 1
+        point_at(qtbot, sheet, *dual_position(halfplane))
+        assert window.plane.learned.lit == edge
+        point_at(qtbot, sheet, log.grid / 2, log.grid / 2)
+        assert window.plane.learned.lit in {-1, *range(3)}
+    assert lit
+
+
+def nobody_there(log: RunLog, step: int) -> bool:
+    """Whether a step is about an edge that no example is nearest to."""
+    known = log.records[step - 1].diagnostics
+    return step > log.triangles and not known.positives_alive + known.negatives_alive
+
+
+def test_sharpen_runs_a_second_time_and_no_empty_zone_is_ever_shown(
+    qtbot: QtBot, fresh: MainWindow
+) -> None:
+    window = fresh
+    press_run(window)
+    finish_run(qtbot, window)
+    settle(qtbot, window)
+    once = log_of(window)
+    assert not isinstance(once.release, SharpenedRelease)
+    seen: list[tuple[int, bool]] = []
+
+    def look() -> None:
+        log = window.runs.current
+        if log is not None and log is not once:
+            seen.append((log.cursor, log.at_end))
+            assert log.at_end or not log.cursor or not nobody_there(log, log.cursor)
+
+    window.display.shown.connect(look)
+    QTest.mouseClick(window.why.sharpen, LEFT)
+    qtbot.waitUntil(lambda: window.runs.current is not once)
+    finish_run(qtbot, window)
+    settle(qtbot, window)
+    log = log_of(window)
+    assert isinstance(log.release, SharpenedRelease)
+    assert window.document.work.run["finish"] == "sharpen"
+    assert len(window.document.work.spent) == 2
+    assert seen[-1] == (len(log.records), True)
+    assert len({step for step, _ in seen}) > 1
+    assert not window.why.sharpen.isVisible()
+    # the end has the triangles' numbers still, and both errors
+    assert shown_numbers(window) == numbers(TRIANGLES)
+    assert len(written(window)) == 3 * TRIANGLES
+    outcome = window.why.what.text()
+    after = percentage(log.figures(TRIANGLES).errors[1])
+    end = percentage(log.figures(len(log.records)).errors[1])
+    assert f"Wrong after the triangles: {after}. Wrong at the end: {end} of the examples" in outcome
+    assert "their edges drawn again" in outcome
+    # through all stops, closed and opened
+    for stops in (TRIANGLES + 3, None):
+        if stops is None:
+            QTest.mouseClick(window.timeline.edges, LEFT)
+        course = window.runs.course
+        assert stops in (None, len(course.stops))
+        seen.clear()
+        for stop in reversed(course.stops[:-1]):
+            action(window, "back")
+            assert window.runs.place == stop.step
+            assert window.timeline.words.text() == stop.title
+        assert [step for step, _ in seen] == [stop.step for stop in reversed(course.stops[:-1])]
+        window.runs.show_end()
+    window.display.shown.disconnect(look)
+    QTest.mouseClick(window.timeline.edges, LEFT)  # closed, for who comes next
+
+
+def test_a_single_step_in_the_second_act_is_an_edge(qtbot: QtBot, fresh: MainWindow) -> None:
+    window = fresh
+    window.document.set_sampling(n=3_000)
+    window.document.set_run(finish="sharpen")
+    rested: list[int] = []
+    while not (rested and log_of(window).release is not None):
+        made = 0 if not rested else len(log_of(window).records)
+        key(window, Qt.Key.Key_F10)
+        qtbot.waitUntil(
+            lambda made=made: (  # type: ignore[misc]
+                window.runs.current is not None
+                and len(window.runs.current.records) > made
+                and not window.runs.busy
+            ),
+        )
+        settle(qtbot, window)
+        rested.append(window.runs.place)
+    log = log_of(window)
+    stops = [stop.step for stop in Course.of(log, opened=True).stops[1:]]
+    # the last edge and the end come together
+    assert rested[:-1] == stops[: len(rested) - 1]
+    assert rested[-1] == stops[-1] == len(log.records) + 1
+    assert len(stops) - len(rested) in (0, 1)
+    edges = [log.record(step).release.zone.edge_number for step in rested[TRIANGLES:-1]]  # type: ignore[union-attr]
+    assert edges == sorted(set(edges))
+
+
+def ask_for(window: MainWindow, n: int) -> None:
+    """Another number of examples, typed."""
+    field = window.settings.count
+    type_into(field, str(n))
+    examples = window.document.work.examples
+    assert len(examples.points) == n
+
+
+def test_before_a_run_of_too_few_examples_it_says_how_many_would_do(
+    qtbot: QtBot, fresh: MainWindow
+) -> None:
+    window = fresh
+    ask_for(window, 30_000)
+    assert said(window, "warning") == ""
+    ask_for(window, 1_000)
+    outcome = said(window, "warning")
+    assert outcome.startswith("With so few examples at this ε up to ")
+    assert f"of the {TRIANGLES} triangles may find nothing" in outcome
+    would_do = int(outcome.split(": ")[1].split(" would do")[0].replace(",", ""))
+    ask_for(window, would_do)
+    assert said(window, "warning") == ""
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+
+def test_the_end_has_every_triangles_number_in_both_planes_and_tells_the_story(
+    window: MainWindow,
+) -> None:
+    log = log_of(window)
+    assert log.at_end
+    assert window.timeline.text() == "The end"
+    assert shown_numbers(window) == numbers(TRIANGLES)
+    assert [badge for badge in window.plane.learned.numbers.badges if not badge.main] == []
+    assert not painted(window, "earlier").isEmpty()
+    assert painted(window, "newest").isEmpty()
+    assert not painted(window, "region").isEmpty()
+    assert window.dual.stack.shown == frozenset(window.dual.sheets)
+    points = [f"{step}.{edge}" for step in range(1, TRIANGLES + 1) for edge in (1, 2, 3)]
+    assert sorted(written(window)) == points
+    assert window.dual.pictures.lines is not None
+    outcome = window.why.what.text()
+    assert window.why.heading.text() == "The end"
+    assert outcome.startswith(f"{TRIANGLES} triangles cover the shape")
+    for gain in log.gains:
+        assert (count(gain) if gain else "none") in outcome
+    end = log.figures(TRIANGLES)
+    assert f"Wrong at the end: {percentage(end.errors[1])} of the examples" in outcome
+    assert f"{percentage(end.test_error)} of others" in outcome
+    assert f"May be published: {TRIANGLES} triangles and noisy counts." in outcome
+    assert outcome.endswith("ε = 1 is spent.")
+    assert "paper" not in outcome
+
+
+def test_what_to_do_next_is_there_as_buttons_at_the_end_alone(window: MainWindow) -> None:
+    names = [window.commands.by_id[name].iconText() for name in ("export_learned", "release_view")]
+    assert set(buttons(window)) == {*names, "Run again", "Sharpen"}
+    size = window.size()
+    window.resize(1360, 860)
+    QApplication.processEvents()
+    for name, button in buttons(window).items():
+        assert button.width() >= button.sizeHint().width(), name
+    window.resize(size)
+    action(window, "back")
+    assert buttons(window) == {}
+
+
+def test_the_release_view_of_the_end_has_no_private_words(qtbot: QtBot, window: MainWindow) -> None:
+    log = log_of(window)
+    assert log.release is not None
+    before = sorted(written(window))
+    QTest.mouseClick(buttons(window)[window.commands.by_id["release_view"].iconText()], LEFT)
+    settle(qtbot, window)
+    outcome = window.why.what.text()
+    assert outcome == published_words(log.release)
+    assert window.why.what.isVisible()
+    for text in (outcome, window.timeline.text(), window.dual.readout.text()):
+        assert not [word for word in PRIVATE if word in text.lower()], text
+    assert not window.why.mark.isVisible()
+    assert shown_numbers(window) == numbers(TRIANGLES)
+    assert sorted(written(window)) == before
+    assert window.dual.pictures.lines is None
+    assert window.timeline.track.gains == ()
+    for step in range(TRIANGLES, -1, -1):
+        action(window, "back")
+        assert window.runs.place == step
+        assert not window.why.aim.isVisible()
+        assert "private" in window.why.what.text()
+    action(window, "release_view")
+
+
+# -- asking about another piece --------------------------------------------------------------------
 
 
 def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
@@ -397,7 +699,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     for spot in [*near, *itertools.starmap(QPoint, far)]:
         place = sheet.plot.dual_at(sheet.plot.mapToScene(spot))
         inside = place is not None and nearest_halfplane(
-            dual_lattice(window),  # type: ignore[arg-type]
+            window.dual.lattice,  # type: ignore[arg-type]
             sheet.sheet,
             *place,
         )
@@ -449,8 +751,8 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
     """Drag the chosen point a little towards the middle, in three moves of the mouse."""
     sheet = large(window)
     viewport, place = sheet.plot.viewport(), dual_position(chosen(window))
-    assert dual_lattice(window) is not None
-    d = dual_lattice(window).d  # of a zone, that of its own frame
+    assert window.dual.lattice is not None
+    d = window.dual.lattice.d  # of a zone, that of its own frame
     goal = (d / 2, d / 2)
     if np.hypot(place[0] - goal[0], place[1] - goal[1]) < d / 6:
         goal = (d / 4, d / 4)
@@ -517,7 +819,7 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, asked: MainWindow) -> None
     window = asked
     sheet, shift = large(window), Qt.KeyboardModifier.ShiftModifier
     u, v = dual_position(chosen(window))
-    inside = nearest_halfplane(dual_lattice(window), sheet.sheet, u + 30, v)  # type: ignore[arg-type]
+    inside = nearest_halfplane(window.dual.lattice, sheet.sheet, u + 30, v)  # type: ignore[arg-type]
     across = Qt.Key.Key_Right if inside is not None else Qt.Key.Key_Left
     sheet.plot.setFocus()
     QTest.keyClick(sheet.plot, across, shift)
@@ -534,7 +836,7 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, asked: MainWindow) -> None
     assert window.dual.pointer.candidate is None
 
 
-# -- the release view -----------------------------------------------------------------------------
+# -- the release view ------------------------------------------------------------------------------
 
 
 def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, asked: MainWindow) -> None:
@@ -567,7 +869,7 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
 ) -> None:
     """What steps gained and why, which edges have examples: all that is of the examples alone."""
     window = sharp
-    log, before = log_of(window), window.runs._run
+    log, before = log_of(window), window.runs.log
     stand(qtbot, window, len(log.records) + 1)
     action(window, "release_view")
     settle(qtbot, window)
@@ -589,7 +891,7 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
     try:
         window.runs.adopt(other.run)
         other.cursor, other.work = other.last, window.document.work
-        window.runs._run = other
+        window.runs.log = other
         window.display.refresh()
         settle(qtbot, window)
         assert differs(seen(window), plain) == ""
@@ -598,49 +900,4 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
         settle(qtbot, window)
         assert differs(seen(window), plain) == ""
     finally:
-        window.runs._run = before
-
-
-# -- steps that gain nothing ----------------------------------------------------------------------
-
-
-def test_a_step_that_found_nothing_says_so_and_the_run_rests_at_its_end(
-    qtbot: QtBot, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """A triangle is covered long before five steps are over."""
-    with open_window(tmp_path_factory.mktemp("window")) as window:
-        drawing = Drawing(256, (Shape(((40, 40), (220, 60), (60, 220))),))
-        window.document.new(Work(drawing=drawing, sampling=SampleSettings(n=4_000)))
-        window.document.set_run(k=1, n_steps=5, epsilon=8.0, seed=3)
-        key(window, Qt.Key.Key_F5)
-        finish_run(qtbot, window)
-        settle(qtbot, window)
-        log = log_of(window)
-        assert log.gains[-1] == 0
-        assert log.at_end
-        assert window.timeline.text() == "The end"
-        window.timeline.track.setValue(5)
-        taken = log.records[4].diagnostics.positives_taken
-        assert window.why.what.text().startswith("Found nothing: ") == (taken == 0)
-
-
-def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(
-    qtbot: QtBot, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with open_window(tmp_path_factory.mktemp("window")) as window:
-        square = Shape(((40, 40), (220, 40), (220, 220), (40, 220)))
-        window.document.edit("draw", Drawing(256, (square,)))
-        panel = window.settings
-        assert (panel.k.value(), panel.k_drawn.isChecked()) == (2, True)
-        panel.k.setFocus()
-        panel.k.selectAll()
-        QTest.keyClicks(panel.k, "6")
-        assert window.document.work.run["k"] == 2  # it is taken when it is complete
-        QTest.keyClick(panel.k, Qt.Key.Key_Return)
-        qtbot.waitUntil(window.plane.hasFocus)  # and the keys are the canvas's again
-        assert (window.document.work.run["k"], panel.k_drawn.isChecked()) == (6, False)
-        apart = Shape(((1, 1), (30, 1), (1, 30)))
-        window.document.edit("draw", Drawing(256, (square, apart)))
-        assert panel.k.value() == 6
-        panel.k_drawn.click()
-        assert (panel.k.value(), window.document.work.k_drawn) == (2, True)  # of three triangles
+        window.runs.log = before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from PySide6.QtCore import QPoint, QSettings, QStandardPaths, Qt
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QApplication,
     QMessageBox,
     QScrollArea,
@@ -26,7 +24,6 @@ from window_driver import (
     L_SHAPE,
     LEFT,
     action,
-    at,
     choose,
     choose_file,
     click,
@@ -34,11 +31,12 @@ from window_driver import (
     drag,
     draw_l,
     finish_run,
+    first_step,
     key,
     layer,
     log_of,
     open_window,
-    wait,
+    type_into,
 )
 
 from geodp_app.document.document import Document
@@ -46,7 +44,7 @@ from geodp_app.document.work import FIRST_RUN, LEARNERS, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.views.panels.vertex_table import VertexDialog, VertexModel
+from geodp_app.views.panels.dialogs import VertexDialog, VertexModel
 from geodp_app.views.run.live import REST
 from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow
@@ -55,13 +53,6 @@ from geometry.halfplane import Sheet
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 HOLE = ((60, 60), (80, 60), (80, 80), (60, 80))
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[MainWindow]:
-    """A window that nothing was done in."""
-    with open_window(tmp_path) as made:
-        yield made
 
 
 def quick(window: MainWindow, **run: object) -> None:
@@ -98,8 +89,7 @@ def test_from_the_first_click_to_the_reopened_file(
     assert len(examples.points) == 2_000
     assert examples.labels.mean() == pytest.approx(drawn.area / 256**2, abs=0.05)
 
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    first_step(qtbot, window)
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     log = log_of(window)
@@ -136,15 +126,6 @@ def test_from_the_first_click_to_the_reopened_file(
     again = log_of(window)
     assert again.release == log.release
     assert again.records == log.records
-
-
-def type_into(field: QAbstractSpinBox, text: str) -> None:
-    """Type in the place of what is there, and press Enter."""
-    field.setFocus()
-    field.selectAll()
-    QTest.keyClick(field, Qt.Key.Key_Delete)
-    QTest.keyClicks(field, text)
-    QTest.keyClick(field, Qt.Key.Key_Return)
 
 
 def test_the_sample_follows_the_number_that_is_typed(window: MainWindow) -> None:
@@ -238,8 +219,7 @@ def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
     window.document.open_example("three")
     quick(window)
     key(window, Qt.Key.Key_F6)
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    first_step(qtbot, window)
     waits = "Export waits for the end of the run: nothing is released before"
     QTest.mouseClick(button, LEFT)
     assert window.status_line.text() == button.toolTip() == waits
@@ -263,11 +243,11 @@ def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: 
     window.document.set_sampling(n=100_000)
     window.document.set_run(learner="cover", k=3, n_steps=3)
     window.sample()
-    wait(qtbot, lambda: window.runs.controller.state != "preparing")
+    qtbot.waitUntil(lambda: window.runs.controller.state != "preparing")
     seen: list[object] = []
     window.runs.progressed.connect(seen.append)
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: bool(seen))  # in the middle of a selection
+    qtbot.waitUntil(lambda: bool(seen))  # in the middle of a selection
     with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     assert not window.runs.busy
@@ -299,7 +279,7 @@ def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) ->
     assert len(window.editor.draft.vertices) == 1
     key(window, Qt.Key.Key_Escape)
     assert window.editor.draft is None
-    assert not window.document.can_undo
+    assert not window.document.undo_label
 
 
 def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWindow) -> None:
@@ -367,10 +347,7 @@ def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
     assert not field.isVisible()
     window.settings.privacy_fold.button.click()
     assert field.isVisible()
-    field.setFocus()
-    field.selectAll()
-    QTest.keyClicks(field, "1e-8")
-    QTest.keyClick(field, Qt.Key.Key_Return)
+    type_into(field, "1e-8")
     assert window.document.work.run["delta"] == 1e-8
     assert window.editor.tool == "select"
 
@@ -407,8 +384,7 @@ def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_samp
     assert window.runs.current is log
 
 
-def test_the_release_view_hides_what_is_private(qtbot: QtBot, fresh: MainWindow) -> None:
-    window = fresh
+def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow) -> None:
     draw_l(window)
     quick(window)
     key(window, Qt.Key.Key_F5)
@@ -461,7 +437,7 @@ def test_closing_in_the_middle_of_a_run_leaves_no_process(
         seen: list[object] = []
         window.runs.progressed.connect(seen.append)
         key(window, Qt.Key.Key_F5)
-        wait(qtbot, lambda: bool(seen))
+        qtbot.waitUntil(lambda: bool(seen))
         pid = window.runs.controller.pid
         assert window.close()
         assert pid is not None
@@ -493,22 +469,9 @@ def test_the_first_minute_one_key_from_opening_to_a_shape(window: MainWindow) ->
     window.begin()
     assert window.document.work.examples is not None
     assert not window.document.dirty
-    assert not window.document.can_undo
+    assert not window.document.undo_label
     assert window.commands.by_id["run"].isEnabled()
     assert window.status_line.text()
-
-
-def test_pointing_at_an_example_marks_its_dual_line(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draw_l(window)
-    shown: list[object] = []
-    original = window.dual.show_example
-    watched = lambda x, y=None: (shown.append((x, y)), original(x, y))[1]  # noqa: E731
-    monkeypatch.setattr(window.dual, "show_example", watched)
-    QTest.mouseMove(window.plane.viewport(), at(window, 75, 175))
-    assert window.where.text() == "x 75  y 175"
-    assert shown[-1] == (75, 175)
 
 
 def test_the_vertex_table_moves_vertices() -> None:
@@ -577,8 +540,7 @@ def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(
     draw_l(window)
     quick(window)
     action(window, "release_view")
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    first_step(qtbot, window)
     threshold = window.figures.budget.values["Noisy threshold"]
     assert threshold.text() == "–"
     action(window, "release_view")
@@ -590,9 +552,9 @@ def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
 ) -> None:
     line = window.status_line
     assert line.text()
-    monkeypatch.setattr(layout, "_TELL_FOR", 50)
+    monkeypatch.setattr(layout, "TELL_FOR", 50)
     window.tell("somewhere.geojson: shapes: 2, vertices: 11")
-    line.set_hint("Click to place a vertex.")
+    line.say(hint="Click to place a vertex.")
     assert line.text().startswith("somewhere")
     # pointing at a command of a menu
     QApplication.sendEvent(window, QStatusTipEvent("Take back the last change"))
@@ -601,7 +563,7 @@ def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
     assert line.text().startswith("somewhere")
     # the bar has no message of its own that could lie over the line
     assert window.statusBar().currentMessage() == ""
-    wait(qtbot, lambda: line.text() == "Click to place a vertex.")
+    qtbot.waitUntil(lambda: line.text() == "Click to place a vertex.")
 
 
 def named(window: MainWindow) -> set[str]:
@@ -630,11 +592,11 @@ def test_run_is_called_pause_while_it_pauses(qtbot: QtBot, window: MainWindow) -
     step = bar.widgetForAction(window.commands.by_id["step"])
     place = step.x()
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: window.runs.controller.state == "selecting")
+    qtbot.waitUntil(lambda: window.runs.controller.state == "selecting")
     assert named(window) == {"Pause"}
     assert step.x() == place  # what is beside it does not move away from the pointer
     action(window, "stop")
-    wait(qtbot, lambda: not window.runs.busy)
+    qtbot.waitUntil(lambda: not window.runs.busy)
     assert named(window) == {"Run"}
 
 
@@ -643,7 +605,7 @@ def test_between_two_steps_nothing_is_said_to_be_selected(qtbot: QtBot, window: 
     quick(window, k=1, n_steps=2)
     window.runs.set_speed(0)
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: window.runs.controller.state == "waiting")
+    qtbot.waitUntil(lambda: window.runs.controller.state == "waiting")
     assert window.timeline.text() == "Triangle 1 of 2"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, action, log_of, run, settle, wait
+from window_driver import Lasting, action, log_of, run, settle
 
 from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -84,7 +84,7 @@ def look_again(qtbot: QtBot, window: MainWindow, asked: Asked) -> None:
     """Have the shading of another step asked for."""
     assert window.runs.current is not None
     window.runs.move_cursor(divided(window.runs.current)[1])
-    wait(qtbot, lambda: bool(asked.questions))
+    qtbot.waitUntil(lambda: bool(asked.questions))
     assert window.dual.pictures.shade_scale is None
 
 

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
-from window_driver import Lasting, action, key, run_once_more as run, wait
+from window_driver import Lasting, action, choose_file, key, run_once_more as run
 
 from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
 from geodp_app.views.compare.compare_window import CompareWindow
-from geodp_app.views.panels.ledger_dialog import LedgerDialog
+from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.window.main_window import MainWindow
 from learners.privacy.privacy_filter import Budget
 
@@ -67,7 +66,7 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     failures: list[str] = []
     window.runs.controller.failed.connect(failures.append)
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: bool(failures))
+    qtbot.waitUntil(lambda: bool(failures))
     assert "epsilon would be 2.5, and the budget allows 2" in failures[0]
     assert "nothing was drawn" in window.status_line.text()
     assert ends(ledger) == ["released", "released"]
@@ -85,9 +84,9 @@ def test_a_cancelled_run_counts_in_the_ledger(
     qtbot: QtBot, window: MainWindow, ledger: Ledger
 ) -> None:
     window.document.set_run(learner="cover", k=20, n_steps=400)
-    wait(qtbot, lambda: window.runs.controller.state != "preparing")
+    qtbot.waitUntil(lambda: window.runs.controller.state != "preparing")
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: bool(window.runs.log and window.runs.log.records))
+    qtbot.waitUntil(lambda: bool(window.runs.log and window.runs.log.records))
     assert ends(ledger) == [None]  # on the disk since before the first draw
     with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, SHIFT)
@@ -144,7 +143,7 @@ def test_a_ledger_that_is_gone_or_changed_lets_nothing_run(
     window.runs.controller.failed.connect(failures.append)
     for reason in ("line 2 does not follow", "is not there"):
         key(window, Qt.Key.Key_F5)
-        wait(qtbot, lambda: bool(failures))
+        qtbot.waitUntil(lambda: bool(failures))
         assert reason in failures.pop()
         assert window.runs.log is None
         ledger.path.unlink(missing_ok=True)
@@ -161,7 +160,7 @@ def test_a_comparison_is_entered_whole(qtbot: QtBot, window: MainWindow, ledger:
     assert ends(ledger) == []
     window.document.set_run(epsilon=0.5)
     compare.compare()
-    wait(qtbot, lambda: not compare.controller.busy)
+    qtbot.waitUntil(lambda: not compare.controller.busy)
     assert ends(ledger) == ["released"] * 3
     assert ledger.state().together == (1.0, 0.0)
     names = [entry.run for entry in ledger.state().entries if entry.spends]
@@ -179,11 +178,11 @@ def test_the_dialog_joins_begins_and_keeps_none(
     qtbot.addWidget(dialog)
     chosen: list[str | None] = []
     dialog.chosen.connect(chosen.append)
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(ledger.path), ""))
+    choose_file(monkeypatch, ledger.path)
     dialog.join_button.click()
     dialog.none_button.click()
     new = tmp_path / "new.ledger"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(new), ""))
+    choose_file(monkeypatch, new)
     dialog.epsilon.setValue(4.0)
     dialog.begin_button.click()
     assert chosen == [str(ledger.path), None, str(new)]
@@ -192,7 +191,7 @@ def test_the_dialog_joins_begins_and_keeps_none(
     assert state.rule.relation == "add-remove"
     dialog.begin_button.click()
     assert "is there already" in dialog.problem.text()
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "p.csv"), ""))
+    choose_file(monkeypatch, tmp_path / "p.csv")
     dialog.join_button.click()
     assert "is no ledger of geodp" in dialog.problem.text()
     assert len(chosen) == 3

@@ -20,11 +20,9 @@ from window_driver import (
     layer,
     log_of,
     painted,
-    wait,
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 
@@ -49,7 +47,7 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     )
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    wait(qtbot, lambda: shown(window))
+    qtbot.waitUntil(lambda: shown(window))
     return log_of(window)
 
 
@@ -67,9 +65,9 @@ def cover(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
 
 def followed(qtbot: QtBot, window: MainWindow, before: RunLog) -> RunLog:
     """The log of the run that follows by itself, at its end."""
-    wait(qtbot, lambda: window.runs.current not in (None, before))
+    qtbot.waitUntil(lambda: window.runs.current not in (None, before))
     finish_run(qtbot, window)
-    wait(qtbot, lambda: shown(window))
+    qtbot.waitUntil(lambda: shown(window))
     return log_of(window)
 
 
@@ -161,14 +159,14 @@ def test_tiles_follow_while_the_vertex_is_still_held_and_the_end_is_that_of_the_
     key(window, Qt.Key.Key_D)
     held = [(200 + 3.5 * i, 150 + 8.5 * i) for i in range(11)]
     drag_slowly(qtbot, window, held, drop=False)
-    wait(qtbot, lambda: len({id(log) for log in seen if log.release is not None}) >= 2)
+    qtbot.waitUntil(lambda: len({id(log) for log in seen if log.release is not None}) >= 2)
     # the document waits for the drop
     assert (document.work.drawing, document.work.examples) == (before.drawing, before.examples)
-    wait(qtbot, lambda: window.runs.log.release is not None)  # type: ignore[union-attr]
+    qtbot.waitUntil(lambda: window.runs.log.release is not None)  # type: ignore[union-attr]
     QTest.mouseRelease(window.plane.viewport(), LEFT, NONE, at(window, 235, 235))
     assert document.drawing == MOVED
     last = followed(qtbot, window, first)
-    np.testing.assert_array_equal(last._examples.labels, document.work.examples.labels != 0)
+    np.testing.assert_array_equal(last.work.examples.labels, document.work.examples.labels)
     assert error(last, MOVED) < 0.06 < error(first, MOVED)
     # what is tried while dragging is in no note, the run that stays is
     assert len(document.work.spent) == (0 if last.settings["seed"] is not None else 1)
@@ -188,7 +186,7 @@ def test_escape_brings_back_what_was_there_before_the_drag(
     first = run(qtbot, window)
     key(window, Qt.Key.Key_D)
     drag_slowly(qtbot, window, [(200, 150), (215, 190), (235, 235)], drop=False)
-    wait(qtbot, lambda: window.runs.log is not first)
+    qtbot.waitUntil(lambda: window.runs.log is not first)
     key(window, Qt.Key.Key_Escape)
     assert window.runs.current is first
     assert window.document.drawing == TARGET
@@ -248,7 +246,7 @@ def test_the_slider_of_epsilon_is_live_and_one_step_to_undo(
     assert window.document.work.run["epsilon"] == 0.25
     assert window.settings.epsilon.value() == 0.25
     last = followed(qtbot, window, log)
-    wait(qtbot, lambda: log_of(window).settings["epsilon"] == 0.25)
+    qtbot.waitUntil(lambda: log_of(window).settings["epsilon"] == 0.25)
     finish_run(qtbot, window)
     assert last is not log
     action(window, "undo")
@@ -323,9 +321,9 @@ def test_a_run_that_nobody_waits_for_does_not_follow(
     if end != "never begun":
         window.commands.speed.setCurrentIndex(0)
         key(window, Qt.Key.Key_F5)
-        wait(qtbot, lambda: window.runs.current is not None and log_of(window).cursor == 1)
+        qtbot.waitUntil(lambda: window.runs.current is not None and log_of(window).cursor == 1)
         window.runs.cancel() if end == "stop" else window.runs.run_or_pause()
-        wait(qtbot, lambda: not window.runs.busy)
+        qtbot.waitUntil(lambda: not window.runs.busy)
     log = window.runs.log
     window.document.edit("move", MOVED)
     rest(qtbot)
@@ -344,16 +342,6 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
     assert visible_curves(window.chart) == 0
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_grey_words_can_be_read(theme: str) -> None:
-    from contrast import contrast
-
-    from geodp_app.palette import greyed
-
-    palette = load_palette("dark" if theme == "dark" else "light")
-    assert contrast(greyed(palette).ink, palette.panel) >= 4.5
-
-
 def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses_none(
     qtbot: QtBot, window: MainWindow
 ) -> None:
@@ -363,7 +351,7 @@ def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses
         before = run(qtbot, window, learner=learner, k=2, n_steps=3, seed=None)
         spent = len(window.document.work.spent)
         window.document.set_run(epsilon=7.0)
-        wait(qtbot, lambda: window.runs.log is not before)  # noqa: B023
+        qtbot.waitUntil(lambda: window.runs.log is not before)  # noqa: B023
         key(window, Qt.Key.Key_F5)
         finish_run(qtbot, window)
         assert log_of(window).settings["epsilon"] == 7.0
@@ -384,11 +372,11 @@ def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_s
 
     key(window, Qt.Key.Key_D)
     drag_slowly(qtbot, window, [(200, 150), (215, 190)], drop=False)
-    wait(qtbot, lambda: runs.going)
-    runs._dragged = MOVED  # where the hand is when that run ends
+    qtbot.waitUntil(lambda: runs.going)
+    runs.dragged = MOVED  # where the hand is when that run ends
     first = runs.log
     runs.changed.connect(look)
-    wait(qtbot, lambda: runs.log is not first)
+    qtbot.waitUntil(lambda: runs.log is not first)
     # all that the views were told of the first is its result, and the learner was at work by then
     assert shown
     assert set(shown) == {(True, True)}

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import action, choose_file, click, drag, drop, finish_run, key, log_of, wait
+from window_driver import action, choose_file, click, drag, drop, finish_run, key, log_of
 
 from assets import example_path
 from geodp_app.views.window.main_window import MainWindow
@@ -202,7 +202,7 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
         finish_run(qtbot, window)
         log = log_of(window)
         assert log.release is not None
-        wait(qtbot, lambda: window.display.at_rest)
+        qtbot.waitUntil(lambda: window.display.at_rest)
         target = tmp_path / f"learned{len(rows)}.geojson"
         log.cursor = 0
         window.display.refresh()

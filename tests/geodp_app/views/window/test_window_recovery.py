@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QStandardPaths
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import action, open_window
+from window_driver import action, choose_file, open_window
 
 from geodp_app.document.document import Document
 from geodp_app.files import autosave
@@ -93,7 +93,7 @@ def test_sessions_and_recovery_files_are_their_owners_alone(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = tmp_path / "mine.geodp"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(session), ""))
+    choose_file(monkeypatch, session)
     before = os.umask(0o022)
     try:
         with open_window(tmp_path) as window:
@@ -106,7 +106,7 @@ def test_sessions_and_recovery_files_are_their_owners_alone(
             action(window, "save")
             assert stat.S_IMODE(session.stat().st_mode) == 0o600
             session.chmod(0o644)  # as an older geodp left it
-            window.document.set_name("again")
+            window.document.change("rename", name="again")
             action(window, "save")
             assert stat.S_IMODE(session.stat().st_mode) == 0o600
     finally:
@@ -155,10 +155,10 @@ def being_kept(
 ) -> Iterator[tuple[MainWindow, SlowDisk]]:
     """A window with unsaved work, whose recovery file is being written."""
     disk = SlowDisk(monkeypatch)
-    monkeypatch.setattr(window_recovery, "_PAUSE", 1)
+    monkeypatch.setattr(window_recovery, "PAUSE", 1)
     with open_window(tmp_path) as window:
         window.document.open_example("tri")
-        window.document.set_name("first")
+        window.document.change("rename", name="first")
         qtbot.waitUntil(disk.begun.is_set)
         yield window, disk
 
@@ -169,7 +169,7 @@ def test_the_window_goes_on_while_its_work_is_kept(
     with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         # the event loop turns, and nothing is written yet
         assert not list((tmp_path / "recovery").rglob("*.geodp"))
-        window.document.set_name("second")
+        window.document.change("rename", name="second")
         disk.ready.set()
         qtbot.waitUntil(lambda: len(disk.threads) == 2 and not window.recovery.beside.busy)
         assert threading.main_thread() not in disk.threads

@@ -18,7 +18,7 @@ import pytest
 from own_clock import unhindered
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
-from window_driver import finish_run, open_window, wait
+from window_driver import finish_run, open_window
 
 from geodp import Examples, Frame
 from geodp_app.files.importing import take_examples
@@ -58,14 +58,14 @@ def test_frames_are_not_blocked_while_a_large_run_goes_on(
         window.document.set_sampling(n=100_000)
         window.document.set_run(learner=learner)
         window.sample()
-        wait(qtbot, lambda: window.runs.controller.state == "ready")
+        qtbot.waitUntil(lambda: window.runs.controller.state == "ready")
         qtbot.wait(1_000)  # the dual lines of the sample are drawn
         with heartbeat() as beats:
             window.runs.run_or_pause()
-            wait(qtbot, lambda: window.runs.current is not None and window.runs.current.cursor >= 3)
+            qtbot.waitUntil(lambda: window.runs.place >= 3)
             if learner == "tiles":
                 finish_run(qtbot, window)
-            wait(qtbot, lambda: len(beats) > 60)
+            qtbot.waitUntil(lambda: len(beats) > 60)
         # the share, not the worst: whatever another thread holds may itself wait for a processor
         assert np.percentile(np.diff(beats), 98) < FRAME
         window.runs.cancel()
@@ -82,7 +82,7 @@ def test_a_million_examples_come_and_are_kept_within_frames(qtbot: QtBot, tmp_pa
         with heartbeat() as beats:
             take_examples(tmp_path / "points.csv", examples, window.document, opening=False)
             kept = tmp_path / "recovery"
-            wait(qtbot, lambda: bool(list(kept.rglob("*.geodp"))) and window.display.at_rest)
+            qtbot.waitUntil(lambda: bool(list(kept.rglob("*.geodp"))) and window.display.at_rest)
         assert len(beats) > 100
         turns = np.diff(beats)
         assert np.percentile(turns, 98) < FRAME

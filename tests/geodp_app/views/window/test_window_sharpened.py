@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,10 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
+    Lasting,
     action,
     at,
-    dual_lattice,
+    front,
     key,
     layer,
     log_of,
@@ -25,7 +25,6 @@ from window_driver import (
     point_at,
     run,
     settle,
-    wait,
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -53,10 +52,11 @@ def set_up(window: MainWindow) -> None:
 
 
 @pytest.fixture
-def window(tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        set_up(made)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    front(lasting.window)
+    made = lasting.as_new()
+    set_up(made)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,7 @@ def seen(
 def finished(qtbot: QtBot, seen: MainWindow) -> MainWindow:
     """That window in the curator's view at the end of its run, with nothing pointed at."""
     seen.set_release_view(False)
-    seen.activateWindow()
-    qtbot.waitUntil(seen.isActiveWindow)
+    front(seen)
     seen.runs.move_cursor(len(log_of(seen).records))
     for view in (seen.plane, *(sheet.plot for sheet in seen.dual.sheets.values())):
         QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
@@ -168,7 +167,7 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
     window.runs.move_cursor(STEPS)
     settle(qtbot, window)
     assert window.dual_pane.heading.text().startswith("Dual plane: ")
-    assert dual_lattice(window) == HalfplaneLattice(256)
+    assert window.dual.lattice == HalfplaneLattice(256)
     examples = window.document.work.examples
     assert examples is not None
     for step in (STEPS + 1, drawn(log), len(log.records)):
@@ -181,7 +180,7 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
         assert window.dual_pane.heading.text().startswith("Dual plane of this zone")
         place = f"x {zone.x0}–{zone.x1}, y {zone.y0}–{zone.y1}"
         assert window.dual_pane.note.words == f"{name}: {place}"
-        assert dual_lattice(window) == zone.lattice
+        assert window.dual.lattice == zone.lattice
         held = zone.holds(examples.points)
         labels = examples.labels[held].tolist()
         kinds = set(zip(map(tuple, examples.points[held].tolist()), labels, strict=True))
@@ -215,7 +214,7 @@ def test_edges_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainW
     assert set(range(1, len(log.records))) <= set(delays)
     # and the next run begins as slowly as this one did
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: window.runs.current is not log)
+    qtbot.waitUntil(lambda: window.runs.current is not log)
     assert controller.delay == 0.3
     window.runs.cancel()
 
@@ -241,34 +240,6 @@ def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(
     outside = other.polygon().representative_point()
     QTest.mouseMove(window.plane.viewport(), at(window, outside.x, outside.y))
     assert len(example.ends) == 0
-
-
-def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
-    qtbot: QtBot, finished: MainWindow
-) -> None:
-    window, log = finished, log_of(finished)
-    step = drawn(log)
-    window.runs.move_cursor(step)
-    settle(qtbot, window)
-    sheet = window.dual.sheets[window.dual.sheet]
-    zone = zone_of(log, step)
-    middle = zone.lattice.d / 2
-    spots = [(middle, middle), (0.3 * middle, 0.9 * middle), (1.5 * middle, 1.2 * middle)]
-    spots += [(0.8 * middle, 1.3 * middle), (1.2 * middle, 0.5 * middle)]
-    shown = 0
-    for u, v in spots:
-        point_at(qtbot, sheet, u, v)
-        qtbot.wait(60)
-        candidate = window.dual.pointer.candidate
-        if candidate is None:
-            continue  # no halfplane there
-        expected = zone.piece_polygon(candidate.piece)  # type: ignore[arg-type]
-        assert painted(window, "pointed").isEmpty() == expected.is_empty
-        if not expected.is_empty:
-            assert boundary(painted(window, "pointed")) == boundary(shape_path(expected))
-        assert expected.difference(zone.polygon().buffer(1e-6)).is_empty
-        shown += not expected.is_empty
-    assert shown > 1
 
 
 def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(

@@ -7,10 +7,19 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
-from window_driver import Lasting, action, drag, finish_run, key, run_once_more as run, wait
+from window_driver import (
+    Lasting,
+    action,
+    choose_file,
+    drag,
+    finish_run,
+    first_step,
+    key,
+    run_once_more as run,
+)
 
 from geodp_app.views.window.main_window import MainWindow
 
@@ -37,11 +46,11 @@ def sampled(window: MainWindow, n: int = 500) -> None:
 
 def cancelled(qtbot: QtBot, window: MainWindow) -> None:
     """A run that is stopped in the middle of a selection."""
-    wait(qtbot, lambda: window.runs.controller.state != "preparing")
+    qtbot.waitUntil(lambda: window.runs.controller.state != "preparing")
     seen: list[object] = []
     window.runs.progressed.connect(seen.append)
     key(window, Qt.Key.Key_F5)
-    wait(qtbot, lambda: bool(seen))
+    qtbot.waitUntil(lambda: bool(seen))
     with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, SHIFT)
 
@@ -61,7 +70,7 @@ def note(window: MainWindow) -> str:
 
 
 def save(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    choose_file(monkeypatch, path)
     action(window, "save_as")
     assert not window.document.dirty
 
@@ -106,7 +115,7 @@ def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
     assert note(window) == ""
     action(window, "undo")
     assert note(window) == two
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "q.csv"), ""))
+    choose_file(monkeypatch, tmp_path / "q.csv")
     action(window, "import_examples")
     assert window.document.work.examples is not None
     assert note(window) == ""
@@ -163,15 +172,13 @@ def test_a_cancelled_run_counts_in_full_and_the_window_says_so(
 def test_a_reset_and_a_new_run_in_place_of_one_cancel_it(qtbot: QtBot, window: MainWindow) -> None:
     sampled(window)
     window.document.set_run(k=2, n_steps=4)
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    first_step(qtbot, window)
     assert note(window) == ""  # it can still finish
     window.document.set_run(epsilon=0.5)
     run(qtbot, window)
     assert note(window) == "2 runs, 1 not finished: together ε = 1.5, δ = 2·10⁻⁶"
     window.status_line.tell("")
-    key(window, Qt.Key.Key_F10)
-    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    first_step(qtbot, window)
     action(window, "reset")
     assert window.status_line.text().startswith("Cancelled")
     assert note(window) == "3 runs, 2 not finished: together ε = 2, δ = 3·10⁻⁶"
@@ -182,7 +189,7 @@ def test_a_run_is_not_charged_before_its_first_step(
 ) -> None:
     """Stopped while loops are prepared, nothing has looked at the examples."""
     sampled(window)
-    monkeypatch.setattr(window.runs.controller, "_prepared", False)
+    monkeypatch.setattr(window.runs.controller, "prepared", False)
     key(window, Qt.Key.Key_F5)
     assert window.runs.controller.pending
     window.runs.cancel()

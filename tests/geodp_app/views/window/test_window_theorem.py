@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSpinBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, Lasting, action, wait
+from window_driver import LEFT, Lasting, action, type_into
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.theorem_view import Answer, answer
@@ -29,7 +29,7 @@ def window(lasting: Lasting) -> MainWindow:
 
 
 def outcome(qtbot: QtBot, window: MainWindow) -> Answer:
-    wait(qtbot, lambda: window.theorem.at_rest)
+    qtbot.waitUntil(lambda: window.theorem.at_rest)
     found = window.theorem.answer
     assert found is not None
     return found
@@ -68,10 +68,7 @@ def test_they_follow_the_settings_and_the_fields(qtbot: QtBot, window: MainWindo
         assert proved() == more
         assert shown(window, "Steps m")[1] == str(2 * k)
     field = window.theorem.alpha
-    field.setFocus()
-    field.selectAll()
-    QTest.keyClicks(field, "0.02")
-    QTest.keyClick(field, Qt.Key.Key_Return)
+    type_into(field, "0.02")
     assert "ln(2 / 0.02)" in outcome(qtbot, window).formulas[0]
     window.theorem.planned.setValue(100_000_000)
     outcome(qtbot, window)
@@ -126,7 +123,7 @@ def test_other_learners_have_no_such_theorem(qtbot: QtBot, window: MainWindow) -
 def test_settings_that_cannot_run_are_explained(qtbot: QtBot, window: MainWindow) -> None:
     outcome(qtbot, window)
     window.document.set_run(epsilon=500.0, delta=1e-40, n_steps=1_000)
-    wait(qtbot, lambda: window.theorem.at_rest)
+    qtbot.waitUntil(lambda: window.theorem.at_rest)
     assert window.theorem.problem.isVisible()
     assert "cannot run" in window.theorem.problem.text()
     assert shown(window, "Steps m") == ("–", "–")

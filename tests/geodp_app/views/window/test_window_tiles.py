@@ -1,11 +1,17 @@
-"""A run by tiles in the real window: chosen in the panel, watched on both planes, kept."""
+"""A run by tiles in the real window: chosen in the panel, watched on both planes, kept; and what is
+not supported by enough reports is hatched and told.
+"""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 import shapely
+from contrast import contrast
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 from window_driver import (
@@ -13,9 +19,6 @@ from window_driver import (
     Lasting,
     action,
     at,
-    charted,
-    dual_lattice,
-    dual_marks,
     finish_run,
     key,
     layer,
@@ -25,14 +28,17 @@ from window_driver import (
     run as run_to_end,
     said,
     settle,
-    wait,
+    shape_of,
+    type_into,
 )
 
+from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.palette import PALETTES, PaletteName, load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.core.releases import TilesRelease
+from learners.core.releases import TilesRelease, support_shape
 
 #: A triangle: edges through some tiles, others of one label.
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))
@@ -70,10 +76,7 @@ def edges_of(log: RunLog, step: int) -> tuple[float, ...]:
 def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
     window.settings.learner_fold.button.click()
     field = window.settings.fields["tiles"]
-    field.setFocus()
-    field.selectAll()
-    QTest.keyClicks(field, "7")
-    QTest.keyClick(field, Qt.Key.Key_Return)
+    type_into(field, "7")
     assert window.document.work.run["tiles"] == 7
     assert window.document.undo_label == "change “Tiles a side”"
     action(window, "undo")
@@ -84,10 +87,7 @@ def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
 def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> None:
     panel = window.settings
     assert not said(window, "warning")
-    panel.epsilon.setFocus()
-    panel.epsilon.selectAll()
-    QTest.keyClicks(panel.epsilon, "50")
-    QTest.keyClick(panel.epsilon, Qt.Key.Key_Return)
+    type_into(panel.epsilon, "50")
     assert window.document.work.run["epsilon"] == 50
     assert said(window, "warning")
     assert said(window, "warning").startswith("Warning: ε = 50 protects hardly anybody")
@@ -109,13 +109,12 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
     window.document.set_run(tiles=3, seed=5)
     for step in (1, 2):
         key(window, Qt.Key.Key_F10)
-        wait(
-            qtbot,
+        qtbot.waitUntil(
             lambda step=step: (
                 window.runs.current is not None and len(window.runs.current.records) == step
             ),
         )
-        wait(qtbot, lambda: not window.runs.busy)
+        qtbot.waitUntil(lambda: not window.runs.busy)
         log = log_of(window)
         assert box_of(layer(window, "newest")) == edges_of(log, step)
         # the grid of all nine is there from the first
@@ -173,23 +172,23 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     window.runs.move_cursor(1)
     # every example lies in one tile: the first costs as much as all
     assert window.figures.budget.spent.text() == "1 of ε = 1"
-    assert window.figures.step.title() == "Tile 1 of 16"
+    assert window.figures.step.heading.text() == "Tile 1 of 16"
     window.runs.move_cursor(16)
     errors = window.figures.errors.values
     f = log.figures(16)
     assert f.known.empirical_error < 0.06
     share = 100 * f.positives_covered / log.positives
     assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
-    assert len(charted(window)) == 16
-    assert charted(window)[-1].known.empirical_error == f.known.empirical_error
-    assert charted(window)[0].known.empirical_error > 0.2
+    assert len(window.chart.points) == 16
+    assert window.chart.points[-1].known.empirical_error == f.known.empirical_error
+    assert window.chart.points[0].known.empirical_error > 0.2
 
 
 # -- the dual plane ----------------------------------------------------------------------------
 
 
 def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWindow) -> None:
-    assert dual_lattice(window) == HalfplaneLattice(256)  # before a run, that of the whole square
+    assert window.dual.lattice == HalfplaneLattice(256)  # before a run, that of the whole square
     log = run(qtbot, window)
     for step in (16, 7, 3):
         window.runs.move_cursor(step)
@@ -199,7 +198,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         tile = log.shown[-1].tile
         place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
         assert window.dual_pane.note.words == place
-        assert dual_lattice(window) == log.tile_lattice(step) == HalfplaneLattice(64)
+        assert window.dual.lattice == log.tile_lattice(step) == HalfplaneLattice(64)
         points, labels = log.seen_by(step)
         assert points.min() >= 0
         assert points.max() <= 64
@@ -210,7 +209,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
             lines = [len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative)]
             assert sum(lines) == len(kinds)
         piece = log.records[step - 1].release.piece
-        marks = dual_marks(window)
+        marks = window.dual.marks
         assert [(mark.step, mark.edge) for mark in marks] == [(step, e) for e in range(len(piece))]
         assert [mark.sheet for mark in marks] == [halfplane.sheet for halfplane in piece]
 
@@ -224,6 +223,7 @@ def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(
     middle = ((tile.x0 + tile.x1) // 2, (tile.y0 + tile.y1) // 2)
     example = window.dual.sheets[Sheet.FLAT_ABOVE].example
     QTest.mouseMove(window.plane.viewport(), at(window, *middle))
+    assert window.where.text() == f"x {middle[0]}  y {middle[1]}"
     x, y = middle[0] - tile.x0, middle[1] - tile.y0
     d = log.tile_lattice(log.cursor).d
     # on the line of (x, y): a boundary from (0, u) to (d, v) passes through the point
@@ -245,7 +245,7 @@ def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(
     sheet = window.dual.sheets[Sheet.FLAT_BELOW]
     point_at(qtbot, sheet, 30, 40)
     pointed = layer(window, "pointed")
-    wait(qtbot, lambda: not pointed.path().isEmpty())
+    qtbot.waitUntil(lambda: not pointed.path().isEmpty())
     left, bottom, right, top = edges_of(log, 6)
     found = box_of(pointed)
     assert found[:3] == pytest.approx((left, bottom, right))
@@ -324,9 +324,116 @@ def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
     # all of it, wherever the cursor is
     bounds = painted(window, "region").boundingRect()
     assert (bounds.left(), bounds.top()) == pytest.approx(log.release.shape().bounds[:2])
-    assert {mark.step for mark in dual_marks(window)} == {step}
+    assert {mark.step for mark in window.dual.marks} == {step}
     for sheet in window.dual.sheets.values():
         assert not sheet.positive.isVisible()
         assert not sheet.boxes.isVisible()
     window.runs.move_cursor(0)
-    assert dual_marks(window) == ()
+    assert window.dual.marks == ()
+
+
+WESTERN = Drawing(256, (Shape(((20, 60), (100, 60), (100, 190), (20, 190))),))
+SQUARE = shapely.box(0, 0, 256, 256)
+HATCHED = "Hatched: too few reports (ε\xa0=\xa00.2)"
+
+
+def reported(window: MainWindow) -> None:
+    """Nobody reports from the eastern half."""
+    points = np.random.default_rng(1).integers(0, (120, 257), (6_000, 2))
+    labels = ((points > (20, 60)) & (points < (100, 190))).all(axis=1).astype(np.int64)
+    examples = Examples(points, labels, Frame(256))
+    window.document.change("import", examples=examples, simulated=False)
+
+
+@pytest.fixture
+def halved(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", WESTERN)
+    reported(made)
+    made.document.set_run(learner="tiles", seed=5, support=0.2)
+    return made
+
+
+def hatched(window: MainWindow) -> shapely.Geometry:
+    return shape_of(window.plane.support.hatching.path())
+
+
+def supported(log: RunLog) -> shapely.Geometry:
+    assert log.release is not None
+    shape = support_shape(log.release)
+    assert shape is not None
+    return shape
+
+
+def test_what_is_not_supported_is_hatched_and_told(qtbot: QtBot, halved: MainWindow) -> None:
+    window = halved
+    assert window.plane.support.hatching.path().isEmpty()
+    assert window.plane_pane.note.words == ""
+    log = run_to_end(qtbot, window)
+    expected = SQUARE.difference(supported(log))
+    assert 0.2 < expected.area / SQUARE.area < 0.7
+    for step in (1, len(log.records)):
+        window.runs.move_cursor(step)
+        settle(qtbot, window)
+        assert hatched(window).symmetric_difference(expected).area < 1e-6
+        assert window.plane_pane.note.words == HATCHED
+    assert "cells (" in window.plane_pane.note.toolTip()
+    action(window, "release_view")
+    assert hatched(window).symmetric_difference(expected).area < 1e-6
+    assert window.plane_pane.note.words == HATCHED
+    # a run without it hatches what its counts of tiles tell
+    window.document.set_run(support=None)
+    action(window, "release_view")
+    log = run_to_end(qtbot, window)
+    assert hatched(window).symmetric_difference(SQUARE.difference(supported(log))).area < 1e-6
+    assert window.plane_pane.note.words == "Hatched: hardly any reports"
+    window.document.set_run(learner="threshold")
+    run_to_end(qtbot, window)
+    assert window.plane.support.hatching.path().isEmpty()
+    assert window.plane_pane.note.words == ""
+
+
+def test_the_field_of_support_stands_beside_that_of_tiles(halved: MainWindow) -> None:
+    window = halved
+    field = window.settings.fields["support"]
+    assert field.value() == 20
+    assert not field.isHidden()
+    field.setValue(0)
+    assert window.document.work.run["support"] is None
+    assert field.text() == "not released"
+    field.setValue(12.5)
+    assert window.document.work.run["support"] == 0.125
+    window.document.undo()  # both changes are one: they were spun
+    assert field.value() == 20
+    for learner in ("cover", "convex", "histogram"):
+        window.document.set_run(learner=learner)
+        assert field.isHidden()
+        assert "support" not in window.document.work.run.parameters()
+
+
+def runs_of(marks: list[bool]) -> list[int]:
+    """Lengths of the runs of marks."""
+    return [len(list(run)) for marked, run in itertools.groupby(marks) if marked]
+
+
+@pytest.mark.parametrize("theme", PALETTES)
+def test_the_hatching_is_quiet_and_as_fine_at_any_zoom(
+    qtbot: QtBot, lasting: Lasting, theme: PaletteName
+) -> None:
+    window, canvas = lasting.as_new(), load_palette(theme).canvas.lower()
+    window.set_dark(theme == "dark")
+    window.plane.support.show(shapely.box(0, 0, 120, 256), 256)
+    window.plane.empty.hide()
+    for zoom in (1, 6):
+        window.plane.getViewBox().scaleBy((1 / zoom, 1 / zoom), center=(120, 128))
+        qtbot.wait(50)
+        image: QImage = window.plane.grab().toImage()
+        to_global = window.plane.viewport().mapToGlobal
+        spot = window.plane.mapFromGlobal(to_global(at(window, 120, 130)))
+        row = [image.pixelColor(spot.x() + i, spot.y()).name() for i in range(-60, 61)]
+        assert set(row[:58]) == {canvas}
+        marks = [colour != canvas for colour in row[62:]]
+        assert len(runs_of(marks)) > 3
+        assert max(runs_of(marks)) <= 4
+        assert max(runs_of([not mark for mark in marks])) <= 12
+        assert max(contrast(colour, canvas) for colour in row) < 4  # quiet

@@ -12,7 +12,7 @@ from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, key, log_of, open_window, painted, wait
+from window_driver import LEFT, action, finish_run, key, log_of, open_window, painted
 
 from assets import Example
 from geodp import Examples
@@ -44,7 +44,7 @@ def window(tmp_path: Path) -> Iterator[MainWindow]:
 def begin(qtbot: QtBot, window: MainWindow) -> None:
     action(window, "tour")
     assert window.tour.active
-    wait(qtbot, lambda: window.tour.ready)
+    qtbot.waitUntil(lambda: window.tour.ready)
 
 
 def press(window: MainWindow, name: Qt.Key) -> None:
@@ -115,13 +115,13 @@ def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> 
     begin(qtbot, window)
     for at, stop in enumerate(STOPS):
         tour = window.tour
-        wait(qtbot, lambda: window.tour.ready)
+        qtbot.waitUntil(lambda: window.tour.ready)
         assert tour.card.title.text() == stop.title
         assert tour.card.place.text() == f"{at + 1} of 6"
         assert stop.title in tour.card.accessibleName()
         assert stop.words in tour.card.next.accessibleDescription()
         assert tour.card.next.hasFocus()
-        wait(qtbot, lambda: window.display.at_rest)
+        qtbot.waitUntil(lambda: window.display.at_rest)
         qtbot.wait(120)  # outlines follow a moment later
         card = rect(window, tour.card)
         assert window.rect().contains(card)
@@ -151,16 +151,16 @@ def test_left_goes_back_and_the_scene_with_it(qtbot: QtBot, window: MainWindow) 
     assert window.tour.stop is STOPS[0]
     for _ in range(3):
         press(window, Qt.Key.Key_Right)
-    wait(qtbot, lambda: window.tour.ready)
+    qtbot.waitUntil(lambda: window.tour.ready)
     check_scene(window, 3)
     press(window, Qt.Key.Key_Left)
-    wait(qtbot, lambda: window.tour.ready)
+    qtbot.waitUntil(lambda: window.tour.ready)
     check_scene(window, 2)
     QTest.mouseClick(window.tour.card.back, LEFT)
-    wait(qtbot, lambda: window.tour.ready)
+    qtbot.waitUntil(lambda: window.tour.ready)
     check_scene(window, 1)
     press(window, Qt.Key.Key_Left)
-    wait(qtbot, lambda: window.tour.ready)
+    qtbot.waitUntil(lambda: window.tour.ready)
     check_scene(window, 0)
     QTest.mouseClick(window.tour.card.skip, LEFT)
     assert is_over(window)
@@ -176,13 +176,13 @@ def test_esc_ends_it_at_every_stop(qtbot: QtBot, window: MainWindow) -> None:
         press(window, Qt.Key.Key_Escape)
         assert is_over(window)
         assert state(window) == before
-        wait(qtbot, lambda: not window.runs.busy)
+        qtbot.waitUntil(lambda: not window.runs.busy)
 
 
 def test_what_is_pointed_at_by_hand_takes_the_ring_away(qtbot: QtBot, window: MainWindow) -> None:
     begin(qtbot, window)
     QTest.mouseMove(window.plane.viewport(), window.plane.to_widget(700, 700).toPoint())
-    wait(qtbot, lambda: window.tour.outline.ring is None)
+    qtbot.waitUntil(lambda: window.tour.outline.ring is None)
 
 
 def test_without_a_positive_report_it_points_at_none(qtbot: QtBot, window: MainWindow) -> None:
@@ -195,7 +195,7 @@ def test_without_a_positive_report_it_points_at_none(qtbot: QtBot, window: MainW
 
 
 @pytest.mark.parametrize("at", [1, 5])
-def test_the_window_can_be_closed_during_it(qtbot: QtBot, window: MainWindow, at: int) -> None:
+def test_the_window_can_be_closed_during_it(window: MainWindow, at: int) -> None:
     action(window, "tour")
     for _ in range(at):
         press(window, Qt.Key.Key_Right)
@@ -210,7 +210,7 @@ def test_run_ends_it_and_runs(qtbot: QtBot, window: MainWindow) -> None:
     action(window, "run")
     assert is_over(window)
     assert state(window) == before
-    wait(qtbot, lambda: window.runs.current is not None and window.runs.current.release is not None)
+    finish_run(qtbot, window)
 
 
 def test_another_document_ends_it(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
@@ -253,8 +253,7 @@ def test_unsaved_work_is_asked_about(
 def test_it_follows_the_window_and_the_theme(qtbot: QtBot, window: MainWindow) -> None:
     begin(qtbot, window)
     window.resize(1500, 950)
-    wait(
-        qtbot,
+    qtbot.waitUntil(
         lambda: (
             window.tour.outline.rects == tuple(rect(window, w) for w in window.tour.targets())
             and window.tour.outline.geometry() == window.rect()

@@ -24,20 +24,18 @@ from window_driver import (
     finish_run,
     key,
     log_of,
-    open_window,
     painted,
     run as run_to_end,
     settle,
     shape_of,
-    wait,
 )
 
 from geodp import Bounds
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
-from geodp_app.palette import load_palette
+from geodp_app.palette import PALETTES, PaletteName, load_palette
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run import again
+from geodp_app.views.run import live
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 
@@ -202,7 +200,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
     QTest.mouseMove(viewport, spots[1], 20)
     QTest.mouseRelease(viewport, LEFT, NONE, spots[1], 20)
     assert window.document.drawing != TARGET
-    wait(qtbot, lambda: not window.runs.following and window.runs.current is not None)
+    qtbot.waitUntil(lambda: not window.runs.following and window.runs.current is not None)
     finish_run(qtbot, window)
     settle(qtbot, window)
     log = log_of(window)
@@ -213,10 +211,10 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
 def test_the_outlines_of_twenty_runs_are_clipped_too(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(again, "TIMES", 2)
+    monkeypatch.setattr(live, "TIMES", 2)
     window.document.sample()
     action(window, "again")
-    wait(qtbot, lambda: not window.again.busy and len(window.again.shapes) == 2)
+    qtbot.waitUntil(lambda: not window.again.busy and len(window.again.shapes) == 2)
 
     def outlines() -> QPainterPath:
         return painted(window, "again")
@@ -232,25 +230,29 @@ def test_the_outlines_of_twenty_runs_are_clipped_too(
     assert outlines().boundingRect().right() > 190
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", PALETTES)
 def test_what_is_left_out_is_veiled_and_its_outline_is_seen(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str
+    qtbot: QtBot,
+    lasting: Lasting,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    theme: PaletteName,
 ) -> None:
-    with open_window(tmp_path, theme=theme) as window:
-        clip(window, monkeypatch, written(tmp_path / "map.geojson"))
-        qtbot.wait(50)
-        image: QImage = window.plane.grab().toImage()
+    window, canvas = lasting.as_new(), load_palette(theme).canvas.lower()
+    window.set_dark(theme == "dark")
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    qtbot.wait(50)
+    image: QImage = window.plane.grab().toImage()
 
-        def colour(x: float, y: float) -> str:
-            spot = window.plane.mapFromGlobal(window.plane.viewport().mapToGlobal(at(window, x, y)))
-            return image.pixelColor(spot).name()
+    def colour(x: float, y: float) -> str:
+        spot = window.plane.mapFromGlobal(window.plane.viewport().mapToGlobal(at(window, x, y)))
+        return image.pixelColor(spot).name()
 
-        canvas = load_palette("dark" if theme == "dark" else "light").canvas.lower()
-        assert colour(30, 225) == canvas
-        assert colour(200, 225) != canvas
-        assert contrast(colour(200, 225), canvas) < 1.5  # quiet
-        across = {colour(x, 225) for x in np.arange(126, 130, 0.25)}
-        assert max(contrast(each, canvas) for each in across) > 2  # but its edge is drawn
+    assert colour(30, 225) == canvas
+    assert colour(200, 225) != canvas
+    assert contrast(colour(200, 225), canvas) < 1.5  # quiet
+    across = {colour(x, 225) for x in np.arange(126, 130, 0.25)}
+    assert max(contrast(each, canvas) for each in across) > 2  # but its edge is drawn
 
 
 def test_the_tip_says_that_the_map_must_be_public(window: MainWindow) -> None:
@@ -262,7 +264,9 @@ def test_the_tip_says_that_the_map_must_be_public(window: MainWindow) -> None:
 def test_of_several_layers_of_a_map_one_is_asked_for(
     window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window.document.set_bounds(Bounds(0, 0, 25.6, 25.6))  # ten steps a degree
+    window.document.change(
+        "change the bounds", bounds=Bounds(0, 0, 25.6, 25.6)
+    )  # ten steps a degree
     path = tmp_path / "m.gpkg"
     for layer, east in (("sea", 5), ("land", 12.8)):
         shape = [shapely.box(0, 2, east, 24)]

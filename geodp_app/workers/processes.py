@@ -1,37 +1,79 @@
-"""Processes for one task, as the window steers them: runs made again, and comparisons.
+"""Processes as the window steers them: what they tell is handed over in the window's thread; and
+those for one task, runs made again and comparisons.
 
-To cancel, the process is ended: at once, whatever it is doing.  No method waits for anything.
+A thread must not emit a signal of an object that the window's thread may be deleting: Qt would read
+what is freed.  So threads tell a post office that nobody deletes before the process ends, and it
+looks for whom a letter is, and whether that one is still there, where windows are deleted too.
+
+To cancel a task its process is ended: at once, whatever it is doing.  No method waits for anything.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
+import threading
+import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from shiboken6 import isValid
 
-from geodp_app.runs.comparison import Row
 from geodp_app.runs.process_link import ProcessLink
-from geodp_app.runs.task_process import (
-    AgainBegun,
-    AgainShape,
-    ComparisonProgress,
-    TaskDone,
-    TaskFailed,
-    again,
-    compare_once,
-)
-from geodp_app.workers.post import handed_over
+from geodp_app.runs.task_process import TaskDone, TaskFailed
+
+
+class _Post(QObject):
+    """One for all, made in the window's thread."""
+
+    _sent = Signal(object, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sent.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._lock, self._open = threading.Lock(), True
+        atexit.register(self._close)  # before Qt deletes what is left
+
+    def send(self, to: weakref.WeakMethod[Any], letter: tuple[object, ...]) -> None:
+        """Called by any thread."""
+        with self._lock:
+            if self._open:
+                self._sent.emit(to, letter)
+
+    def _close(self) -> None:
+        with self._lock:
+            self._open = False
+
+    def _deliver(self, to: weakref.WeakMethod[Any], letter: tuple[object, ...]) -> None:
+        take = to()
+        if take is not None and isValid(take.__self__):
+            take(*letter)
+
+
+_post = functools.cache(_Post)
+
+
+def handed_over(take: Callable[..., None]) -> Callable[..., None]:
+    """What any thread may call, so that a method of an object of Qt is called in the window's
+    thread, as long as there is the object; it is not kept.
+    """
+    send, to = _post().send, weakref.WeakMethod(take)
+    return lambda *letter: send(to, letter)
 
 
 class OneTask(QObject):
-    """Owner of at most one process, which runs `entry`; a subclass says what its replies mean."""
+    """Owner of at most one process, which runs `entry` (:mod:`geodp_app.runs.task_process`)."""
 
+    #: What the task under way says, but for its end.
+    replied = Signal(object)
     #: The task was cancelled; what has arrived is whole.
     cancelled = Signal()
     #: One line for the person.
     failed = Signal(str)
+    #: A reply of the task under way.
+    replied = Signal(object)
     #: The last reply has arrived.
     finished = Signal()
 
@@ -55,11 +97,6 @@ class OneTask(QObject):
         """The process that it has now, if any."""
         return self._link
 
-    @property
-    def pid(self) -> int | None:
-        """The number of the process, while there is one."""
-        return None if self._link is None else self._link.pid
-
     def start(self, job: object) -> None:
         """Begin; a task under way is dropped."""
         self.drop()
@@ -79,10 +116,6 @@ class OneTask(QObject):
         if link is not None:
             link.kill()
 
-    def replied(self, reply: object) -> None:
-        """A reply of the task under way."""
-        raise NotImplementedError
-
     def _handle(self, link: ProcessLink, reply: object) -> None:
         if link is not self._link:
             return  # of a task that was dropped
@@ -100,42 +133,4 @@ class OneTask(QObject):
                     "short, use a coarser grid, fewer examples or fewer learners."
                 )
             case _:
-                self.replied(reply)
-
-
-class AgainController(OneTask):
-    """Owner of at most one series of runs (:class:`geodp_app.runs.task_process.AgainJob`)."""
-
-    #: AgainBegun: another run, and what it will spend.
-    begun = Signal(object)
-    #: The shape that a run has learned.
-    arrived = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(again, parent)
-
-    def replied(self, reply: object) -> None:
-        """Pass the reply on to those who listen."""
-        if isinstance(reply, AgainBegun):
-            self.begun.emit(reply)
-        elif isinstance(reply, AgainShape):
-            self.arrived.emit(reply.shape)
-
-
-class CompareController(OneTask):
-    """Owner of at most one comparison (:class:`geodp_app.runs.task_process.CompareJob`)."""
-
-    #: ComparisonProgress: how far it is.
-    announced = Signal(object)
-    #: Row: a learner is done.
-    arrived = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(compare_once, parent)
-
-    def replied(self, reply: object) -> None:
-        """Pass the reply on to those who listen."""
-        if isinstance(reply, ComparisonProgress):
-            self.announced.emit(reply)
-        elif isinstance(reply, Row):
-            self.arrived.emit(reply)
+                self.replied.emit(reply)

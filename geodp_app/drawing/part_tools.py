@@ -1,0 +1,447 @@
+"""Tools that take what is there.
+
+Select takes whole shapes and holes, which are moved, nudged, deleted; vertices are moved, inserted
+on edges, removed.  A ring is open, so its closing vertex is one.
+
+Others take a point.  Paint lays dabs that say where the examples of a painted sample come from.
+Ask takes a point of the grid whose label is asked for, after a run by votes.  Report takes an
+example on the plane, or a place for one, whose effect on a step is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from geodp_app.drawing.edits import translated, with_inserted, with_vertex, without, without_vertex
+from geodp_app.drawing.faults import faults
+from geodp_app.drawing.hits import Handle, nearest_edge, nearest_vertex, shape_at
+from geodp_app.drawing.ring_tools import DRAG
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.drawing.tool import Desk, Pointer, Tool, ToolName
+
+
+@dataclass(frozen=True, slots=True)
+class _PartDrag:
+    """The button is down on a part.
+
+    Attributes
+    ----------
+    hit : Handle
+        The part.
+    start : (float, float)
+    reach : float
+        How far the pointer must go before anything moves.
+    preview : Drawing or None
+        None until something moves.
+    """
+
+    hit: Handle
+    start: tuple[float, float]
+    reach: float
+    preview: Drawing | None = None
+
+
+class SelectTool(Tool):
+    """A click selects, Shift adds to the selection, a drag moves."""
+
+    name: ClassVar[ToolName] = "select"
+    picks: ClassVar[bool] = True
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._drag: _PartDrag | None = None
+
+    @property
+    def shown(self) -> Drawing:
+        moved = self._drag.preview if self._drag else None
+        return self.desk.drawing if moved is None else moved
+
+    @property
+    def hint(self) -> str:
+        if self.selected:
+            return "Drag or press the arrows to move, Delete to delete, Esc to let go."
+        return "Click a shape or a hole to select it."
+
+    def press(self, pointer: Pointer) -> None:
+        self._drag = None
+        hit = self._hit(pointer)
+        if hit is None:
+            if not pointer.modifiers.shift:
+                self.selected = ()
+            return
+        if pointer.modifiers.shift:
+            among = hit in self.selected
+            rest = tuple(each for each in self.selected if each != hit)
+            self.selected = rest if among else (*rest, hit)
+            return
+        # what was not selected resists longer, so that nothing moves by accident
+        reach = (DRAG if hit in self.selected else 2 * DRAG) * pointer.radius
+        if hit not in self.selected:
+            self.selected = (hit,)
+        self._drag = _PartDrag(hit, pointer.at, reach)
+
+    def move(self, pointer: Pointer) -> None:
+        drag = self._drag
+        if drag is None:
+            self.hover = self._hit(pointer)
+        elif drag.preview is not None or not pointer.near(drag.start, drag.reach):
+            step = (round(pointer.at[0] - drag.start[0]), round(pointer.at[1] - drag.start[1]))
+            preview, _ = translated(self.desk.drawing, _parts(self.selected), step)
+            self._drag = replace(drag, preview=preview)
+
+    def release(self, pointer: Pointer) -> None:
+        if self._drag is None:
+            return
+        self.move(pointer)
+        drag, self._drag = self._drag, None
+        if drag.preview is not None:
+            self._move_to(drag.preview)
+        else:  # a click on one of several selects it alone
+            self.selected = (drag.hit,)
+
+    def escape(self) -> bool:
+        if self._drag is not None and self._drag.preview is not None:
+            self.desk.say("Move cancelled.")
+            self._drag = None
+            return True
+        used, self.selected, self._drag = bool(self.selected), (), None
+        return used
+
+    def delete(self) -> bool:
+        if not self.selected:
+            return False
+        gone, self.selected, self._drag, self.hover = self.selected, (), None, None
+        name = _name(gone)
+        self.desk.edit(f"delete {name}", without(self.desk.drawing, _parts(gone)))
+        self.desk.say(f"Deleted {name}. Undo brings it back.")
+        return True
+
+    def nudge(self, step: tuple[int, int]) -> bool:
+        if not self.selected:
+            return False
+        if self._drag is None:
+            moved, by = translated(self.desk.drawing, _parts(self.selected), step)
+            self._move_to(moved, merge=("nudge", *_parts(self.selected)))
+            if self.desk.cursor is not None:
+                x, y = self.desk.cursor
+                self.desk.cursor = self.desk.on_grid((x + by[0], y + by[1]))
+        return True
+
+    def undo_vertex(self) -> bool:
+        return self._drag is not None and self._drag.preview is not None and self.escape()
+
+    def leave(self) -> bool:
+        self.undo_vertex()
+        self.selected, self.hover, self._drag = (), None, None
+        return True
+
+    def forget(self, before: Drawing) -> None:
+        self.selected, self.hover, self._drag = (), None, None
+
+    def _hit(self, pointer: Pointer) -> Handle | None:
+        hit = shape_at(self.desk.outlines, pointer.at)
+        if hit is not None:
+            return hit
+        # just beside a shape its outline counts too: thin shapes can be taken hold of
+        edge = nearest_edge(self.desk.outlines, pointer.at, DRAG * pointer.radius)
+        return None if edge is None else Handle("shape", edge.shape)
+
+    def _move_to(self, moved: Drawing, *, merge: Hashable = None) -> None:
+        if moved == self.desk.drawing:
+            return
+        known = set(faults(self.desk.drawing))
+        self.desk.edit(f"move {_name(self.selected)}", moved, merge=merge)
+        for fault in faults(moved):
+            if fault.kind.startswith("hole") and fault not in known:
+                self.desk.say(f"{fault.text}.")
+                return
+
+
+def _parts(handles: tuple[Handle, ...]) -> list[tuple[int, int]]:
+    return [(handle.shape, handle.ring) for handle in handles]
+
+
+def _name(handles: tuple[Handle, ...]) -> str:
+    """What is selected, in words."""
+    if len(handles) == 1:
+        return f"a {handles[0].kind}"
+    kinds = {handle.kind for handle in handles}
+    return f"{len(handles)} {kinds.pop() + 's' if len(kinds) == 1 else 'parts'}"
+
+
+@dataclass(frozen=True, slots=True)
+class _VertexDrag:
+    """The button is down on a vertex.
+
+    Attributes
+    ----------
+    start : (float, float)
+    base : Drawing
+        With the vertex where it was taken hold of; inserted, if it is a new one.
+    label : str
+        Of the edit that results.
+    preview : Drawing
+    moving : bool
+        The pointer left the place of the press.
+    """
+
+    start: tuple[float, float]
+    base: Drawing
+    label: str
+    preview: Drawing
+    moving: bool = False
+
+
+class VerticesTool(Tool):
+    """A drag moves a vertex, a click on an edge inserts one, Alt and a click removes one."""
+
+    name: ClassVar[ToolName] = "vertices"
+    picks: ClassVar[bool] = True
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._selected: tuple[int, int, int] | None = None  # shape, ring, index
+        self._hover: Handle | None = None
+        self._drag: _VertexDrag | None = None
+
+    @property
+    def hover(self) -> Handle | None:  # type: ignore[override]
+        return self._hover or next(iter(self.selected), None)
+
+    @property
+    def selected(self) -> tuple[Handle, ...]:  # type: ignore[override]
+        if self._selected is None:
+            return ()
+        shape, ring, index = self._selected
+        position = self.shown.shapes[shape].rings[ring][index]
+        return (Handle("vertex", shape, ring, index, position),)
+
+    @property
+    def shown(self) -> Drawing:
+        return self.desk.drawing if self._drag is None else self._drag.preview
+
+    @property
+    def hint(self) -> str:
+        if self._drag is not None:
+            return "Release to drop the vertex, Esc puts it back."
+        if self._hover is not None and self._hover.kind == "edge":
+            return "Click to insert a vertex here, or drag it out."
+        if self._hover is not None:
+            return "Drag to move this vertex; Alt+click or Delete removes it."
+        if self._selected is not None:
+            return "Arrows move the vertex, Delete removes it, Esc lets go."
+        return "Point at a vertex to move it, at an edge to insert one."
+
+    # events
+
+    def press(self, pointer: Pointer) -> None:
+        self._cancel_drag()
+        hit = self._hover = self._hit(pointer)
+        removing = pointer.modifiers.alt and hit is not None and hit.kind == "vertex"
+        if hit is None:
+            self._selected = None
+        elif pointer.double and (removing or hit.kind == "edge"):
+            return  # the first press of the double click did what was meant
+        elif hit.kind == "edge":
+            self._insert(hit, pointer)
+        elif removing:
+            self._remove(hit.shape, hit.ring, hit.index)
+        else:
+            self._selected = (hit.shape, hit.ring, hit.index)
+            drawing = self.desk.drawing
+            self._drag = _VertexDrag(pointer.at, drawing, "move a vertex", drawing)
+
+    def move(self, pointer: Pointer) -> None:
+        drag = self._drag
+        if drag is None or self._selected is None:
+            self._hover = self._hit(pointer)
+        elif drag.moving or not pointer.near(drag.start, DRAG * pointer.radius):
+            shape, ring, index = self._selected
+            # its own ring does not catch the vertex: that would only make faults
+            point = self.desk.snapped(pointer, beside=(shape, ring))
+            preview = with_vertex(drag.base, shape, ring, index, point)
+            self._drag = replace(drag, preview=preview, moving=True)
+            self._hover = None
+
+    def release(self, pointer: Pointer) -> None:
+        if self._drag is None:
+            return
+        self.move(pointer)
+        drag, self._drag = self._drag, None
+        self._change(drag.label, drag.preview)
+        self._hover = self._hit(pointer)
+
+    def enter(self) -> bool:
+        return self._drag is None and self._let_go()
+
+    def escape(self) -> bool:
+        return self._cancel_drag() or self._let_go()
+
+    def delete(self) -> bool:
+        if self._drag is not None:
+            return False
+        if self._selected is not None:
+            self._remove(*self._selected)
+        elif self._hover is not None and self._hover.kind == "vertex":
+            self._remove(self._hover.shape, self._hover.ring, self._hover.index)
+        else:
+            return False
+        return True
+
+    def nudge(self, step: tuple[int, int]) -> bool:
+        if self._selected is None:
+            return False
+        if self._drag is None:
+            shape, ring, index = self._selected
+            x, y = self.desk.drawing.shapes[shape].rings[ring][index]
+            point = self.desk.on_grid((x + step[0], y + step[1]))
+            moved = with_vertex(self.desk.drawing, shape, ring, index, point)
+            self._change("move a vertex", moved)
+            self._hover, self.desk.cursor = None, point
+        return True
+
+    def undo_vertex(self) -> bool:
+        return self._cancel_drag()
+
+    def leave(self) -> bool:
+        self._cancel_drag()
+        self._selected, self._hover = None, None
+        return True
+
+    def forget(self, before: Drawing) -> None:
+        self._selected, self._hover, self._drag = None, None, None
+
+    # changes
+
+    def _hit(self, pointer: Pointer) -> Handle | None:
+        outlines, at, radius = self.desk.outlines, pointer.at, pointer.radius
+        return nearest_vertex(outlines, at, radius) or nearest_edge(outlines, at, radius)
+
+    def _insert(self, edge: Handle, pointer: Pointer) -> None:
+        """Put a vertex on an edge and take hold of it."""
+        ring = self.desk.drawing.shapes[edge.shape].rings[edge.ring]
+        point = edge.position
+        if point is None or point in (ring[edge.index], ring[(edge.index + 1) % len(ring)]):
+            self._selected = None
+            self.desk.say("There is no grid point between the ends of this edge.")
+            return
+        index = edge.index + 1
+        base = with_inserted(self.desk.drawing, edge.shape, edge.ring, index, point)
+        self._selected = (edge.shape, edge.ring, index)
+        self._drag = _VertexDrag(pointer.at, base, "insert a vertex", base)
+
+    def _remove(self, shape: int, ring: int, index: int) -> None:
+        drawing = self.desk.drawing
+        last = len(drawing.shapes[shape].rings[ring]) <= 3
+        self._selected = self._hover = None
+        self._change("remove a vertex", without_vertex(drawing, shape, ring, index))
+        if last:
+            what = "shape" if ring == 0 else "hole"
+            self.desk.say(f"The {what} had only 3 vertices and was removed. Undo brings it back.")
+
+    def _change(self, label: str, drawing: Drawing) -> None:
+        """Make an edit, and tell of the first fault it brings."""
+        before = self.desk.drawing
+        if drawing == before:
+            return
+        known = {(fault.shape, fault.ring, fault.kind) for fault in faults(before)}
+        self.desk.edit(label, drawing)
+        for fault in faults(drawing):
+            if (fault.shape, fault.ring, fault.kind) not in known:
+                self.desk.say(f"{fault.text}.")
+                return
+
+    def _cancel_drag(self) -> bool:
+        drag, self._drag = self._drag, None
+        if drag is None:
+            return False
+        if drag.base is not self.desk.drawing:  # the vertex was only on trial
+            self._selected = None
+        if drag.preview is not self.desk.drawing:
+            self.desk.say("Move cancelled.")
+        return True
+
+    def _let_go(self) -> bool:
+        used, self._selected = self._selected is not None, None
+        return used
+
+
+#: A dab's radius as a share of the grid.
+_SIZE = 1 / 20
+
+
+class PaintTool(Tool):
+    """Dabs along the way of the pointer, half a radius apart."""
+
+    name: ClassVar[ToolName] = "paint"
+    hint = "Drag to paint where examples come from."
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._last: tuple[float, float] | None = None
+
+    @property
+    def dab_radius(self) -> int:
+        """Radius of a dab in grid units."""
+        return max(1, round(self.desk.grid * _SIZE))
+
+    def press(self, pointer: Pointer) -> None:
+        self._last = pointer.at
+        self._dab(pointer.at)
+
+    def move(self, pointer: Pointer) -> None:
+        if self._last is None:
+            return
+        spacing = self.dab_radius / 2
+        (x, y), far = self._last, math.dist(self._last, pointer.at)
+        # a quick hand leaves no gaps
+        for i in range(1, int(far / spacing) + 1):
+            share = i * spacing / far
+            at = (x + share * (pointer.at[0] - x), y + share * (pointer.at[1] - y))
+            self._dab(at)
+            self._last = at
+
+    def release(self, pointer: Pointer) -> None:
+        self.move(pointer)
+        self._last = None
+
+    def escape(self) -> bool:
+        used, self._last = self._last is not None, None
+        return used
+
+    def forget(self, before: Drawing) -> None:
+        self._last = None
+
+    def _dab(self, at: tuple[float, float]) -> None:
+        if point := self.desk.point_at(at):  # off the grid there is nothing to paint
+            self.desk.host.add_dab((*point, self.dab_radius))
+
+
+class AskTool(Tool):
+    """A click, or Insert at the grid cursor, asks about one point; the drawing stays as it is."""
+
+    name: ClassVar[ToolName] = "ask"
+    hint = "Click a point to ask for its label. Which points you ask about is published."
+
+    def press(self, pointer: Pointer) -> None:
+        point = self.desk.point_at(pointer.at)
+        if point and not pointer.double:  # a second press at once is a slip of the hand
+            self.desk.ask(point)
+
+
+class ReportTool(Tool):
+    """A click, or Insert at the grid cursor, takes one example; the drawing stays as it is."""
+
+    name: ClassVar[ToolName] = "report"
+    hint = (
+        "Click an example to see what it changes in the step; elsewhere one is put there, with "
+        "Shift one labelled 0."
+    )
+
+    def press(self, pointer: Pointer) -> None:
+        point = self.desk.point_at(pointer.at)
+        if point and not pointer.double:
+            self.desk.report(point, pointer.radius, not pointer.modifiers.shift)

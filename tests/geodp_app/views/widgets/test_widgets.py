@@ -1,0 +1,211 @@
+"""The widgets' own facts: rows that fold, dots, work beside the window, and who frees garbage."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pyqtgraph as pg
+import pytest
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from geodp_app.views.dual.dual_controls import DualControls
+from geodp_app.views.widgets.background import Background, collect_between_events
+from geodp_app.views.widgets.panes import FoldingRow
+from geodp_app.views.widgets.plotting import Dots, cosmetic
+
+
+def test_groups_fold_when_they_do_not_fit_and_unfold_when_they_do(qtbot: QtBot) -> None:
+    row = FoldingRow()
+    first, second = QPushButton("first of two"), QPushButton("second")
+    row.set_groups(first, second, apart=True)
+    qtbot.addWidget(row)
+    row.show()
+    needed = row.sizeHint().width()
+    row.resize(needed + 50, 100)
+    assert not row.folded
+    assert first.y() == second.y()
+    assert second.geometry().right() == row.rect().right()
+    row.resize(needed - 1, 100)
+    qtbot.waitUntil(lambda: second.y() > first.y())
+    assert row.folded
+    assert row.minimumSizeHint().width() <= max(first.width(), second.width())
+    row.resize(needed, 100)
+    qtbot.waitUntil(lambda: second.x() > first.x())
+    assert not row.folded
+
+
+def test_the_controls_of_the_dual_plane_fold_where_it_is_narrow(qtbot: QtBot) -> None:
+    controls = DualControls()
+    qtbot.addWidget(controls)
+    controls.set_edges(3)
+    controls.show()
+    assert controls.minimumSizeHint().width() < controls.sizeHint().width() * 2 / 3
+    controls.resize(controls.sizeHint().width() + 10, 80)
+    assert not controls.folded
+    controls.resize(controls.minimumSizeHint().width(), 160)
+    assert controls.folded
+    zoom = controls.fit.mapTo(controls, QPoint())
+    assert zoom.y() > controls.shade_row.y()
+
+
+POINTS = np.random.default_rng(0).integers(0, 65, (40, 2))
+
+
+def picture(qtbot: QtBot, dots: pg.ScatterPlotItem) -> QImage:
+    """Of a plot with a pen, a brush, and these dots at POINTS."""
+    plot = pg.PlotWidget()
+    qtbot.addWidget(plot)
+    plot.resize(200, 200)
+    plot.setRange(xRange=(0, 64), yRange=(0, 64))
+    plot.addItem(dots)
+    plot.grab()  # axes find their width
+    return plot.grab().toImage()
+
+
+@pytest.mark.parametrize(("symbol", "size"), [("o", 5.0), ("x", 9.0)])
+def test_they_look_as_those_of_pyqtgraph(qtbot: QtBot, symbol: str, size: float) -> None:
+    ours, theirs = Dots(3.0, symbol), pg.ScatterPlotItem(symbol=symbol, size=size)
+    ours.show_at(POINTS[:7])
+    theirs.setData(pos=POINTS.astype(float))
+    for dots in (ours, theirs):
+        dots.setPen(cosmetic("#c0392b", 1.5))
+        dots.setBrush(pg.mkBrush(QColor("#2c3e50")))
+    ours.show_at(POINTS, size)
+    assert picture(qtbot, ours) == picture(qtbot, theirs)
+
+
+def test_none_of_them_are_nothing(qtbot: QtBot) -> None:
+    dots = Dots(5.0)
+    dots.show_at(POINTS)
+    dots.show_at([])
+    assert dots.boundingRect().isNull()
+    assert picture(qtbot, dots) == picture(qtbot, pg.ScatterPlotItem())
+
+
+def test_what_is_shown_already_is_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    dots = Dots(5.0)
+    plain = dots.setData
+    monkeypatch.setattr(
+        dots, "setData", lambda **data: made.append(len(data["pos"])) or plain(**data)
+    )
+    dots.show_at([])
+    dots.show_at(POINTS)
+    dots.show_at(POINTS.copy())
+    assert made == [len(POINTS)]
+    moved = POINTS.copy()
+    moved[3] += 1
+    dots.show_at(moved)
+    dots.show_at(moved, 6.0)
+    dots.show_at([])
+    assert made == [len(POINTS)] * 3 + [0]
+
+
+def test_the_result_comes_with_its_key(qtbot: QtBot) -> None:
+    background = Background()
+    with qtbot.waitSignal(background.done) as outcome:
+        background.submit("sum", lambda stop: 1 + 1)
+        assert background.busy
+    assert outcome.args == ["sum", 2]
+    assert not background.busy
+
+
+def test_a_newer_request_replaces_an_older_one_and_tells_it_to_stop(qtbot: QtBot) -> None:
+    background, started, stopped = Background(), threading.Event(), threading.Event()
+    outcome: list[tuple[object, object]] = []
+    background.done.connect(lambda key, result: outcome.append((key, result)))
+
+    def endless(stop: object) -> str:
+        started.set()
+        while not stop():  # type: ignore[operator]
+            time.sleep(0.001)
+        stopped.set()
+        return "old"
+
+    background.submit("a", endless)
+    assert started.wait(60)
+    background.submit("a", lambda stop: "new")
+    background.submit("b", lambda stop: "other")
+    qtbot.waitUntil(lambda: not background.busy)
+    assert stopped.is_set()
+    assert outcome == [("a", "new"), ("b", "other")]
+
+
+def test_dropped_work_tells_nothing(qtbot: QtBot) -> None:
+    background = Background()
+    background.submit("a", lambda stop: 1)
+    background.drop("a")
+    assert not background.busy
+    with qtbot.assertNotEmitted(background.done, wait=50):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_error_ends_one_request_only(qtbot: QtBot) -> None:
+    background = Background()
+    outcome: list[object] = []
+    background.done.connect(lambda key, result: outcome.append(result))
+    background.submit("bad", lambda stop: 1 // 0)
+    background.submit("good", lambda stop: 1)
+    qtbot.waitUntil(lambda: not background.busy)
+    assert outcome == [None, 1]
+
+
+def test_the_thread_ends_with_its_owner(qtbot: QtBot) -> None:
+    before = set(threading.enumerate())
+    background = Background()
+    (thread,) = set(threading.enumerate()) - before
+    del background
+    gc.collect()
+    qtbot.waitUntil(lambda: not thread.is_alive())
+
+
+class Circle(QObject):
+    """It holds on to itself, so that only a search for garbage frees it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.itself = self
+
+
+def test_no_other_thread_frees_what_a_window_left_behind(qtbot: QtBot) -> None:
+    freed_by: list[threading.Thread] = []
+    weakref.finalize(Circle(), lambda: freed_by.append(threading.current_thread()))
+
+    def work() -> None:
+        kept = [[number] for number in range(200_000)]  # makes Python look for garbage by itself
+        assert kept
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert freed_by == []
+    keeper = collect_between_events(0.05)
+    younger: list[list[int]] = []
+
+    def freed() -> bool:
+        # what earlier tests left to be deleted is taken off the count of young objects
+        younger.extend([number] for number in range(2 * gc.get_threshold()[0]))
+        return bool(freed_by)
+
+    qtbot.waitUntil(freed)
+    assert freed_by == [threading.current_thread()]
+    keeper.timer.stop()
+
+
+def test_an_application_with_windows_begins_with_it() -> None:
+    begin = "from geodp_app.views.window.app import make_application as make; make(offscreen=True)"
+    said = subprocess.run(
+        [sys.executable, "-c", f"import gc; {begin}; print(gc.isenabled())"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert said.stdout == "False\n"
