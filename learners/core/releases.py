@@ -417,7 +417,6 @@ def support_words(release: Release) -> str:
         return "the noisy counts of its tiles are too small to tell where nobody reported"
     several = len(blocks.reported)
     parts = "tiles" if blocks.per_side == blocks.tiles else "blocks of tiles"
-    parts = f"{parts} ({blocks.per_side} a side)"
     if all(blocks.reported):
         return f"there were reports in all {several} {parts}"
     return (
