@@ -128,13 +128,9 @@ def _chords(x, y, change, positives, negatives, w, turns, chord):
     """
     one = min(positives, negatives)
     step, wide = float(w // SIDE), float(w)
-    across, up = np.empty(len(x)), np.empty(len(x))
     found = np.empty(_BLOCK, dtype=np.int64)
-    for side in range(3):
-        for i in range(len(x)):
-            across[i] = x[i] if side == 0 else (y[i] if side == 1 else wide - x[i])
-            up[i] = y[i] if side == 0 else (wide - x[i] if side == 1 else wide - y[i])
-        first = SIDE * side
+    first = 0
+    for across, up in ((x, y), (y, wide - x), (wide - x, wide - y)):
         for end in range(SIDE):
             turns[:] = 0
             for begin in range(0, len(x), _BLOCK):
@@ -151,6 +147,7 @@ def _chords(x, y, change, positives, negatives, w, turns, chord):
                 row[first + b + 1] = held
                 low, high = min(low, held), max(high, held)
             one = min(one, positives + low, negatives - high)
+        first += SIDE
     return one
 
 
