@@ -37,7 +37,9 @@ contracts: setup-test
 # side by side, each file in one process, in the order of folders: short ones come last;
 # bytecode is kept, or every process would make it anew; a process that dies is not replaced, or
 # the run would wait for it at its end: so it fails, and names the test
+# the loops are compiled first, or each process would compile them in some test's time
 tests: setup-test
+	$(BIN)/python -c "from geodp_app.runs import warm_up; warm_up.warm_up(lambda: None)"
 	PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -n auto --maxprocesses=4 --dist=loadfile \
 		--no-loadscope-reorder --max-worker-restart=0
 

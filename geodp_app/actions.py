@@ -6,7 +6,6 @@ they belong to no menu.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -66,10 +65,6 @@ class Gesture:
 
     keys: tuple[str, ...]
     text: str
-
-
-class UnknownActionError(KeyError):
-    """No action has this id."""
 
 
 # One action is two lines: a table to read, not to unfold.
@@ -245,33 +240,8 @@ def gestures() -> tuple[Gesture, ...]:
 
 
 def action(id: str) -> Action:
-    """The action of this id.
-
-    Raises
-    ------
-    UnknownActionError
-        If there is none.
-    """
-    for each in actions():
-        if each.id == id:
-            return each
-    raise UnknownActionError(id)
-
-
-def check(table: Iterable[Action]) -> None:
-    """Refuse a table in which two actions share an id or a key.
-
-    Raises
-    ------
-    ValueError
-        Naming the two.
-    """
-    owners: dict[str, str] = {}
-    for each in table:
-        for name in (f"id {each.id}", *(f"key {key.lower()}" for key in each.keys)):
-            if name in owners:
-                raise ValueError(f"{owners[name]!r} and {each.id!r} share the {name}")
-            owners[name] = each.id
+    """The action of this id."""
+    return next(each for each in actions() if each.id == id)
 
 
 def tool_tip(each: Action) -> str:
@@ -280,22 +250,3 @@ def tool_tip(each: Action) -> str:
     if each.keys:
         title += f" ({'hold ' if each.held else ''}{each.keys[0]})"
     return f"{title}\n{each.tip}"
-
-
-def markdown() -> str:
-    """docs/keys.md: every action with its keys, one table a menu."""
-    parts = ["# Keys\n\nWhat the window can do, and the keys for it; there `?` shows this list.\n"]
-    for menu in MENUS:
-        rows = [
-            f"| {each.text} | {_keys_cell(each.keys, held=each.held)} | {each.tip} |\n"
-            for each in actions()
-            if each.menu == menu
-        ]
-        parts.append(f"\n## {menu}\n\n| action | keys | |\n|---|---|---|\n{''.join(rows)}")
-    rows = [f"| {_keys_cell(each.keys)} | {each.text} |\n" for each in _GESTURES]
-    parts.append(f"\n## On the canvas\n\n| keys, mouse | |\n|---|---|\n{''.join(rows)}")
-    return "".join(parts)
-
-
-def _keys_cell(keys: tuple[str, ...], *, held: bool = False) -> str:
-    return ("hold " if held else "") + ", ".join(f"`{key}`" for key in keys)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from geodp_app.commands.parser import VERBS, build_parser, join_negative_values
+from geodp_app.commands.parser import VERBS, as_reported, build_parser, join_negative_values
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.formatting import for_any_terminal
 from geodp_app.views.pictures import has_display
@@ -71,7 +71,7 @@ def _run(arguments: list[str]) -> int | None:
     """Run a verb; what its libraries say of wrong input becomes the app's own exception."""
     options = build_parser(arguments).parse_args(arguments)
     if getattr(options, "like", None) is not None:
-        arguments = import_module("geodp_app.commands.as_reported").as_reported(options, arguments)
+        arguments = as_reported(options, arguments)
         options = build_parser(arguments).parse_args(arguments)
     # not before: help and a verb that is none need nothing of these
     from assets import UnknownExampleError

@@ -17,6 +17,7 @@ MISSING = "–"
 #: Between a number and its unit: U+00A0.
 SPACE = "\u00a0"
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 #: What stands for a letter in a terminal that has no such letter.
 _PLAIN = {
@@ -80,7 +81,7 @@ def amount(value: float | None, digits: int = 3) -> str:
     text = f"{value:.{digits}g}"
     if "e" in text:
         mantissa, exponent = text.split("e")
-        power = f"10{_raised(int(exponent))}"
+        power = "10" + str(int(exponent)).translate(_RAISED)
         text = power if mantissa == "1" else f"{mantissa}·{power}"
     return text.replace("-", "−")
 
@@ -123,7 +124,3 @@ def aligned(lines: Sequence[Sequence[str]], texts: Collection[int] = (0,)) -> li
 
 def _known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
-
-
-def _raised(exponent: int) -> str:
-    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

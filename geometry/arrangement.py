@@ -44,7 +44,6 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,20 +86,9 @@ class Cell:
     constraints: tuple[Inequality, ...]
 
     @property
-    def area(self) -> Fraction:
-        """Exact area in square lattice units."""
-        return area(self.vertices)
-
-    @property
     def lattice_points(self) -> LatticePolygon:
         """Its lattice points, counted and in order."""
         return LatticePolygon.of(self.constraints)
-
-    @property
-    def outline(self) -> NDArray[np.float64]:
-        """Corners as floats for drawing, shape (m, 2), lattice units."""
-        corners = [(u / w, v / w) for u, v, w in self.vertices]
-        return np.array(corners, dtype=np.float64).reshape(-1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +141,6 @@ def arrange(
         for cell in _cells(sheet, lines, number, part)
     ]
     return Arrangement(lattice, sheet, examples, lines, tuple(cells))
-
-
-def area(vertices: Sequence[Vertex]) -> Fraction:
-    """Exact area of a polygon given counterclockwise (shoelace formula)."""
-    twice = Fraction(0)
-    for (u, v, w), (p, q, r) in zip(vertices, (*vertices[1:], *vertices[:1]), strict=True):
-        twice += Fraction(u * q - p * v, w * r)
-    return twice / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,8 +327,8 @@ class LatticePolygon:
     runs : tuple of (start, stop, reach)
         Consecutive columns start..stop (inclusive) with one side in force, for the
         upper sides and for the negated lower sides together.
-    uppers, lowers : tuple of reach
-        Sides that bound v from above, and -v from above.
+    lowers : tuple of reach
+        Sides that bound -v from above.
     count : int
         Number of integer points.
     """
@@ -356,7 +336,6 @@ class LatticePolygon:
     first: int
     last: int
     runs: tuple[tuple[int, int, Reach], ...]
-    uppers: tuple[Reach, ...]
     lowers: tuple[Reach, ...]
     count: int
 
@@ -367,10 +346,10 @@ class LatticePolygon:
         lowers = tuple((a, -c, b) for a, b, c in constraints if b > 0)
         columns = _columns(uppers, lowers, [(a, c) for a, b, c in constraints if b == 0])
         if columns is None:
-            return cls(0, -1, (), (), (), 0)
+            return cls(0, -1, (), (), 0)
         first, last = columns
         runs = (*_lower_envelope(uppers, first, last), *_lower_envelope(lowers, first, last))
-        return cls(first, last, runs, uppers, lowers, _points(runs, first, last))
+        return cls(first, last, runs, lowers, _points(runs, first, last))
 
     def point(self, rank: int) -> tuple[int, int]:
         """The integer point (u, v) of that rank, ordered by u and then by v.

@@ -8,11 +8,14 @@ longitude and latitude on WGS 84.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from geometry.errors import one_line
 
 #: The name of longitude and latitude on WGS 84, of which RFC 7946 is made.
 LONLAT = "OGC:CRS84"
@@ -41,7 +44,7 @@ def canonical_crs(text: str) -> str:
         return LONLAT
     crs = _load(text)
     if not (crs.is_projected or crs.is_geographic):
-        raise CrsError(f"{_short(text)}: has no two axes on the earth's surface")
+        raise CrsError(f"{one_line(text)}: has no two axes on the earth's surface")
     authority = crs.to_authority(min_confidence=100)
     name = ":".join(authority) if authority else crs.to_wkt()
     return LONLAT if name in _PLAIN else name
@@ -180,7 +183,7 @@ def _transformer(source: str, target: str) -> Any:
     try:
         return Transformer.from_crs(_load(source), _load(target), always_xy=True)
     except ProjError:
-        raise CrsError(f"{_short(source)}: no way leads from it to {_short(target)}") from None
+        raise CrsError(f"{one_line(source)}: no way leads from it to {one_line(target)}") from None
 
 
 @functools.lru_cache(maxsize=256)
@@ -205,17 +208,74 @@ def _load(name: str) -> Any:
         from pyproj.exceptions import CRSError
     except ImportError as error:
         raise CrsError(
-            f"{_short(name)}: other systems than longitude and latitude need pyproj, which is not "
-            f"installed ({error.name or error}): pip install 'geodp[geo]'"
+            f"{one_line(name)}: other systems than longitude and latitude need pyproj, which is "
+            f"not installed ({error.name or error}): pip install 'geodp[geo]'"
         ) from None
     try:
         return CRS.from_user_input(name)
     except (CRSError, ValueError):  # ValueError: half of a character
         raise CrsError(
-            f"{_short(name)}: no such coordinate reference system; try EPSG:32633"
+            f"{one_line(name)}: no such coordinate reference system; try EPSG:32633"
         ) from None
 
 
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 40 else line[:37] + "..."
+#: Edges get no more vertices where there would be more than so many.
+_MOST = 2_000_000
+#: An edge is halved at most so often.
+_HALVINGS = 26
+
+Array = NDArray[np.float64]
+#: Points (n, 2) of one system in another, NaN where it does not reach.
+Move = Callable[[Array], Array]
+#: How far edges are off, shape (n,), at a share of their length: of their ends p, p1 here and
+#: q, q1 there.
+Off = Callable[[Array, Array, Array, Array, float], Array]
+
+
+def bent(
+    xy: Array, ring_of: NDArray[np.int64], move: Move, off: Off, tolerance: float, fixed: Array
+) -> tuple[Array, NDArray[np.int64], bool]:
+    """Rings in another system, with vertices put in where edges would be off.
+
+    Parameters
+    ----------
+    xy : ndarray, shape (n, 2)
+        Vertices of closed rings, one ring after the other.
+    ring_of : ndarray of int, shape (n,)
+        The number of each vertex's ring, from 0 up.
+    move : callable
+    off : callable
+    tolerance : float
+        In the unit of `off`.
+    fixed : ndarray, shape (n, 2)
+        Where vertices lie there; NaN of those that move.
+
+    Returns
+    -------
+    there : ndarray, shape (m, 2)
+    ring_of : ndarray of int, shape (m,)
+    true : bool
+        Whether all edges are.
+    """
+    there = np.where(np.isnan(fixed), move(xy), fixed)
+    waiting = np.r_[ring_of[1:] == ring_of[:-1], False]
+    true = False
+    for _ in range(_HALVINGS):
+        at = np.flatnonzero(waiting)
+        p, p1, q, q1 = xy[at], xy[at + 1], there[at], there[at + 1]
+        reached = np.isfinite(q + q1).all(axis=1)
+        far = np.maximum(off(p, p1, q, q1, 0.5), off(p, p1, q, q1, 0.25))
+        # NaN is not; a vertex that is there twice, at a pole, is no edge
+        split = ~(far <= tolerance) & reached & (p != p1).any(axis=1)
+        true = not split.any()
+        at = at[split]
+        if true or len(xy) + len(at) > _MOST:
+            break
+        middle = (xy[at] + xy[at + 1]) / 2
+        waiting[:] = False
+        waiting[at] = True
+        xy = np.insert(xy, at + 1, middle, axis=0)
+        there = np.insert(there, at + 1, move(middle), axis=0)
+        waiting = np.insert(waiting, at + 1, True)
+        ring_of = np.insert(ring_of, at + 1, ring_of[at])
+    return there, ring_of, true

@@ -13,6 +13,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
 
 
+def one_line(text: str, most: int = 40) -> str:
+    """A text without line ends, for a message: at most so many characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 class InputError(Exception):
     """Wrong input: says what was wrong, where, and what to do.  Ends with exit code 2."""
 

@@ -105,7 +105,8 @@ def atomic_write_all(
     staged: _Staged = {}
     streams: list[NewFile] = []
     try:
-        for file in map(_as_new, files):
+        for each in files:
+            file = each if isinstance(each, NewFile) else NewFile(*each)
             if not _stage(file, staged):
                 streams.append(file)
         before()
@@ -140,10 +141,6 @@ def try_write(files: Iterable[NewFile]) -> None:
                 _try_stream(file.path)
     finally:
         _remove(temporary for temporary, _ in staged.values())
-
-
-def _as_new(file: NewFile | tuple[str | os.PathLike[str], bytes | str]) -> NewFile:
-    return file if isinstance(file, NewFile) else NewFile(*file)
 
 
 def _bytes_of(file: NewFile) -> bytes:

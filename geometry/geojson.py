@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 import shapely
 from shapely.geometry import GeometryCollection
@@ -31,14 +31,15 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.crossing_count import crossings_up_to, edges_of
 from geometry.crs import LONLAT, CrsError, canonical_crs
+from geometry.errors import one_line
 from geometry.geojson_rings import (
     Frame,
     GeoJSONError,
     ShapeReader,
     check_lonlat,
     checked_grid_size,
+    decoded,
     named_system,
-    not_utf8,
     own_member,
     short,
 )
@@ -93,8 +94,6 @@ class TargetFile:
         Public bounds in degrees that the file names: where the grid lies.
     name : str
         The first feature's ``name``, else the collection's, else the file's stem.
-    properties : mapping
-        Properties of the first feature with polygons.
     member : mapping
         The whole foreign member ``geodp``; empty if there is none.
     skipped : int
@@ -112,7 +111,6 @@ class TargetFile:
     grid: int | None
     bounds: Bounds | None
     name: str
-    properties: Mapping[str, Any]
     member: Mapping[str, Any]
     skipped: int
     crs: str = LONLAT
@@ -209,7 +207,6 @@ class TargetFile:
 def read_geojson(
     path: str | os.PathLike[str],
     *,
-    coordinates: Literal["lonlat", "grid", "auto"] = "auto",
     allow_empty: bool = False,
     max_bytes: int = MAX_BYTES,
     max_vertices: int = MAX_VERTICES,
@@ -217,12 +214,11 @@ def read_geojson(
 ) -> TargetFile:
     """Read a target: Feature, FeatureCollection, or a bare polygonal geometry.
 
+    A file that does not say what its coordinates are holds degrees.
+
     Parameters
     ----------
     path : path-like
-    coordinates : {"lonlat", "grid", "auto"}
-        What the coordinates are.  "auto" believes the file, and takes one that says nothing
-        as degrees.
     allow_empty : bool
         Accept a file without polygons (an empty learned shape) as an empty Polygon.
     max_bytes, max_vertices : int
@@ -240,24 +236,22 @@ def read_geojson(
     GeoJSONError
         If the file is too large, not JSON, not GeoJSON, without polygons, or its polygons have
         short, open or crossing rings, non-finite or out-of-range coordinates, or cross the
-        antimeridian; if it contradicts ``coordinates``.
+        antimeridian.
     OSError
         If the file cannot be opened.
     """
-    if coordinates not in ("lonlat", "grid", "auto"):
-        raise ValueError(f"coordinates = {coordinates!r}: use 'lonlat', 'grid' or 'auto'")
     try:
         document, odd_numbers = load_object(path, max_bytes)
-        target = _read_document(document, coordinates, max_vertices, Path(path).stem, any_system)
+        target = _read_document(document, max_vertices, Path(path).stem, any_system)
         if odd_numbers:
             raise GeoJSONError(f"{odd_numbers[0]} is not a finite number")
         if not allow_empty:
             _refuse_empty(target)
     except RecursionError:
-        raise GeoJSONError(f"{_one_line(os.fspath(path))}: nested too deeply") from None
+        raise GeoJSONError(f"{one_line(os.fspath(path), _LONGEST)}: nested too deeply") from None
     except GeoJSONError as error:
-        kind = type(error)
-        raise kind(f"{_one_line(os.fspath(path))}: {_one_line(str(error))}") from None
+        words = (one_line(text, _LONGEST) for text in (os.fspath(path), str(error)))
+        raise type(error)(": ".join(words)) from None
     return target
 
 
@@ -277,7 +271,7 @@ def target_of(document: dict[str, Any], name: str, *, any_system: bool = False) 
     GeoJSONError
         As :func:`read_geojson`; the message names no file.
     """
-    target = _read_document(document, "auto", MAX_VERTICES, name, any_system)
+    target = _read_document(document, MAX_VERTICES, name, any_system)
     _refuse_empty(target)
     return target
 
@@ -305,6 +299,11 @@ def load_object(
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise GeoJSONError(f"larger than {max_bytes:,} bytes")
+    text = decoded(
+        data,
+        ": targets and masks are GeoJSON in longitude and latitude; make one of a layer by "
+        "ogr2ogr -t_srs EPSG:4326 new.geojson FILE",
+    )
     odd: list[str] = []
 
     def number(text: str) -> float:
@@ -314,13 +313,7 @@ def load_object(
         return value
 
     try:
-        document = json.loads(data.decode("utf-8-sig"), parse_float=number, parse_constant=number)
-    except UnicodeDecodeError as error:
-        raise GeoJSONError(
-            not_utf8(data, error)
-            or f"not UTF-8 text (byte {error.start}): targets and masks are GeoJSON in longitude "
-            "and latitude; make one of a layer by ogr2ogr -t_srs EPSG:4326 new.geojson FILE"
-        ) from None
+        document = json.loads(text, parse_float=number, parse_constant=number)
     except ValueError as error:  # JSONDecodeError, or an integer of thousands of digits
         if data.startswith(b'{"kind":"ledger"'):  # objects on lines
             own_member({"geodp": ""})
@@ -331,59 +324,44 @@ def load_object(
 
 
 def _read_document(
-    document: dict[str, Any],
-    coordinates: Literal["lonlat", "grid", "auto"],
-    max_vertices: int,
-    stem: str,
-    any_system: bool,
+    document: dict[str, Any], max_vertices: int, stem: str, any_system: bool
 ) -> TargetFile:
     """Check the top level, collect the polygons of all features."""
     member = own_member(document)
-    frame = _frame(member, coordinates)
+    frame: Frame = "lonlat" if member.get("frame") is None else member["frame"]
+    if frame not in ("lonlat", "grid"):
+        raise GeoJSONError(f"geodp.frame must be 'lonlat' or 'grid', not {short(frame)}")
     grid, bounds = stated_place(member)
     crs = _system(document.get("crs"), any_system) if frame == "lonlat" else LONLAT
     own_range = frame if crs == LONLAT else None
     reader = ShapeReader(own_range, float(grid or MAX_D), max_vertices)
     shapes: list[BaseGeometry] = []
     rows: list[int] = []
-    properties: dict[str, Any] | None = None
+    first: dict[str, Any] | None = None
     row = -1
     for row, (where, geometry, own) in enumerate(features(document)):
         if member and "layer" in own:
             continue
         found = list(reader.shapes(geometry, where))
-        if found and properties is None:
-            properties = own
+        if found and first is None:
+            first = own
         shapes.extend(found)
         rows.extend([row] * len(found))
     if own_range == "lonlat":
         shapes = [within_180(shape) for shape in shapes]
-    properties = properties or {}
-    names = (properties.get("name"), document.get("name"), stem)
+    names = ((first or {}).get("name"), document.get("name"), stem)
     return TargetFile(
         parts=tuple(shapes),
         frame=frame,
         grid=grid,
         bounds=bounds,
         name=next(n for n in names if isinstance(n, str)),
-        properties=properties,
         member=member,
         skipped=reader.skipped,
         rows=tuple(rows),
         n=row + 1,
         crs=crs,
     )
-
-
-def _frame(member: dict[str, Any], coordinates: Literal["lonlat", "grid", "auto"]) -> Frame:
-    said = member.get("frame")
-    if said not in (None, "lonlat", "grid"):
-        raise GeoJSONError(f"geodp.frame must be 'lonlat' or 'grid', not {short(said)}")
-    if coordinates == "auto":
-        return cast(Frame, said or "lonlat")
-    if said not in (None, coordinates):
-        raise GeoJSONError(f"its coordinates are {said!r} by its own word, not {coordinates!r}")
-    return coordinates
 
 
 def stated_place(member: Mapping[str, Any]) -> tuple[int | None, Bounds | None]:
@@ -450,8 +428,3 @@ def _feature(feature: Any, where: str) -> tuple[str, Any, dict[str, Any]]:
     if not isinstance(properties, dict):
         raise GeoJSONError(f"{where}: properties must be an object, not {short(properties)}")
     return where, feature.get("geometry"), properties
-
-
-def _one_line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -49,15 +49,19 @@ def own_member(document: dict[str, Any]) -> dict[str, Any]:
     return member
 
 
-def not_utf8(data: bytes, error: UnicodeDecodeError) -> str:
-    """What is wrong with JSON in another encoding, and what to do; empty of what is no JSON."""
-    if not data.lstrip().startswith(b"{"):
-        return ""
-    line = data.count(b"\n", 0, error.start) + 1
-    return (
-        f"line {line} is not UTF-8 text: save it as UTF-8; if it is in Latin-1 (Windows-1252), by "
-        "iconv -f WINDOWS-1252 -t UTF-8"
-    )
+def decoded(data: bytes, hint: str = "") -> str:
+    """The text of a file; GeoJSONError if it is in another encoding, with a hint of what is no JSON
+    at all."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if not data.lstrip().startswith(b"{"):
+            raise GeoJSONError(f"not UTF-8 text (byte {error.start}){hint}") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise GeoJSONError(
+            f"line {line} is not UTF-8 text: save it as UTF-8; if it is in Latin-1 (Windows-1252), "
+            "by iconv -f WINDOWS-1252 -t UTF-8"
+        ) from None
 
 
 def named_system(crs: Any) -> str | None:

@@ -235,9 +235,8 @@ def read_polygons(
     except (CrsError, GeoJSONError) as error:
         raise InputError(f"{name}: {error}") from None
     kept = in_range(kept, system, name)
-    about: dict[str, Any] = {"properties": {}, "member": member, "skipped": skipped}
-    about |= {"crs": system, "rows": tuple(rows), "n": len(shapes)}
-    return TargetFile(tuple(kept), "lonlat", grid, bounds, path.stem, **about)
+    about = grid, bounds, path.stem, member, skipped, system, tuple(rows), len(shapes)
+    return TargetFile(tuple(kept), "lonlat", *about)
 
 
 def valid_polygons(shape: BaseGeometry | None, where: str) -> list[BaseGeometry]:
@@ -316,12 +315,7 @@ def _only(
 ) -> dict[str, Any]:
     """The layer that is meant: the wanted or the only one, else that of geodp, of polygons, or
     called as the file; where an option may say which, no more than the only one of polygons.
-
-    Raises
-    ------
-    InputError
-        If there is none, or several may be.
-    """
+    InputError if there is none, or several may be."""
     names = [str(info["layer_name"]) for info in infos]
     layers = ", ".join(names) or "none"
     if wanted is not None:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.bent_edges import Array, Move, bent
-from geometry.crs import LONLAT, CrsError, Pole, poles_of, reproject, turn_of
+from geometry.crs import LONLAT, Array, CrsError, Move, Pole, bent, poles_of, reproject, turn_of
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import orient_valid, polygon_parts, polygons_of_rings
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.crs import LONLAT, CrsError, canonical_crs, is_degrees, reproject, turn_of
+from geometry.errors import one_line
 
 
 class BoundsError(ValueError):
@@ -116,9 +117,9 @@ class Bounds:
             If it is something else, or no bounds.
         """
         if not isinstance(data, list) or len(data) not in (4, 5) or not all(map(_real, data[:4])):
-            raise BoundsError(f"must be four numbers, not {_short(data)}")
+            raise BoundsError(f"must be four numbers, not {one_line(repr(data))}")
         if len(data) == 5 and not isinstance(data[4], str):
-            raise BoundsError(f"a reference system must be a text, not {_short(data[4])}")
+            raise BoundsError(f"a reference system must be a text, not {one_line(repr(data[4]))}")
         try:
             numbers = [float(value) for value in data[:4]]
             return cls(*numbers, crs=data[4] if len(data) == 5 else LONLAT)
@@ -253,11 +254,6 @@ class Bounds:
         return np.column_stack([degrees[:, 0] + 360 * turns, degrees[:, 1]])
 
 
-def _short(data: Any) -> str:
-    text = " ".join(repr(data).split())
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 def _real(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -361,7 +357,8 @@ def checked_bounds(box: Box, crs: str | None = None) -> Bounds:
     except (TypeError, ValueError, OverflowError):
         numbers = []
     if len(numbers) != 4:
-        raise BoundsError(f"bounds are four numbers west, south, east, north, not {_short(box)}")
+        given = one_line(repr(box))
+        raise BoundsError(f"bounds are four numbers west, south, east, north, not {given}")
     try:
         return Bounds(*numbers, crs=LONLAT if crs is None else canonical_crs(crs))
     except CrsError as error:

@@ -271,13 +271,7 @@ def _keys(
 
 
 def _whole(what: str, values: NDArray[np.generic]) -> NDArray[np.int64]:
-    """The same as int64.
-
-    Raises
-    ------
-    ValueError
-        If one is no whole number.
-    """
+    """The same as int64; ValueError if one is no whole number."""
     if values.dtype.kind == "f":
         wrong = (
             ~np.isfinite(values) | (values != np.floor(values)) | (np.abs(values) > MOST_EXAMPLES)
@@ -292,13 +286,7 @@ def _whole(what: str, values: NDArray[np.generic]) -> NDArray[np.int64]:
 
 
 def _checked(amounts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The amounts, none negative and their sum within bounds.
-
-    Raises
-    ------
-    ValueError
-        Otherwise.
-    """
+    """The amounts; ValueError if one is negative or their sum is out of bounds."""
     if amounts.size and amounts.min() < 0:
         raise ValueError(f"a count is negative: {amounts.min()}")
     if amounts.sum(dtype=np.float64) > MOST_EXAMPLES:

@@ -65,6 +65,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 from typing import Literal, Protocol
 
 import numpy as np
@@ -321,6 +322,14 @@ def clip_area(vertices: Sequence[Vertex], inequality: Inequality) -> tuple[Verte
     if any(side(inequality, vertex) > 0 for vertex in vertices):
         return clip(vertices, inequality)
     return ()
+
+
+def area(vertices: Sequence[Vertex]) -> Fraction:
+    """Exact area of a polygon given counterclockwise (shoelace formula)."""
+    twice = Fraction(0)
+    for (u, v, w), (p, q, r) in zip(vertices, (*vertices[1:], *vertices[:1]), strict=True):
+        twice += Fraction(u * q - p * v, w * r)
+    return twice / 2
 
 
 #: Integers (a, b, c) of a line a*u + b*v = c.

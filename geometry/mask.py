@@ -23,11 +23,10 @@ from assets import shape_path
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import MAX_VERTICES, NoPolygonsError, TargetFile, read_geojson, target_of
-from geometry.geojson_points import SEQUENCES
 from geometry.geojson_rings import Frame as Units, GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, in_range, read_polygons, valid_polygons
 from geometry.grid import Bounds, Frame
-from geometry.places import has_geometry
+from geometry.places import SEQUENCES, has_geometry
 from geometry.polygons import contains_points, orient_valid, polygon_parts
 
 #: Names of files are cut to this.
@@ -157,8 +156,7 @@ class Mask:
         if target.member.get("georeferenced") is False:
             member["georeferenced"] = False
         own = target.parts, target.frame, target.grid, target.bounds
-        about: dict[str, Any] = {"properties": {}, "member": member, "skipped": 0}
-        return cls(TargetFile(*own, name[:_LONGEST], **about, crs=target.crs))
+        return cls(TargetFile(*own, name[:_LONGEST], member, 0, crs=target.crs))
 
 
 def read_mask(
@@ -239,7 +237,7 @@ def mask_of(source: Any, frame: Frame, layer: str | None = None) -> Mask:
     parts = [part for shape in shapes for part in valid_polygons(shape, name)]
     parts = [shapely.force_2d(part) for part in in_range(parts, crs, name)]
     units: tuple[Units, int | None] = ("lonlat", None) if crs else ("grid", frame.d)
-    target = TargetFile(tuple(parts), *units, None, name, {}, {}, 0, crs or LONLAT)
+    target = TargetFile(tuple(parts), *units, None, name, {}, 0, crs or LONLAT)
     return _usable(target, name, name, MAX_VERTICES)
 
 

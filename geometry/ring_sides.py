@@ -125,17 +125,11 @@ def _polygon_holds(rings: Sequence[Floats], x: Floats, y: Floats) -> Flags:
 
 
 def _sides(ring: Floats, x: Floats, y: Floats) -> tuple[Flags, Rows, Floats]:
-    """How often a ring goes around points, and where they lie on it.
+    """Whether a ring goes around points an odd number of times, shape (n,), and which lie on it.
 
-    Returns
-    -------
-    odd : ndarray of bool, shape (n,)
-        Whether an odd number of times; of a point on an edge, just beside it: to the right, and
-        up by far less.
-    at : ndarray of int, shape (t,)
-        Rows of points that lie on edges, once for each.
-    met : ndarray of float, shape (t, 4)
-        These edges: x1, y1, x2, y2, the lower end first.
+    Of a point on an edge it is told just beside it: to the right, and up by far less.  The second
+    are the rows of points that lie on edges, once for each, shape (t,); the third these edges, x1,
+    y1, x2, y2, the lower end first, shape (t, 4).
     """
     ends = np.hstack([ring, np.roll(ring, -1, axis=0)])
     ends = ends[(ends[:, :2] != ends[:, 2:]).any(axis=1)]
@@ -270,18 +264,11 @@ def _not_parallel(one: Floats, other: Floats) -> Flags:
 
 
 def _touches(point: tuple[float, float], edges: Floats, facts: Rows, n_rings: int) -> bool:
-    """Whether a point on several edges has the open region beside it.
+    """Whether a point on several edges, shape (t, 4), has the open region beside it.
 
-    Parameters
-    ----------
-    point : (float, float)
-        Not inside of a hole, and of the outline or on it.
-    edges : ndarray of float, shape (t, 4)
-        On which it lies.
-    facts : ndarray of int, shape (t, 2)
-        Ring of each edge, and whether that goes around a point to the right, and up by far less, an
-        odd number of times.
-    n_rings : int
+    It is not inside of a hole, and of the outline or on it.  Facts, shape (t, 2), are the ring of
+    each edge, and whether that goes around a point to the right, and up by far less, an odd number
+    of times.
     """
     around = [True] + [False] * (n_rings - 1)
     rays = []

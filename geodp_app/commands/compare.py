@@ -152,7 +152,8 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(_document(options, examples, rows)))
     else:
         learned = counted(len(examples.labels), "example")
-        first = f"{learned} to learn from, {_tested(options, rows)}."
+        where = "held out" if options.test is None else f"in {options.test}"
+        first = f"{learned} to learn from, {count(rows[0].tested)} {where} to test on."
         print("\n".join([*table(rows), "", first, *remarks(rows)]))
     if lost:
         raise InputError(lost)
@@ -211,13 +212,6 @@ def _refuse_none(path: Path, examples: Examples) -> None:
 
 
 # --- what is printed ---------------------------------------------------------------------------
-
-
-def _tested(options: argparse.Namespace, rows: Sequence[Row]) -> str:
-    tested = count(rows[0].tested)
-    if options.test is not None:
-        return f"{tested} in {options.test} to test on"
-    return f"{tested} held out to test on"
 
 
 def _document(

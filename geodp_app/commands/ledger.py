@@ -14,6 +14,7 @@ from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
+from geodp_app.formatting import aligned
 from learners.privacy.accounting import LEAST_DELTA, Relation
 from learners.privacy.privacy_filter import Budget, Composition
 from learners.privacy.privacy_loss import accounting_document
@@ -189,7 +190,11 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
 
 def statement(state: State) -> list[str]:
     """What the curator reads."""
-    report = [*_table(state), ""] if state.entries else []
+    report = []
+    if state.entries:
+        sources = _numbered(state.entries)
+        lines = [_HEADINGS, *(_cells(entry, sources) for entry in state.entries)]
+        report = [*aligned(lines, texts=range(len(_HEADINGS))), ""]
     report.append(f"{state.name} protects {_protected(state)}.")
     runs = len([e for e in state.entries if e.spends])
     epsilon, delta = state.together
@@ -237,16 +242,6 @@ def _protected(state: State) -> str:
 
 
 _HEADINGS = ("entered", "verb", "learner", "source", "epsilon", "delta", "end")
-
-
-def _table(state: State) -> list[str]:
-    sources = _numbered(state.entries)
-    lines = [_HEADINGS, *(_cells(entry, sources) for entry in state.entries)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-        for cells in lines
-    ]
 
 
 def _numbered(entries: Sequence[Entry]) -> dict[str | None, int]:

@@ -38,12 +38,12 @@ from geodp_app.files.persons import PERSON_COLUMN
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.runs.comparison import DEFAULT
-from geodp_app.version import __version__
 from geometry.files import NewFile
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
 from learners.privacy.accounting import MOST_ROWS
 from learners.registry import offered
+from learners.version import __version__
 
 _DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
 

@@ -1,7 +1,7 @@
 """How much of each district a learned shape covers, by its release, public bounds and maps alone.
 
 On the globe all is brought to degrees, whole across the antimeridian and poles
-(:mod:`geometry.globe`), and measured on the ellipsoid (:mod:`geometry.ground_area`); edges are
+(:mod:`geometry.globe`), and measured on the ellipsoid (:mod:`geometry.polygons`); edges are
 straight where they were drawn.  No interval is stated: how far the truth lies from what was learned
 no release tells.
 """
@@ -25,15 +25,13 @@ from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.points_out import rows_of
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import TargetFile, read_geojson
-from geometry.geojson_points import SEQUENCES
 from geometry.geojson_write import placed_shape
 from geometry.gis_files import library, polygon_layer, read_polygons, valid_polygons
 from geometry.globe import degrees_of
 from geometry.grid import Frame, GridMap
-from geometry.ground_area import ground_area
 from geometry.mask import clipped
-from geometry.places import has_geometry
-from geometry.polygons import orient_valid, united
+from geometry.places import SEQUENCES, has_geometry
+from geometry.polygons import ground_area, orient_valid, united
 from learners.core.learned_shape import LearnedShape
 from learners.core.releases import TilesRelease
 
@@ -97,7 +95,7 @@ def _polygons_of(frame: Any) -> TargetFile:
     parts, rows = zip(*found, strict=True)
     crs = LONLAT if frame.crs is None else canonical_crs(frame.crs.to_wkt())
     kind: Literal["grid", "lonlat"] = "grid" if frame.crs is None else "lonlat"
-    return TargetFile(parts, kind, None, None, name, {}, {}, 0, crs, rows, len(shapes))
+    return TargetFile(parts, kind, None, None, name, {}, 0, crs, rows, len(shapes))
 
 
 def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np.float64]]:

@@ -20,12 +20,12 @@ from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.reports import records_text
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
-from geodp_app.version import __version__
 from geometry.geojson import feature_collection, write_geojson
 from geometry.mask import Mask
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Release
+from learners.version import __version__
 
 
 def export_release(

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any
 
 from geodp_app.formatting import SPACE, counted
-from geodp_app.version import __version__
 from geometry.crs import LONLAT
 from geometry.grid import Frame
 from learners.core.accuracy import Check
@@ -39,6 +38,7 @@ from learners.privacy.accounting import (
 from learners.privacy.composition import run_epsilon
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import SEED
+from learners.version import __version__
 
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."

@@ -54,11 +54,11 @@ from geodp_app.files.strict import (
     read_json,
 )
 from geodp_app.files.writing import write_whole
-from geodp_app.version import __version__
 from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
 from geometry.mask import Mask
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
+from learners.version import __version__
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)

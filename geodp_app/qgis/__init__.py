@@ -12,6 +12,6 @@ from typing import Any
 
 def classFactory(iface: Any) -> Any:
     """The plugin, for QGIS."""
-    from .plugin import GeodpPlugin
+    from .provider import GeodpPlugin
 
     return GeodpPlugin(iface)

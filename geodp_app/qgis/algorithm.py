@@ -33,8 +33,16 @@ from qgis.core import (
 )
 from qgis.PyQt.QtGui import QIcon
 
-from .command import Cancelled, GeodpError, box_edges, find_program, option_arguments, run
-from .declared import declared, titles_of
+from .command import (
+    Cancelled,
+    GeodpError,
+    box_edges,
+    declared,
+    find_program,
+    option_arguments,
+    run,
+    titles_of,
+)
 
 #: Where the person may name the program.
 PROGRAM_SETTING = "GEODP_PROGRAM"

@@ -12,7 +12,7 @@ from qgis.core import (
 )
 
 from .algorithm import WithShape
-from .declared import declared
+from .command import declared
 
 
 class Areas(WithShape):

@@ -20,7 +20,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QVariant
 
 from .algorithm import GeodpAlgorithm
-from .declared import declared, learner_help, learners_of
+from .command import declared, learner_help, learners_of
 
 #: Fields of the table: members of the program's JSON, and their types.
 _FIELDS = {

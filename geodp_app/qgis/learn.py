@@ -18,7 +18,7 @@ from qgis.core import (
 )
 
 from .algorithm import GeodpAlgorithm, file_name, write_polygons
-from .declared import declared, learner_help, learners_of
+from .command import declared, learner_help, learners_of
 
 
 class Learn(GeodpAlgorithm):

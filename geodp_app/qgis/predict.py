@@ -25,7 +25,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QVariant
 
 from .algorithm import WithShape
-from .declared import declared
+from .command import declared
 
 #: What the program says of a point, and what that means.
 _ADDED = ("predicted", "supported")

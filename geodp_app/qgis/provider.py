@@ -1,11 +1,12 @@
-"""The Processing provider: the algorithms, and the setting that names the program."""
+"""The plugin and its Processing provider: the algorithms, the setting that names the program."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from processing.core.ProcessingConfig import ProcessingConfig, Setting
-from qgis.core import QgsProcessingProvider
+from qgis.core import QgsApplication, QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from .algorithm import PROGRAM_SETTING
@@ -73,3 +74,25 @@ class GeodpProvider(QgsProcessingProvider):
     def defaultVectorFileExtension(self, hasGeometry: bool = True) -> str:
         """Keeps the exact hypothesis."""
         return "gpkg"
+
+
+class GeodpPlugin:
+    """What QGIS starts and stops; without a window by :meth:`initProcessing` alone."""
+
+    def __init__(self, iface: Any) -> None:
+        self._provider: GeodpProvider | None = None
+
+    def initProcessing(self) -> None:
+        """Add the provider; `qgis_process` calls this."""
+        self._provider = GeodpProvider()
+        QgsApplication.processingRegistry().addProvider(self._provider)
+
+    def initGui(self) -> None:
+        """Add the provider to QGIS's window."""
+        self.initProcessing()
+
+    def unload(self) -> None:
+        """Take the provider back."""
+        if self._provider is not None:
+            QgsApplication.processingRegistry().removeProvider(self._provider)
+            self._provider = None

@@ -18,6 +18,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -222,7 +223,7 @@ def compare(
     examples: Examples,
     test: Examples,
     contenders: Sequence[Contender],
-    watch: CompareWatch | None = None,
+    watch: CompareWatch = lambda progress: None,
     before: Callable[[Sequence[PrivacySpent | None]], None] = lambda plans: None,
 ) -> Iterator[Row]:
     """Run learners one after the other on the same examples.
@@ -258,8 +259,7 @@ def compare(
     if len(set(names)) < len(names):
         raise InputError(f"two learners have the same name: {', '.join(names)}")
     for number, contender in enumerate(contenders, start=1):
-        if watch is not None:
-            watch(Progress(contender.name, number, len(contenders)))
+        watch(Progress(contender.name, number, len(contenders)))
         _try_out(contender)
     # a frame that cannot be placed is found before anything is drawn
     whole_square(examples.frame).to_geojson()
@@ -270,15 +270,12 @@ def compare(
         plan = model.plan(contender.run)
 
         def tell(progress: SelectionProgress | None = None) -> None:
-            if watch is not None:
-                watch(Progress(contender.name, number, len(contenders), *at, plan))
+            watch(Progress(contender.name, number, len(contenders), *at, plan))
 
         tell()
         started = time.perf_counter()
-        try:
+        with _refusals_of(contender):
             stream = model.steps(examples.points, examples.labels, watch=tell)
-        except ValueError as error:
-            raise InputError(f"{contender.name}: {error}") from None
         for record in stream:
             at = record.step, record.steps
             tell()
@@ -309,10 +306,8 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
     """
     plans = []
     for contender in contenders:
-        try:
+        with _refusals_of(contender):
             plans.append(contender.build(grid).plan(contender.run))
-        except ValueError as error:
-            raise InputError(f"{contender.name}: {error}") from None
     return tuple(plans)
 
 
@@ -326,8 +321,15 @@ def _try_out(contender: Contender) -> None:
     labels = (points.sum(axis=1) <= _TRIAL_GRID).astype(np.int64)
     tiny = {"k": 1, "n_steps": 1, "chunks": 1}
     changes = {name: 1 for name in tiny if contender.kind.parameter(name) is not None}
-    try:
+    with _refusals_of(contender):
         contender.build(_TRIAL_GRID, **changes).fit(points, labels)
+
+
+@contextmanager
+def _refusals_of(contender: Contender) -> Iterator[None]:
+    """What a learner refuses meanwhile names the contender."""
+    try:
+        yield
     except ValueError as error:
         raise InputError(f"{contender.name}: {error}") from None
 

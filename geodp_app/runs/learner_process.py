@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.document.tiles import zone_follows
 from geodp_app.document.work import RunSettings
-from geodp_app.runs import messages
+from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import (
     Answer,
     Answered,
@@ -53,7 +53,7 @@ from geodp_app.runs.protocol import (
     Stopped,
 )
 from learners.core.records import StepRecord
-from learners.core.selection import Cancelled, HeavyBox, SelectionProgress, SheetDensities
+from learners.core.selection import Cancelled, HeavyBox, SelectionProgress
 from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class LearnerServer:
             self._run = run
 
     def _ask(self, request: Ask) -> None:
-        from geodp_app.runs.report import change
+        from geodp_app.runs.one_report import change
         from geodp_app.runs.shading import as_good, shade
 
         question = request.question
@@ -243,7 +243,7 @@ class LearnerServer:
 
     def _receive(self) -> Request:
         try:
-            request: Request = messages.receive(self._pipe)
+            request: Request = receive(self._pipe)
         except (EOFError, OSError) as error:
             raise PeerGone from error
         return request
@@ -251,7 +251,7 @@ class LearnerServer:
     def _send(self, reply: Reply) -> None:
         try:
             with self._sending:
-                messages.send(self._pipe, reply)
+                send(self._pipe, reply)
         except OSError as error:
             raise PeerGone from error
 
@@ -307,13 +307,14 @@ class _Run:
         report = None
         if now - self._reported >= REPORT_EVERY:
             self._reported = now
+            pictured = self._pictured
             report = Progressed(
                 self._step,
                 replace(progress, heaviest=None, density=None),
                 seconds=now - self._began,
                 run=self.number,
-                views=self._views(progress) if self._pictured else (),
-                density=self._density(progress),
+                views=self._views(progress) if pictured else (),
+                density=progress.density(DENSITY_SIZE) if pictured and progress.density else (),
             )
         self._look(report)
 
@@ -321,11 +322,6 @@ class _Run:
         if progress is None or progress.heaviest is None or not self._boxes:
             return ()
         return progress.heaviest(MOST_BOXES)
-
-    def _density(self, progress: SelectionProgress | None) -> SheetDensities:
-        if progress is None or progress.density is None or not self._pictured:
-            return ()
-        return progress.density(DENSITY_SIZE)
 
 
 def make_learner(settings: RunSettings, grid: int) -> Estimator:

@@ -1,8 +1,14 @@
-"""A learner's process as its owner sees it: requests go in without waiting, replies call back.
+"""A learner's process as its owner sees it, and messages over its pipe: requests go in without
+waiting, replies call back.
 
 Two threads do what may block: one starts the process and reads its replies, the other writes
 requests (a million examples are 17 MB).  Neither computes anything.  Free of Qt, but not its
 owners: a link is let go of by the thread that makes links, which is theirs, and never by its own.
+
+Messages are pickled values, with large arrays sent as they lie in memory.  Pickling a million
+examples copies 17 MB in one piece of compiled code that holds the interpreter's lock: a frame of
+the window.  So large buffers stay out of the pickle (its protocol 5) and go over the pipe by
+themselves, in writes that release the lock.
 """
 
 from __future__ import annotations
@@ -14,11 +20,55 @@ from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.runs import messages
-from geodp_app.runs.learner_process import main
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+import pickle
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+#: Buffers of fewer bytes stay inside the pickle.
+_LARGE = 1 << 16
+
+
+def send(pipe: Connection[Any, Any], value: object) -> None:
+    """Send one value.
+
+    Raises
+    ------
+    OSError
+        If the other end is gone.
+    """
+    buffers: list[memoryview] = []
+
+    def keep_inside(buffer: pickle.PickleBuffer) -> bool:
+        view = buffer.raw()
+        if view.nbytes < _LARGE:
+            return True
+        buffers.append(view)
+        return False
+
+    text = pickle.dumps(value, protocol=5, buffer_callback=keep_inside)
+    pipe.send_bytes(len(buffers).to_bytes(8, "little") + text)
+    for buffer in buffers:
+        pipe.send_bytes(buffer)
+
+
+def receive(pipe: Connection[Any, Any]) -> Any:
+    """The next value; waits for it.
+
+    Raises
+    ------
+    EOFError, OSError
+        If the other end is gone.
+    """
+    message = pipe.recv_bytes()
+    # a copy that may be written to, as arrays may
+    buffers = [bytearray(pipe.recv_bytes()) for _ in range(int.from_bytes(message[:8], "little"))]
+    return pickle.loads(message[8:], buffers=buffers)
 
 
 #: Links whose threads may still run.  If a link's own thread dropped the last reference to it, what
@@ -42,7 +92,7 @@ class ProcessLink:
     def __init__(
         self,
         receive: Callable[[ProcessLink, Any], None],
-        entry: Callable[[Connection[Any, Any]], None] = main,
+        entry: Callable[[Connection[Any, Any]], None],
     ) -> None:
         self._receive = receive
         self._entry = entry
@@ -116,7 +166,7 @@ class ProcessLink:
         self._writer.start()
         try:
             while True:
-                self._receive(self, messages.receive(here))
+                self._receive(self, receive(here))
         except (EOFError, OSError):
             pass
         finally:
@@ -126,7 +176,7 @@ class ProcessLink:
     def _write(self, pipe: Connection[Any, Any]) -> None:
         try:
             while (request := self._requests.get()) is not None:
-                messages.send(pipe, request)
+                send(pipe, request)
         except OSError:
             pass  # the process has ended; the reader tells
         finally:

@@ -128,11 +128,6 @@ class ShadedSheet:
     u0, u1, v0, v1 : float
         What the raster covers, u0 <= u <= u1 and v0 <= v <= v1 in grid units; for cells the
         sheet's whole square.
-    log_norm : float or None
-        Of a raster: exp(nats * score - log_norm) is the probability per square grid unit, with
-        nats = k * rate, given the other halfplanes and normalised over all sheets.  Estimated,
-        the density within a tenth or so; None when the run is not private, and where the law is
-        too narrow to be drawn from in time.
     """
 
     sheet: int
@@ -142,7 +137,6 @@ class ShadedSheet:
     u1: float
     v0: float
     v1: float
-    log_norm: float | None = None
 
 
 #: Why an example changes nothing in a step: an earlier step has decided it; it lies outside the

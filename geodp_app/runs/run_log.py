@@ -23,7 +23,7 @@ from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
-from geometry.polygons import intersection_shape, union_shape
+from geometry.polygons import piece_polygon, union_shape
 from geometry.tiling import Tile, tiles_shape
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
 from learners.core.releases import Release, for_persons
@@ -233,16 +233,11 @@ class RunLog:
         piece, first = self.settings.declared.piece or "step", self.first_act
         if not first:
             return "No steps yet"
-        most = "at most " if self._open_ended else ""
+        finds = self.settings.has("k") and self.settings["k"] == "auto"
+        most = "at most " if finds and not self.sharpening and self.triangles < first else ""
         if step:
             return f"{piece.capitalize()} {step} of {most}{first}"
         return f"Before {piece} 1 of {most}{first}"
-
-    @property
-    def _open_ended(self) -> bool:
-        """Whether the run itself finds how many pieces it takes, and has not yet."""
-        finds = self.settings.has("k") and self.settings["k"] == "auto"
-        return finds and not self.sharpening and self.triangles < self.first_act
 
     @property
     def pieces(self) -> tuple[tuple[Region, ...], ...]:
@@ -354,7 +349,7 @@ class RunLog:
                 if self.role == "disjunction":
                     shape = union_shape(pieces, self.grid)
                 else:
-                    shape = intersection_shape([h for piece in pieces for h in piece], self.grid)
+                    shape = piece_polygon([h for piece in pieces for h in piece], self.grid)
             self._regions[self._cursor] = shape
         return self._regions[self._cursor]
 

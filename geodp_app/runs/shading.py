@@ -8,11 +8,11 @@ be inside the piece, so only those inside them make lines.
 Few lines: the cells of the exact arrangement of every sheet (:mod:`geometry.arrangement`), with
 the score of each and its probability, lattice points * exp(rate * value), normalised over all
 cells of all sheets, drawn or not.  Many lines: rasters of exact scores
-(:mod:`geodp_app.runs.score_raster`), of the sheets and windows asked for; what they are to be
-divided by is estimated by draws from the law.  Nothing is released: all of it is for the curator.
+(:mod:`geodp_app.runs.score_raster`), of the sheets and windows asked for.  Nothing is released: all
+of it is for the curator.
 
 Complexity: O(l^2 log l) for l lines (about a second for 120), else O(resolution^2 * columns) a
-sheet (:mod:`geometry.columns`) and some 50 ms for the draws.
+sheet (:mod:`geometry.columns`).
 
 The share of the law that is held by pieces as good as the drawn one, or better, has the same
 cells; with many lines it is taken from independent draws, and for a triangle, whose draws are too
@@ -22,6 +22,7 @@ rare, from annealing (:mod:`learners.envelope.annealing`), in a second or a few.
 from __future__ import annotations
 
 import math
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,9 +35,10 @@ from geometry.arrangement import Arrangement, Cell, arrange
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex
 from learners.core.records import Piece, inside_piece
+from learners.core.selection import Score
 
-#: Draws from a halfplane's law that are enough for what it is normalised by, and the work, in
-#: units of about a microsecond, after which fewer must do.
+#: Draws from a halfplane's law that are enough, and the work, in units of about a microsecond,
+#: after which fewer must do.
 _DRAWS, _WORK = 200, 30_000
 
 #: Memory for the tables of these draws.
@@ -86,55 +88,66 @@ def shade(question: ShadeQuestion, watch: Callable[[], None] = no_watch) -> tupl
     held = Held.of(question)
     distinct = held.distinct()
     if len(distinct) <= question.most_lines:
-        return _cells(question, held, distinct, watch)
-    return _raster(question, held, watch)
+        weighed = weigh_cells(question, held, distinct, watch)
+        return tuple(draw_cells(question, each)[0] for each in weighed)
+    examples = GridCounts.of_examples(held.points, held.labels, question.lattice.d)
+    return tuple(raster.shaded(question.score) for raster in rasters(question, examples, watch))
 
 
 # -- few lines: exact cells ------------------------------------------------------------------
 
 
-def _cells(
-    question: ShadeQuestion, held: Held, distinct: NDArray[np.int64], watch: Callable[[], None]
-) -> tuple[ShadedSheet, ...]:
-    arrangements = arrange_all(question.lattice, distinct, watch)
-    weights = multiplicities(held, distinct, question.lattice)
-    values = []
-    for arrangement in arrangements:
-        counts = signatures(arrangement) @ weights
-        values.append(question.score.values(counts[:, 1], counts[:, 0]))
-    shares = probabilities(arrangements, values, question.rate)
-    return tuple(
-        draw_cells(question, arrangement, value, share)[0]
-        for arrangement, value, share in zip(arrangements, values, shares, strict=True)
-    )
+@dataclass(frozen=True, slots=True)
+class WeighedCells:
+    """The cells of one sheet.
+
+    Attributes
+    ----------
+    arrangement : Arrangement
+    inside : ndarray of int64, shape (cells, l)
+        Which distinct examples each cell's halfplanes hold: 0 or 1.
+    counts : ndarray of int64, shape (cells, 2)
+        Negatives and positives in them.
+    values : ndarray of int64, shape (cells,)
+        Integer scores.
+    shares : ndarray of float64, shape (cells,)
+        In the mechanism's law; they sum to 1 over all sheets.
+    """
+
+    arrangement: Arrangement
+    inside: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    values: NDArray[np.int64]
+    shares: NDArray[np.float64]
 
 
-def arrange_all(
-    lattice: HalfplaneLattice, distinct: NDArray[np.int64], watch: Callable[[], None]
-) -> list[Arrangement]:
-    """The arrangement of every sheet of the measure, in order."""
-    found = []
+def weigh_cells(
+    question: ShadeQuestion,
+    held: Held,
+    distinct: NDArray[np.int64],
+    watch: Callable[[], None],
+) -> list[WeighedCells]:
+    """The cells of every sheet of the measure, in order, by the distinct examples in
+    lexicographic order, shape (l, 2), of which `held` are how many there are of each."""
+    lattice, scale = question.lattice, question.lattice.d + 1
+    arrangements = []
     for sheet in lattice.sheets:
         watch()
-        found.append(arrange(lattice, sheet, distinct))
+        arrangements.append(arrange(lattice, sheet, distinct))
     watch()
-    return found
-
-
-def multiplicities(
-    held: Held, distinct: NDArray[np.int64], lattice: HalfplaneLattice
-) -> NDArray[np.int64]:
-    """Negatives and positives at each distinct example, in lexicographic order: shape (l, 2)."""
     weights = np.zeros((len(distinct), 2), dtype=np.int64)
-    scale = lattice.d + 1
     place = np.searchsorted(
         distinct[:, 0] * scale + distinct[:, 1], held.points[:, 0] * scale + held.points[:, 1]
     )
     np.add.at(weights, (place, held.labels.astype(np.int64)), 1)
-    return weights
+    inside = [_signatures(arrangement) for arrangement in arrangements]
+    counts = [each @ weights for each in inside]
+    values = [question.score.values(each[:, 1], each[:, 0]) for each in counts]
+    shares = _probabilities(arrangements, values, question.rate)
+    return list(map(WeighedCells, arrangements, inside, counts, values, shares))
 
 
-def signatures(arrangement: Arrangement) -> NDArray[np.int64]:
+def _signatures(arrangement: Arrangement) -> NDArray[np.int64]:
     """Which distinct examples each cell's halfplanes hold: 0 or 1, shape (cells, l)."""
     lines = len(arrangement.examples)
     width = lines // 8 + 1
@@ -143,7 +156,7 @@ def signatures(arrangement: Arrangement) -> NDArray[np.int64]:
     return np.unpackbits(bits, axis=1, bitorder="little")[:, :lines].astype(np.int64)
 
 
-def probabilities(
+def _probabilities(
     arrangements: Sequence[Arrangement], values: Sequence[NDArray[np.int64]], rate: float
 ) -> list[NDArray[np.float64]]:
     """Share of each cell in the mechanism's law, by sheet; sums to 1 over all of them."""
@@ -166,16 +179,14 @@ def probabilities(
 
 
 def draw_cells(
-    question: ShadeQuestion,
-    arrangement: Arrangement,
-    values: NDArray[np.int64],
-    shares: NDArray[np.float64],
+    question: ShadeQuestion, weighed: WeighedCells
 ) -> tuple[ShadedSheet, NDArray[np.intp]]:
     """The cells of a sheet to draw, and of each a cell of the arrangement that it is made of.
 
     The halves of a cell that crosses u = v become one again.  Halves that only a forbidden corner
     joins stay two polygons, each with its own probability.
     """
+    arrangement, values, shares = weighed.arrangement, weighed.values, weighed.shares
     cells: Sequence[Cell] = arrangement.cells
     halves: defaultdict[int, list[int]] = defaultdict(list)
     for i, cell in enumerate(cells):
@@ -211,31 +222,12 @@ def _merged(parts: list[_Part]) -> list[_Part]:
 
 def _has_area(vertices: Sequence[Vertex]) -> bool:
     """Whether the corners of a convex polygon do not all lie on a line; exact."""
-    return any(_turn(vertices[0], vertices[1], vertex) for vertex in vertices[2:])
-
-
-def _turn(a: Vertex, b: Vertex, c: Vertex) -> int:
-    """Zero when three points with positive weights lie on a line."""
-    return (
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-        - a[1] * (b[0] * c[2] - b[2] * c[0])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
+    (a, b, c), (p, q, r) = vertices[0], vertices[-1]
+    across = (b * r - c * q, c * p - a * r, a * q - b * p)
+    return any(sum(map(operator.mul, across, vertex)) for vertex in vertices[1:-1])
 
 
 # -- many lines: a raster ----------------------------------------------------------------------
-
-
-def _raster(
-    question: ShadeQuestion, held: Held, watch: Callable[[], None]
-) -> tuple[ShadedSheet, ...]:
-    examples = GridCounts.of_examples(held.points, held.labels, question.lattice.d)
-    norm = draws(question, examples, watch)[1] if question.rate else None
-    sheets = []
-    for raster in rasters(question, examples, watch):
-        values = question.score.values(raster.counts[1], raster.counts[0])
-        sheets.append(raster.shaded(values / question.score.k, norm))
-    return tuple(sheets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +260,10 @@ class Raster:
         spread[self.admitted] = values
         return spread
 
-    def shaded(self, scores: NDArray[np.float64], log_norm: float | None) -> ShadedSheet:
-        """The sheet with these scores, shape (m,)."""
-        window = self.window
-        return ShadedSheet(int(self.sheet), (), self.spread(scores), **window, log_norm=log_norm)
+    def shaded(self, score: Score) -> ShadedSheet:
+        """The sheet with the scores of its pixels."""
+        scores = score.values(self.counts[1], self.counts[0]) / score.k
+        return ShadedSheet(int(self.sheet), (), self.spread(scores), **self.window)
 
 
 def rasters(
@@ -296,23 +288,16 @@ def rasters(
 
 def draws(
     question: ShadeQuestion, examples: GridCounts, watch: Callable[[], None]
-) -> tuple[list[Halfplane], float | None]:
-    """Draws from the law of the moving halfplane, and ln of what its density is divided by.
-
-    The second is :attr:`ShadedSheet.log_norm`; None if no draw was found in time.
-    """
+) -> list[Halfplane]:
+    """Draws from the law of the moving halfplane; none if no draw was found in time."""
     # compiled, as above
     from learners.envelope.envelope_selection import EnvelopeSelection
 
     watch()
     selection = EnvelopeSelection(question.lattice, "halfplane", table_bytes=_TABLE_BYTES)
-    pieces, log_mass = selection.draw_for_curator(
-        examples, question.score, question.rate, _DRAWS, _WORK
-    )
+    pieces, _ = selection.draw_for_curator(examples, question.score, question.rate, _DRAWS, _WORK)
     watch()
-    halfplanes = [halfplane for (halfplane,) in pieces]
-    # a square grid unit holds 4**bits lattice points
-    return halfplanes, log_mass - question.lattice.bits * math.log(4) if pieces else None
+    return [halfplane for (halfplane,) in pieces]
 
 
 def _windows(question: ShadeQuestion) -> dict[Sheet, dict[str, float]]:
@@ -361,21 +346,15 @@ def _by_cells(
     question: ShareQuestion, distinct: NDArray[np.int64], least: int, watch: Callable[[], None]
 ) -> AsGood:
     step = question.step
-    arrangements = arrange_all(step.lattice, distinct, watch)
-    weights = multiplicities(Held(step.points, step.labels), distinct, step.lattice)
-    values = []
-    for arrangement in arrangements:
-        counts = signatures(arrangement) @ weights
-        values.append(step.score.values(counts[:, 1], counts[:, 0]))
-    shares = probabilities(arrangements, values, step.rate)
-    good = [s[v >= least].sum() for v, s in zip(values, shares, strict=True)]
+    sheets = weigh_cells(step, Held(step.points, step.labels), distinct, watch)
+    good = [each.shares[each.values >= least].sum() for each in sheets]
     share = min(1.0, math.fsum(good))
     return AsGood(share, share, share, exact=True)
 
 
 def _by_draws(question: ShareQuestion, least: int, watch: Callable[[], None]) -> AsGood:
     step = question.step
-    drawn, _ = draws(step, GridCounts.of_examples(step.points, step.labels, step.lattice.d), watch)
+    drawn = draws(step, GridCounts.of_examples(step.points, step.labels, step.lattice.d), watch)
     # the chosen halfplane is a draw from that law, too
     found: list[Piece] = [(halfplane,) for halfplane in drawn] or [question.piece]
     good = int(np.count_nonzero(_values(question, found) >= least))

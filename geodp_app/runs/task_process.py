@@ -19,9 +19,9 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
-from geodp_app.runs import messages
 from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
+from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.rehearsal import rehearse
 from learners.privacy.accounting import PrivacySpent
@@ -59,24 +59,17 @@ def run_task(
     """
     prepare_process()
     with contextlib.suppress(EOFError, OSError):  # nobody is left to answer to
-        serve(pipe, work, failed)
-
-
-def serve(
-    pipe: Connection[Any, Any], work: Callable[[Connection[Any, Any], Any], None], failed: str
-) -> None:
-    """Read a job and answer it; see :func:`run_task`."""
-    job = messages.receive(pipe)
-    try:
-        work(pipe, job)
-    except OSError:
-        raise
-    except Exception as error:
-        messages.send(pipe, TaskFailed(_in_words(error, failed)))
-    else:
-        messages.send(pipe, TaskDone())
-    # the owner closes the pipe when it has read everything
-    messages.receive(pipe)
+        job = receive(pipe)
+        try:
+            work(pipe, job)
+        except OSError:
+            raise
+        except Exception as error:
+            send(pipe, TaskFailed(_in_words(error, failed)))
+        else:
+            send(pipe, TaskDone())
+        # the owner closes the pipe when it has read everything
+        receive(pipe)
 
 
 def _in_words(error: Exception, failed: str) -> str:
@@ -124,9 +117,9 @@ def run_again(pipe: Connection[Any, Any], asked: AgainJob) -> None:
     """Make the runs, one after the other."""
     for number in range(1, asked.times + 1):
         learner = make_again(asked.job, number)
-        messages.send(pipe, AgainBegun(number, learner.plan()))
+        send(pipe, AgainBegun(number, learner.plan()))
         learner.fit(asked.job.points, asked.job.labels)
-        messages.send(pipe, AgainShape(number, learner.release_.shape()))
+        send(pipe, AgainShape(number, learner.release_.shape()))
 
 
 def make_again(job: Job, number: int) -> Estimator:
@@ -183,7 +176,7 @@ def _compare(pipe: Connection[Any, Any], job: CompareJob | RehearsalJob) -> None
     if isinstance(job, RehearsalJob):
         how = {**job.how, "watch": teller.tell_rehearsal}
         for one in rehearse(job.shape, job.frame, job.contenders, job.sizes, **how):
-            messages.send(pipe, one)
+            send(pipe, one)
         return
     examples, test = job.examples, job.test
     if test is None:
@@ -193,7 +186,7 @@ def _compare(pipe: Connection[Any, Any], job: CompareJob | RehearsalJob) -> None
     rows = compare(examples, test, job.contenders, teller.tell)
     teller.preparing = False
     for row in rows:
-        messages.send(pipe, row)
+        send(pipe, row)
 
 
 class _Teller:
@@ -217,4 +210,4 @@ class _Teller:
         now, last = time.monotonic(), self._last
         if (name, how_far) != last and (name != last[0] or now - self._when >= REPORT_EVERY):
             self._last, self._when = (name, how_far), now
-            messages.send(self._pipe, news)
+            send(self._pipe, news)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
+from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import (
     Answered,
@@ -157,7 +158,7 @@ class RunController(QObject):
         if self._link is not None or self._closed:
             return
         self.prepared = False
-        self._link = ProcessLink(handed_over(self._handle))
+        self._link = ProcessLink(handed_over(self._handle), main)
         self.destroyed.connect(self._link.kill)
         self._link.send(Prepare())
         if self._job is not None:

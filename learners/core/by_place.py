@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 19
 #: Places of a grid, at most, that labels are looked up by: a byte each.
 _MOST_PLACES = 1 << 25
 #: Borders that cross more columns, relative to places, are not looked at: runs would be short.
-_MOST_CROSSED = 1 / 8
+_MOST_CROSSED = 1 / 4
 #: Half of a border's thickness, in grid units.
 _THICK = 1e-6
 
@@ -142,3 +142,9 @@ def step_borders(steps: Sequence[TileStep]) -> Floats:
     if tidied is not None:
         found += [tidied.changed.segments(), tidied.outline.segments()]
     return np.concatenate(found)
+
+
+def final_labels(steps: Sequence[TileStep], points: Rows, drawn: NDArray[np.bool_]) -> Rows:
+    """Labels 0/1 of points that are drawn so, after the last of some steps."""
+    tidied = steps[-1].tidied
+    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)

@@ -28,9 +28,9 @@ from geometry.halfspaces import (
     cells_shape,
 )
 from geometry.lift import Conic, ConicLattice, conic_union
-from geometry.polygons import intersection_shape, union_shape
+from geometry.polygons import piece_polygon, union_shape
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
-from learners.core.by_place import by_place, edge_lines, line_borders, step_borders
+from learners.core.by_place import by_place, edge_lines, final_labels, line_borders, step_borders
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
@@ -152,7 +152,7 @@ class CoverRelease(PiecesRelease):
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
         if self.role == "disjunction":
             return union_shape(self.pieces, self.d)
-        return intersection_shape(tuple(h for piece in self.pieces for h in piece), self.d)
+        return piece_polygon(tuple(h for piece in self.pieces for h in piece), self.d)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +188,14 @@ class TilesRelease(Release):
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             if len(rows):
                 labels[rows] = step.predict(points[rows])
-        return _final(self.tiles, points, labels)
+        return final_labels(self.tiles, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first tile, the second, and so on; 0 in tiles still to come."""
         labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             labels[rows] = step.predict(points[rows])
-            yield _final((step,), points, labels)
+            yield final_labels((step,), points, labels)
 
     def _borders(self) -> NDArray[np.float64] | None:
         return step_borders(self.tiles)
@@ -269,7 +269,7 @@ class SharpenedRelease(Release):
         labels = predict_pieces("disjunction", self.pieces, points)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-        return _final(self.zones, points, labels)
+        return final_labels(self.zones, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first triangle, the second, and so on, and then zone after zone."""
@@ -279,7 +279,7 @@ class SharpenedRelease(Release):
             yield labels.astype(np.int64)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-            yield _final((step,), points, labels)
+            yield final_labels((step,), points, labels)
 
     def _borders(self) -> NDArray[np.float64] | None:
         lines = edge_lines(self.pieces)
@@ -381,14 +381,6 @@ def _pieces_made(
 ) -> tuple[StepRelease, ...]:
     """Steps with their noisy counts, of which one that is not private has none."""
     return tuple(itertools.starmap(StepRelease, itertools.zip_longest(pieces, thresholds)))
-
-
-def _final(
-    steps: tuple[TileStep, ...], points: NDArray[np.int64], drawn: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Labels 0/1 of points that are drawn so, after the last of some steps."""
-    tidied = steps[-1].tidied
-    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)
 
 
 def support_shape(release: Release) -> BaseGeometry | None:

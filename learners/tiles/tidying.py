@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.halfplane import Vertex
+from geometry.halfplane import area
 from geometry.polygons import Outline, clip_to_box, units
 from geometry.tiling import Tile
 from learners.core.records import Tidied, TileStep
@@ -83,16 +83,6 @@ def without_speck(step: TileStep, largest: Fraction) -> TileStep:
     if min(held, whole - held) >= min(largest, _MOST * whole):
         return step
     return replace(step, piece=(), inside=step.inside == (2 * held > whole))
-
-
-def area(corners: tuple[Vertex, ...]) -> Fraction:
-    """Area of a polygon of exact corners, counterclockwise."""
-    places = [(Fraction(x, w), Fraction(y, w)) for x, y, w in corners]
-    following = places[1:] + places[:1]
-    return sum(
-        ((x * v - u * y) / 2 for (x, y), (u, v) in zip(places, following, strict=True)),
-        Fraction(0),
-    )
 
 
 #: What a length of u of the outline weighs, in nats.

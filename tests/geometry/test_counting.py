@@ -39,32 +39,43 @@ def random_halfplanes(
     return found
 
 
+def assert_counts(
+    lattice: HalfplaneLattice,
+    points: np.ndarray,
+    labels: np.ndarray,
+    halfplanes: list[Halfplane],
+    *,
+    in_any_order: bool = False,
+) -> None:
+    """Every halfplane, and every triple of them, holds as many examples as counted."""
+    tables = make_tables(count_columns(counted(points, labels, lattice.d)), lattice.basis, 1 << 22)
+    inside = np.array([h.contains(points) for h in halfplanes])
+    every = range(len(halfplanes))
+    for label in (0, 1):
+        rows = [line_row(tables, int(h.sheet), h.u, h.v, label) for h in halfplanes]
+        parts = tables.lines, tables.below, tables.totals[label]
+        own = inside[:, labels == label].astype(np.int64)
+        wanted = np.einsum("ip,jp,kp->ijk", own, own, own)
+        for i, j, k in (
+            itertools.product(every, repeat=3)
+            if in_any_order
+            else itertools.combinations_with_replacement(every, 3)
+        ):
+            got = count_piece(*parts, rows[i], rows[j], rows[k])
+            assert got == wanted[i, j, k], (halfplanes[i], halfplanes[j], halfplanes[k])
+        alone = [count_piece(*parts, row, NO_LINE, NO_LINE) for row in rows]
+        assert alone == own.sum(axis=1).tolist()
+
+
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 def test_counts_of_all_triples_match_membership(measure: str) -> None:
     rng = np.random.default_rng(0)
     for _ in range(25):
         d = int(rng.integers(1, 12))
         lattice = HalfplaneLattice(d, measure, bits=int(rng.integers(0, 4)))
-        points = rng.integers(0, d + 1, (30, 2))
-        labels = rng.random(30) < 0.5
-        tables = make_tables(count_columns(counted(points, labels, d)), lattice.basis, 1 << 20)
-        halfplanes = random_halfplanes(lattice, rng, 9)
-        inside = [h.contains(points) for h in halfplanes]
-        for label in (0, 1):
-            rows = [line_row(tables, int(h.sheet), h.u, h.v, label) for h in halfplanes]
-            found = {}
-            for i, j, k in itertools.product(range(9), repeat=3):
-                found[i, j, k] = count_piece(
-                    tables.lines, tables.below, tables.totals[label], rows[i], rows[j], rows[k]
-                )
-            for (i, j, k), got in found.items():
-                want = np.count_nonzero(inside[i] & inside[j] & inside[k] & (labels == label))
-                assert got == want, (d, halfplanes[i], halfplanes[j], halfplanes[k])
-            for i in range(9):
-                alone = count_piece(
-                    tables.lines, tables.below, tables.totals[label], rows[i], NO_LINE, NO_LINE
-                )
-                assert alone == np.count_nonzero(inside[i] & (labels == label))
+        points, labels = rng.integers(0, d + 1, (30, 2)), rng.random(30) < 0.5
+        chosen = random_halfplanes(lattice, rng, 9)
+        assert_counts(lattice, points, labels, chosen, in_any_order=True)
 
 
 def test_counts_are_exact_on_the_largest_grid() -> None:
@@ -73,18 +84,9 @@ def test_counts_are_exact_on_the_largest_grid() -> None:
     # clusters around a few lines put many examples exactly on boundaries
     points = rng.integers(0, MAX_D + 1, (4000, 2))
     points[:1000, 1] = points[:1000, 0]
-    labels = rng.random(4000) < 0.5
-    tables = make_tables(count_columns(counted(points, labels, MAX_D)), lattice.basis, 1 << 22)
-    halfplanes = random_halfplanes(lattice, rng, 40)
     diagonal = lattice.halfplane(lattice.sheets[0], 0, MAX_D << lattice.bits)
-    for first, second, third in itertools.islice(
-        itertools.permutations([diagonal, *halfplanes], 3), 0, 60_000, 97
-    ):
-        for label in (0, 1):
-            rows = [line_row(tables, int(h.sheet), h.u, h.v, label) for h in (first, second, third)]
-            got = count_piece(tables.lines, tables.below, tables.totals[label], *rows)
-            inside = first.contains(points) & second.contains(points) & third.contains(points)
-            assert got == np.count_nonzero(inside & (labels == label))
+    chosen = [diagonal, *random_halfplanes(lattice, rng, 15)]
+    assert_counts(lattice, points, rng.random(4000) < 0.5, chosen)
 
 
 # -- wide columns: more than one abscissa in each ---------------------------------------------
@@ -177,24 +179,6 @@ def test_wide_counts_match_membership(
     chosen = [fans[i] for i in rng.permutation(len(fans))[:14]]
     chosen += random_halfplanes(lattice, rng, 8)
     assert_counts(lattice, points, labels, chosen)
-
-
-def assert_counts(
-    lattice: HalfplaneLattice, points: np.ndarray, labels: np.ndarray, halfplanes: list[Halfplane]
-) -> None:
-    """Every triple of the halfplanes holds as many examples as counted."""
-    tables = make_tables(count_columns(counted(points, labels, lattice.d)), lattice.basis, 1 << 20)
-    inside = np.array([h.contains(points) for h in halfplanes])
-    for label in (0, 1):
-        rows = [line_row(tables, int(h.sheet), h.u, h.v, label) for h in halfplanes]
-        own = inside[:, labels == label].astype(np.int64)
-        wanted = np.einsum("ip,jp,kp->ijk", own, own, own)
-        triples = itertools.combinations_with_replacement(range(len(halfplanes)), 3)
-        for i, j, k in triples:
-            got = count_piece(
-                tables.lines, tables.below, tables.totals[label], rows[i], rows[j], rows[k]
-            )
-            assert got == wanted[i, j, k], (halfplanes[i], halfplanes[j], halfplanes[k])
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])

@@ -97,7 +97,6 @@ def test_several_features_are_united_and_other_geometries_skipped(save: Save) ->
     assert target.geometry.equals(box(0, 0, 7, 4))
     assert target.skipped == 2
     assert target.name == "first"
-    assert target.properties == {"name": "first", "depth": 2}
 
 
 def test_altitudes_and_a_byte_order_mark_are_accepted(save: Save) -> None:
@@ -106,26 +105,10 @@ def test_altitudes_and_a_byte_order_mark_are_accepted(save: Save) -> None:
     assert read_geojson(path).geometry.area == 16
 
 
-def test_the_file_says_its_frame_and_the_caller_may_not_contradict(save: Save) -> None:
-    path = save({**polygon(SQUARE), "geodp": {"frame": "grid", "grid": 8, "source": "x"}})
-    target = read_geojson(path)
-    assert (target.frame, target.grid, target.member["source"]) == ("grid", 8, "x")
-    assert read_geojson(path, coordinates="grid").frame == "grid"
-    with pytest.raises(GeoJSONError, match="'grid' by its own word, not 'lonlat'"):
-        read_geojson(path, coordinates="lonlat")
-
-
-def test_the_caller_may_say_the_frame_of_a_file_that_does_not(save: Save) -> None:
-    path = save(polygon([[0, 0], [900, 0], [900, 700], [0, 0]]))
-    assert read_geojson(path, coordinates="grid").geometry.area == 315000
-    with pytest.raises(GeoJSONError, match="outside longitude"):
-        read_geojson(path)
-    with pytest.raises(ValueError, match="use 'lonlat'"):
-        read_geojson(path, coordinates="metres")  # type: ignore[arg-type]
-
-
 def test_a_target_is_placed_on_another_grid(save: Save) -> None:
-    grid = read_geojson(save({**polygon(SQUARE), "geodp": {"frame": "grid", "grid": 8}}))
+    own = {"frame": "grid", "grid": 8, "source": "x"}
+    grid = read_geojson(save({**polygon(SQUARE), "geodp": own}))
+    assert (grid.frame, grid.grid, grid.member["source"]) == ("grid", 8, "x")
     assert grid.on_grid(64).equals(box(0, 0, 32, 32))
     degrees = read_geojson(save({**polygon(SQUARE), "geodp": {"bounds": [-4, 0, 4, 16]}}))
     assert degrees.on_grid(8).equals(box(4, 0, 8, 2))

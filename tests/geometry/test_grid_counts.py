@@ -94,16 +94,13 @@ def test_wrong_arrays_are_refused(counts: np.ndarray, said: str) -> None:
         ((0, 0, 2, 1), r"entry 1: label = 2 is not in 0\.\.1"),
         ((0, 0, 1, -3), "negative: -3"),
         ((0, 0, 1, 0.25), "0.25 is not a whole number"),
+        (None, r"shape \(m, 4\)"),
     ],
 )
-def test_wrong_entries_are_refused(entry: tuple[float, ...], said: str) -> None:
+def test_wrong_entries_are_refused(entry: tuple[float, ...] | None, said: str) -> None:
+    entries = [[1, 2, 1]] if entry is None else [(1, 1, 1, 1), entry]
     with pytest.raises(ValueError, match=said):
-        GridCounts.of_entries([(1, 1, 1, 1), entry], 4)
-
-
-def test_entries_of_another_shape_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"shape \(m, 4\)"):
-        GridCounts.of_entries([[1, 2, 1]], 4)
+        GridCounts.of_entries(entries, 4)
 
 
 def test_labels_must_match_points() -> None:

@@ -1,10 +1,9 @@
 """Halfplanes and their lattice; the dual map both ways."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 import shapely
+from any_pieces import boundary, holds
 
 from geometry.columns import column_shift
 from geometry.halfplane import (
@@ -30,22 +29,6 @@ SMALL = [
 def grid(d: int) -> np.ndarray:
     """All grid points, shape ((d + 1)^2, 2)."""
     return np.array([(x, y) for x in range(d + 1) for y in range(d + 1)], dtype=np.int64)
-
-
-def boundary(lattice: HalfplaneLattice, u: int, v: int, t: int) -> Fraction:
-    """Height of the boundary at abscissa t, grid units, straight from the definition."""
-    start, end = Fraction(u, 2**lattice.bits), Fraction(v, 2**lattice.bits)
-    if lattice.measure == "paper":
-        return start + end * t
-    return start + (end - start) * Fraction(t, lattice.d)
-
-
-def holds(halfplane: Halfplane, x: int, y: int) -> bool:
-    """Membership from the definition: a closed side of the boundary."""
-    t, s = (x, y) if halfplane.sheet.flat else (y, x)
-    height = boundary(halfplane.lattice, halfplane.u, halfplane.v, t)
-    above = halfplane.sheet in (Sheet.FLAT_ABOVE, Sheet.STEEP_RIGHT)
-    return s >= height if above else s <= height
 
 
 def admitted(lattice: HalfplaneLattice) -> list[tuple[int, int]]:
@@ -237,6 +220,8 @@ def test_halfplanes_outside_the_class_are_refused(
         HalfplaneLattice(4, measure, 0).halfplane(sheet, u, v)
 
 
+# the dual map: incidence, inverses, units, and the parts of the admitted region
+
 LATTICES = [
     HalfplaneLattice(1, "chord", 1),
     HalfplaneLattice(3, "chord", 0),
@@ -244,12 +229,6 @@ LATTICES = [
     HalfplaneLattice(1, "paper", 1),
     HalfplaneLattice(3, "paper", 0),
 ]
-
-
-def some_points(lattice: HalfplaneLattice) -> list[tuple[int, int]]:
-    """Every third admitted dual point."""
-    span = range(lattice.low, lattice.high + 1)
-    return [(u, v) for u in span for v in span if lattice.admits(u, v)][::3]
 
 
 @pytest.mark.parametrize("lattice", LATTICES, ids=str)
@@ -263,7 +242,7 @@ def test_the_halfplane_holds_the_example_on_its_side_of_the_dual_line(
         lines = [dual_line(lattice, sheet, point) for point in grid]
         assert len(set(lines)) == len(grid)
         assert all(a >= 0 and b >= 0 and a + b > 0 for a, b, _ in lines)
-        for u, v in some_points(lattice):
+        for u, v in admitted(lattice)[::3]:
             halfplane = lattice.halfplane(sheet, u, v)
             a, b, c = halfplane.coefficients
             held = halfplane.contains(np.array(grid))

@@ -17,7 +17,6 @@ from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.polygons import (
     clip_to_square,
     contains_points,
-    intersection_shape,
     orient_valid,
     piece_polygon,
     piece_sides,
@@ -188,36 +187,30 @@ def at(lattice: HalfplaneLattice, sheet: Sheet, u: int, v: int) -> Halfplane:
     return lattice.halfplane(sheet, u << lattice.bits, v << lattice.bits)
 
 
-def test_no_halfplane_leaves_the_square() -> None:
-    assert set(clipped((), 5)) == exactly((0, 0), (5, 0), (5, 5), (0, 5))
+_WHOLE = ((0, 0), (8, 0), (8, 8), (0, 8))
 
 
-def test_a_diagonal_leaves_its_triangle() -> None:
+@pytest.mark.parametrize(
+    ("lines", "corners"),
+    [
+        ((), _WHOLE),
+        (((Sheet.FLAT_ABOVE, 0, 8),), ((0, 0), (8, 8), (0, 8))),
+        (((Sheet.STEEP_RIGHT, 0, 8),), ((0, 0), (8, 0), (8, 8))),
+        # along a side and through a corner: all or nothing, as a segment and a point have no area
+        (((Sheet.FLAT_ABOVE, 0, 0),), _WHOLE),
+        (((Sheet.FLAT_BELOW, 0, 0),), ()),
+        (((Sheet.FLAT_ABOVE, 0, -8),), _WHOLE),
+        (((Sheet.FLAT_BELOW, 0, -8),), ()),
+        (((Sheet.FLAT_ABOVE, 3, 5), (Sheet.FLAT_BELOW, 3, 5)), ()),  # both sides of a line
+    ],
+)
+def test_halfplanes_leave_of_the_square(
+    lines: tuple[tuple[Sheet, int, int], ...], corners: tuple[tuple[int, int], ...]
+) -> None:
     lattice = HalfplaneLattice(8)
-    above = clipped([at(lattice, Sheet.FLAT_ABOVE, 0, 8)], 8)
-    right = clipped([at(lattice, Sheet.STEEP_RIGHT, 0, 8)], 8)
-    assert set(above) == exactly((0, 0), (8, 8), (0, 8))
-    assert set(right) == exactly((0, 0), (8, 0), (8, 8))
-
-
-def test_a_line_along_a_side_keeps_all_or_nothing() -> None:
-    lattice = HalfplaneLattice(8)
-    assert len(clipped([at(lattice, Sheet.FLAT_ABOVE, 0, 0)], 8)) == 4
-    assert clipped([at(lattice, Sheet.FLAT_BELOW, 0, 0)], 8) == ()  # a segment
-
-
-def test_a_line_that_touches_a_corner_keeps_all_or_nothing() -> None:
-    lattice = HalfplaneLattice(8)
-    assert len(clipped([at(lattice, Sheet.FLAT_ABOVE, 0, -8)], 8)) == 4
-    assert clipped([at(lattice, Sheet.FLAT_BELOW, 0, -8)], 8) == ()  # a point
-
-
-def test_two_sides_of_one_line_share_a_segment_without_area() -> None:
-    lattice = HalfplaneLattice(8)
-    both = [at(lattice, Sheet.FLAT_ABOVE, 3, 5), at(lattice, Sheet.FLAT_BELOW, 3, 5)]
-    assert clipped(both, 8) == ()
-    assert piece_polygon(both, 8).is_empty
-    assert intersection_shape(both, 8).is_empty
+    planes = [at(lattice, *line) for line in lines]
+    assert set(clipped(planes, 8)) == exactly(*corners)
+    assert piece_polygon(planes, 8).is_empty == (not corners)
 
 
 @settings(max_examples=200, deadline=None)
@@ -241,7 +234,7 @@ def test_union_is_valid_oriented_and_of_the_exact_area(case: Case) -> None:
 @given(pieces(most=1, longest=8))
 def test_intersection_is_valid_convex_and_of_the_exact_area(case: Case) -> None:
     d, (planes,) = case
-    shape = intersection_shape(planes, d)
+    shape = piece_polygon(planes, d)
     assert shape.geom_type == "Polygon"
     assert shapely.is_valid(shape)
     exact = exact_area(clipped(planes, d))
@@ -274,74 +267,56 @@ def test_a_triangle_thinner_than_doubles_is_exact_in_rationals_and_empty_as_a_sh
     assert union_shape([needle, square], 1024).area == 1024**2
 
 
-def test_union_of_touching_halves_is_one_polygon_without_a_seam() -> None:
-    lattice = HalfplaneLattice(1024)
-    halves = [(at(lattice, s, 301, 777),) for s in (Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW)]
-    shape = union_shape(halves, 1024)
-    assert shape.geom_type == "Polygon"
-    assert not shape.interiors
-    assert shape.area == 1024**2
-
-
-def test_union_of_distant_pieces_is_a_multipolygon() -> None:
-    lattice = HalfplaneLattice(16)
-    shape = union_shape(
-        [(at(lattice, Sheet.FLAT_BELOW, 2, 2),), (at(lattice, Sheet.FLAT_ABOVE, 9, 9),)], 16
-    )
-    assert shape.geom_type == "MultiPolygon"
-    assert shape.area == 16 * 2 + 16 * 7
-
-
-def test_union_can_enclose_a_hole() -> None:
+@pytest.mark.parametrize(
+    ("lines", "kind", "area", "holes"),
+    [
+        # touching halves are one, without a seam
+        (((Sheet.FLAT_ABOVE, 3, 7), (Sheet.FLAT_BELOW, 3, 7)), "Polygon", 144, 0),
+        (((Sheet.FLAT_BELOW, 2, 2), (Sheet.FLAT_ABOVE, 9, 9)), "MultiPolygon", 12 * 5, 0),
+        (
+            ((Sheet.FLAT_BELOW, 3, 3), (Sheet.FLAT_ABOVE, 9, 9),
+             (Sheet.STEEP_LEFT, 3, 3), (Sheet.STEEP_RIGHT, 9, 9)),
+            "Polygon", 144 - 36, 1,
+        ),
+        ((), "Polygon", 0, 0),
+        (((Sheet.FLAT_BELOW, 0, 0),), "Polygon", 0, 0),
+    ],
+)  # fmt: skip
+def test_halfplanes_are_united(lines: Any, kind: str, area: float, holes: int) -> None:
     lattice = HalfplaneLattice(12)
-    frame = [
-        (at(lattice, Sheet.FLAT_BELOW, 3, 3),),
-        (at(lattice, Sheet.FLAT_ABOVE, 9, 9),),
-        (at(lattice, Sheet.STEEP_LEFT, 3, 3),),
-        (at(lattice, Sheet.STEEP_RIGHT, 9, 9),),
-    ]
-    shape = union_shape(frame, 12)
-    assert shape.area == 144 - 36
-    (hole,) = shape.interiors
-    assert shape.exterior.is_ccw
-    assert not hole.is_ccw
+    shape = union_shape([(at(lattice, *line),) for line in lines], 12)
+    assert (shape.geom_type, shape.area) == (kind, area)
+    for part in shapely.get_parts(shape):
+        assert len(part.interiors) == holes
+        assert part.is_empty or part.exterior.is_ccw
+        assert not any(hole.is_ccw for hole in part.interiors)
 
 
-def test_a_union_of_nothing_is_empty() -> None:
-    assert union_shape([], 10).is_empty
-    lattice = HalfplaneLattice(8)
-    assert union_shape([(at(lattice, Sheet.FLAT_BELOW, 0, 0),)], 8).geom_type == "Polygon"
-    assert union_shape([(at(lattice, Sheet.FLAT_BELOW, 0, 0),)], 8).is_empty
+_STROKE = [(0, 0), (6, 0), (6, 6), (2, 6), (2, 2), (8, 2), (8, 4), (0, 4), (0, 0)]
 
 
-def test_orient_valid_splits_a_bow_tie() -> None:
-    shape = orient_valid(Polygon([(0, 0), (2, 2), (2, 0), (0, 2)]))
-    assert shape.geom_type == "MultiPolygon"
-    assert shapely.is_valid(shape)
-    assert shape.area == 2
-
-
-def test_orient_valid_covers_overlapping_parts_instead_of_punching_a_hole() -> None:
-    shape = orient_valid(MultiPolygon([box(0, 0, 2, 2), box(1, 0, 3, 2)]))
-    assert shape.area == 6
-    nested = orient_valid(MultiPolygon([box(0, 0, 4, 4), box(1, 1, 2, 2)]))
-    assert nested.area == 16
-    stroke = [(0, 0), (6, 0), (6, 6), (2, 6), (2, 2), (8, 2), (8, 4), (0, 4), (0, 0)]
-    assert orient_valid(Polygon(stroke)).area == 36
-
-
-def test_orient_valid_unites_a_collection_and_drops_points_and_lines() -> None:
-    mixed = GeometryCollection(
-        [
-            Point(9, 9),
-            box(0, 0, 2, 2),
-            GeometryCollection([LineString([(5, 5), (6, 6)]), MultiPolygon([box(1, 0, 3, 2)])]),
-        ]
-    )
-    shape = orient_valid(mixed)
-    assert shape.geom_type == "Polygon"
-    assert shape.area == 6
-    assert orient_valid(Point(1, 1)).equals_exact(Polygon())
+@pytest.mark.parametrize(
+    ("shape", "kind", "area"),
+    [
+        (Polygon([(0, 0), (2, 2), (2, 0), (0, 2)]), "MultiPolygon", 2),
+        # overlapping parts are covered, with no hole punched
+        (MultiPolygon([box(0, 0, 2, 2), box(1, 0, 3, 2)]), "Polygon", 6),
+        (MultiPolygon([box(0, 0, 4, 4), box(1, 1, 2, 2)]), "Polygon", 16),
+        (Polygon(_STROKE), "Polygon", 36),
+        (
+            GeometryCollection([
+                Point(9, 9), box(0, 0, 2, 2),
+                GeometryCollection([LineString([(5, 5), (6, 6)]), MultiPolygon([box(1, 0, 3, 2)])]),
+            ]),
+            "Polygon", 6,
+        ),
+        (Point(1, 1), "Polygon", 0),
+    ],
+)  # fmt: skip
+def test_orient_valid_covers_what_has_area(shape: Any, kind: str, area: float) -> None:
+    found = orient_valid(shape)
+    assert (found.geom_type, found.area) == (kind, area)
+    assert shapely.is_valid(found)
 
 
 def test_orient_valid_turns_rings_and_keeps_vertices() -> None:

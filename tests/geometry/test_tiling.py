@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import shapely
@@ -64,13 +66,14 @@ def test_tiles_that_overlap_or_leave_gaps_are_refused() -> None:
             TileIndex.of(tiles)
 
 
-@pytest.mark.parametrize("corners", [(0, 0, 10, 3), (-1, 0, 3, 3), (4, 0, 3, 3)])
-def test_a_tile_off_its_grid_is_refused(corners: tuple[int, int, int, int]) -> None:
-    with pytest.raises(ValueError, match="does not lie on its grid"):
-        Tile(9, *corners)
-
-
-@pytest.mark.parametrize("per_side", [0, 11])
-def test_an_impossible_number_of_tiles_is_refused(per_side: int) -> None:
-    with pytest.raises(ValueError, match="has no"):
-        tile_square(9, per_side)
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        *((lambda c=c: Tile(9, *c), "does not lie on its grid")
+          for c in ((0, 0, 10, 3), (-1, 0, 3, 3), (4, 0, 3, 3))),
+        *((lambda n=n: tile_square(9, n), "has no") for n in (0, 11)),
+    ],
+)  # fmt: skip
+def test_what_is_no_tile_is_refused(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()

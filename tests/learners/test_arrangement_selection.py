@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from any_pieces import all_halfplanes
 from arrangement_laws import Outcome, arrangement_law, share
 from chi_square import assert_drawn_from
 from counted import counted, of_rows
@@ -36,14 +37,6 @@ LATTICES = [
     HalfplaneLattice(1, "paper", 0),
     HalfplaneLattice(2, "paper", 1),
 ]
-
-
-@cache
-def all_halfplanes(lattice: HalfplaneLattice) -> list[Halfplane]:
-    """The whole class, by trying every pair of coordinates."""
-    span = range(lattice.low, lattice.high + 1)
-    admitted = [(u, v) for u in span for v in span if lattice.admits(u, v)]
-    return [lattice.halfplane(sheet, u, v) for sheet in lattice.sheets for u, v in admitted]
 
 
 def sample(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

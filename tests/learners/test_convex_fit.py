@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPoint, Polygon
 
 from geometry.halfplane import HalfplaneLattice
-from geometry.polygons import contains_points, intersection_shape
+from geometry.polygons import contains_points, piece_polygon
 from learners import ConvexPolygonLearner
 from learners.core.releases import CoverRelease
 from learners.cover.convex_polygon import fit_convex
@@ -28,7 +28,7 @@ def octagon(d: int, seed: int) -> Polygon:
 def test_a_convex_region_is_fitted_closely(seed: int) -> None:
     target = octagon(256, seed)
     edges = fit_convex(HalfplaneLattice(256), lambda p: contains_points(target, p).astype(int))
-    shape = intersection_shape(edges, 256)
+    shape = piece_polygon(edges, 256)
     assert shapely.area(shape.symmetric_difference(target)) < 0.01 * target.area
     assert len(edges) <= 12
 
@@ -40,7 +40,7 @@ def test_a_spur_far_away_does_not_draw_the_polygon_out() -> None:
     def predict(points: NDArray[np.int64]) -> NDArray[np.int64]:
         return contains_points(square.union(spur), points).astype(np.int64)
 
-    shape = intersection_shape(fit_convex(HalfplaneLattice(256), predict), 256)
+    shape = piece_polygon(fit_convex(HalfplaneLattice(256), predict), 256)
     assert shapely.area(shape.symmetric_difference(square)) < 0.04 * square.area
 
 

@@ -10,14 +10,14 @@ from hypothesis import given, strategies as st
 from shapely.geometry import Polygon
 
 from geometry.edge_zones import EdgeZones
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, area
 from geometry.polygons import clip_to_box
 from geometry.tiling import Tile, tile_square, tiles_shape
 from learners import PolygonUnionLearner
 from learners.core.records import TileStep
 from learners.core.releases import TilesRelease
 from learners.tiles import tiles
-from learners.tiles.tidying import EXPECTED, area, largest_speck, without_speck
+from learners.tiles.tidying import EXPECTED, largest_speck, without_speck
 
 LATTICE = HalfplaneLattice(8, "chord")
 TILE = tile_square(24, 3)[4]

@@ -26,6 +26,7 @@ from pytestqt.qtbot import QtBot
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
+from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
@@ -53,7 +54,7 @@ class Process:
         self.holder: Lent | None = None
         self.alive = self.first = True
         self._due, self._lock = 0, threading.Lock()
-        self.link = ProcessLink(self._replied)
+        self.link = ProcessLink(self._replied, main)
 
     def lend(self, holder: Lent) -> None:
         """A window is going to ask for the process to be prepared; that answer is its first."""
@@ -80,7 +81,7 @@ class Lent:
 
     spare: Process | None = None
 
-    def __init__(self, receive: Callable[[Any, Any], None]) -> None:
+    def __init__(self, receive: Callable[[Any, Any], None], _: object) -> None:
         kept, Lent.spare = Lent.spare, None
         self._process = kept if kept is not None and kept.alive else Process()
         self._back = False

@@ -39,11 +39,11 @@ from geodp_app.document.document import Document
 from geodp_app.drawing.edits import vertex_rows, with_vertex
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import BESIDE, Ledger
-from geodp_app.version import __version__
 from geodp_app.views.widgets.number_fields import DecimalField, FieldGuard, SmallNumberField
 from geodp_app.views.widgets.panes import add_field, dressed, fill, scrolled, sentences, show_words
 from learners.privacy.privacy_filter import Budget
 from learners.registry import NEIGHBOURS
+from learners.version import __version__
 
 #: (keys, text) of a row.
 Row = tuple[tuple[str, ...], str]

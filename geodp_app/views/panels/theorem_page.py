@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.theorem_view import CARDS, THEOREMS, Answer, answer
+from geodp_app.runs.verdict import CARDS, THEOREMS, Answer, answer
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.number_fields import DecimalField, SizeField
 from geodp_app.views.widgets.panes import (

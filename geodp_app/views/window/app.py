@@ -32,7 +32,6 @@ from geodp_app.files.learned_file import place_note, rescued, shape_files
 from geodp_app.files.writing import write_files
 from geodp_app.palette import Palette, load_palette
 from geodp_app.progress import COMPILING, ProgressBar
-from geodp_app.version import __version__
 from geodp_app.views.pictures import widget_png
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.background import collect_between_events
@@ -42,6 +41,7 @@ from geodp_app.views.window.main_window import MainWindow
 from geometry.files import NewFile
 from learners.core.learned_shape import LearnedShape
 from learners.core.releases import Release
+from learners.version import __version__
 
 
 def make_application(*, offscreen: bool = False) -> QApplication:

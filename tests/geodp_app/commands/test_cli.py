@@ -105,38 +105,6 @@ def test_bounds_may_start_with_a_minus(write, tmp_path):
     assert join_negative_values(["--bounds", "1,2", "-o"]) == ["--bounds", "1,2", "-o"]
 
 
-# -- outputs -----------------------------------------------------------------------------------
-
-
-def test_an_output_that_cannot_be_written_is_found_first(write, tmp_path, capsys):
-    target = write("t.geojson", square_geojson(10, 20))
-    base = ["sample", "--target", target, "--n", 5, "-o"]
-    assert "there is no folder" in fails(capsys, *base, tmp_path / "none" / "p.csv")
-    assert "is a folder" in fails(capsys, *base, tmp_path)
-    assert "is an input too" in fails(capsys, *base, target)
-    assert "there is no folder" in fails(capsys, *base, target / "p.csv")
-    assert "cannot write to /proc" in fails(capsys, *base, "/proc/p.csv")
-    assert json.loads(target.read_text()) == square_geojson(10, 20)
-
-
-def test_two_outputs_need_two_names(write, tmp_path, capsys):
-    points, out = write("p.csv", CSV), tmp_path / "l.geojson"
-    line = fails(capsys, "learn", points, "-o", out, "--report", out)
-    assert "is another output too" in line
-    assert "is an input too" in fails(capsys, "learn", points, "-o", out, "--records", points)
-
-
-def test_standard_output_is_a_file_like_any_other(write):
-    target = write("t.geojson", square_geojson(10, 20))
-    argv = ["sample", "--target", target, "--n", "3", "-o", "/dev/stdout", "--quiet"]
-    done = subprocess.run(
-        [sys.executable, "-m", "geodp_app", *map(str, argv)],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.startswith("# geodp {")
-    assert len(done.stdout.splitlines()) == 5
-
-
 # -- cancelling --------------------------------------------------------------------------------
 
 

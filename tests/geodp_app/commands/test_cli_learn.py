@@ -1,4 +1,4 @@
-"""`geodp learn` end to end: outputs, what they may not hold, cancelling."""
+"""`geodp learn` end to end: outputs, and what they may not hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import shapely
 from known_targets import square_geojson
-from terminal import geodp, interrupted, printed
+from terminal import geodp, printed
 
 from geodp_app.cli import main
 from geodp_app.commands import running
@@ -176,15 +176,34 @@ def test_the_paper_measure_runs(write, tmp_path, capsys, learner):
     assert read_learned(out).release.lattice.measure == "paper"
 
 
+@pytest.mark.parametrize("road", ["points", "table", "compare"])
+def test_one_class_is_told_on_a_terminal_alone(write, tmp_path, capsys, monkeypatch, road):
+    """It is a fact about the examples."""
+    rows = "".join(f"{x},{y},1\n" for x in range(30) for y in range(30))
+    path = write("p.csv", f'# geodp {{"grid": 64}}\nx,y,label\n{rows}')
+    learn = ["learn", "--learner", "histogram", "-o", tmp_path / "l.geojson"]
+    argv = {
+        "points": [*learn, path],
+        "table": [*learn, "--table", f"csv:{path}"],
+        "compare": ["compare", path, "--learners", "histogram"],
+    }[road]
+    assert geodp(*argv) == 0
+    assert "all labels" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert geodp(*argv) == 0
+    assert f"geodp: warning: {path}: all labels are 1\n" in capsys.readouterr().err
+    assert geodp(*argv, "--quiet") == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_class_is_learned_and_not_told_in_a_pipe(write, tmp_path, capsys, label):
+def test_one_class_is_learned(write, tmp_path, capsys, label):
     rng = np.random.default_rng(0)
     rows = "".join(f"{x},{y},{label}\n" for x, y in rng.integers(0, 65, (3000, 2)))
     points = write("p.csv", "x,y,label\n" + rows)
     out = tmp_path / "l.geojson"
     argv = ["learn", points, "--grid", 64, "--learner", "cover", "--k", 1, "-o", out, "--seed", 5]
     assert geodp(*argv) == 0
-    assert "all labels" not in capsys.readouterr().err  # it is a fact about the examples
     assert evaluate(out, points, capsys)["error"] < 0.02
 
 
@@ -457,17 +476,3 @@ def test_a_picture_of_no_examples_is_drawn(write, tmp_path):
     argv = ["learn", points, "--grid", 16, "--picture", picture, "-o", tmp_path / "l.geojson"]
     assert geodp(*argv) == 0
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
-
-
-# -- cancelling --------------------------------------------------------------------------------
-
-
-def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
-    """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
-    argv = ["learn", run / "p.csv", "--learner", "cover", "--k", 40, "--steps", 4000]
-    argv += ["-o", tmp_path / "l.geojson"]
-    status, shown = interrupted(argv, shows=b" of 16000, ")
-    assert status == 130
-    assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
-    assert b"Traceback" not in shown
-    assert os.listdir(tmp_path) == []

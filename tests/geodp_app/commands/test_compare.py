@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from geodp_app.commands import compare as command
 from geodp_app.commands.parser import Parser
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.learned_file import read_learned
-from geodp_app.runs import comparison
 from geodp_app.runs.comparison import (
     KINDS,
     Contender,
@@ -176,19 +174,6 @@ def test_wrong_options_are_named(points, tmp_path, capsys, argv, reason):
     assert os.listdir(tmp_path) == ["p.csv"]
 
 
-def test_one_class_brings_a_warning_on_a_terminal_alone(write, capsys, monkeypatch):
-    rows = "".join(f"{x},{y},1\n" for x in range(30) for y in range(30))
-    path = write("p.csv", f'# geodp {{"grid": {D}}}\nx,y,label\n{rows}')
-    argv = ["compare", str(path), "--learners", "tiles"]
-    assert main(argv) == 0
-    assert "all labels" not in capsys.readouterr().err
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert main(argv) == 0
-    assert f"geodp: warning: {path}: all labels are 1\n" in capsys.readouterr().err
-    assert main([*argv, "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
-
-
 # -- the folder --------------------------------------------------------------------------------
 
 
@@ -340,11 +325,3 @@ def test_corners_are_counted_once():
     assert count_vertices(square.difference(hole)) == 8
     assert count_vertices(shapely.union_all([hole, shapely.box(6, 6, 7, 7)])) == 8
     assert count_vertices(shapely.Polygon()) == 0
-
-
-def test_kinds_name_learners_that_exist():
-    import learners
-
-    for name, kind in KINDS.items():
-        assert kind.class_name in learners.__all__, name
-    assert set(comparison.KINDS) >= {*comparison.DEFAULT, *command._DEFAULT_WITH_K}

@@ -27,7 +27,6 @@ from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.importing import import_examples
 from geodp_app.files.ledger import Ledger
 from geodp_app.files.session import save_session
-from geodp_app.runs import comparison
 from learners.core.estimator import Estimator
 from learners.privacy.noise import discrete_laplace
 
@@ -96,15 +95,17 @@ def test_nothing_is_drawn_before_the_run_is_on_the_disk(points, ledger, monkeypa
 
 
 def test_nothing_is_drawn_of_a_run_that_is_refused(points, ledger, capsys, monkeypatch) -> None:
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("drew")
+    steps = Estimator.steps
 
-    monkeypatch.setattr(comparison, "_rows", never)
-    assert fails(capsys, "compare", points, "--learners", "histogram", "--epsilon", 3)
-    monkeypatch.setattr(Estimator, "steps", never)
-    fails(capsys, *learn(points, "--epsilon", 3))
-    with pytest.raises(AssertionError, match="drew"):
-        spend(points)
+    def watched(self, X, *more: object, **named: object):
+        assert len(X) <= 81, "drew"  # a comparison tries its learners on so many points of its own
+        return steps(self, X, *more, **named)
+
+    monkeypatch.setattr(Estimator, "steps", watched)
+    for argv in (["compare", points, "--learners", "histogram"], learn(points)):
+        assert "nothing was drawn" in fails(capsys, *argv, "--epsilon", 3)
+        with pytest.raises(AssertionError, match="drew"):
+            main([*map(str, argv)])
 
 
 def test_a_run_that_fails_or_is_cancelled_counts(points, ledger, capsys, monkeypatch) -> None:
@@ -122,15 +123,17 @@ def test_a_run_that_fails_or_is_cancelled_counts(points, ledger, capsys, monkeyp
     assert ledger.state().together == (2.0, 0.0)
 
 
-def test_ctrl_c_in_a_real_process_counts_the_run(points, ledger) -> None:
+def test_ctrl_c_on_a_terminal_writes_nothing_and_counts_the_run(points, ledger) -> None:
+    """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
     argv = ["learn", points, "--learner", "cover", "--k", 40, "--steps", 4000]
     argv += ["-o", points.parent / "h.geojson"]
     status, shown = interrupted(argv, shows=b" of 16000, ")
     assert status == 130
+    assert b"cancelled; nothing was written" in shown
     assert b"Traceback" not in shown
     (entry,) = ledger.state().entries
     assert (entry.end, entry.privacy.epsilon) == ("cancelled", 1.0)
-    assert not (points.parent / "h.geojson").exists()
+    assert sorted(os.listdir(points.parent)) == ["geodp.ledger", "p.csv"]
 
 
 def test_tables_join_the_same_ledger(points, ledger, tmp_path, capsys) -> None:

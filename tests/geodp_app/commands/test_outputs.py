@@ -228,27 +228,31 @@ def test_a_release_that_cannot_be_written_is_kept_elsewhere(
 
 # -- tried before ------------------------------------------------------------------------------
 
+#: Options, and what is said.
 BEFORE = {
-    "grid units in another format": ["-o", "x.gpkg", "--raw-grid"],
-    "a loop of links": ["-o", "loop"],
-    "a report to a device that is full": ["-o", "x.geojson", "--report", "/dev/full"],
-    "an output to a device that is full": ["-o", "/dev/full"],
-    "a name that is the format's own": ["-o", "gpkg_water.gpkg"],
-    "a name that is the data base's own": ["-o", "sqlite_water.gpkg"],
-    "no folder": ["-o", "none/x.geojson"],
-    "a folder": ["-o", "folder.geojson"],
-    "a part of a shapefile is a folder": ["-o", "folder.shp"],
-    "the same file twice": ["-o", "x.geojson", "--report", "x.geojson"],
-    "the same file by a link": ["-o", "x.json", "--report", "link.json"],
-    "standard output twice": ["-o", "-", "--report", "-"],
-    "another's ending": ["-o", "x.png"],
-    "records in a folder that is none": ["-o", "x.geojson", "--records", "none/x.jsonl"],
-    "an input": ["-o", "points.csv"],
-    "a map that geodp has not made": ["-o", "theirs.geojson"],
-    "a table beside": ["-o", "table.shp"],
-    "no GeoPackage": ["-o", "theirs.gpkg"],
-    "a layer that geodp has not made": ["-o", "layers.gpkg"],
-    "a report that geodp has not made": ["-o", "x.geojson", "--report", "theirs.json"],
+    "grid units in another format": ("-o x.gpkg --raw-grid", ""),
+    "a loop of links": ("-o loop", ""),
+    "a report to a device that is full": ("-o x.geojson --report /dev/full", ""),
+    "an output to a device that is full": ("-o /dev/full", ""),
+    "a name that is the format's own": ("-o gpkg_water.gpkg", ""),
+    "a name that is the data base's own": ("-o sqlite_water.gpkg", ""),
+    "no folder": ("-o none/x.geojson", "there is no folder"),
+    "a file for a folder": ("-o points.csv/x.geojson", "there is no folder"),
+    "a folder that takes nothing": ("-o /proc/x.geojson", "cannot write to /proc"),
+    "a folder": ("-o folder.geojson", "is a folder"),
+    "a part of a shapefile is a folder": ("-o folder.shp", ""),
+    "the same file twice": ("-o x.geojson --report x.geojson", "is another output too"),
+    "the same file by a link": ("-o x.json --report link.json", ""),
+    "standard output twice": ("-o - --report -", ""),
+    "another's ending": ("-o x.png", ""),
+    "records in a folder that is none": ("-o x.geojson --records none/x.jsonl", ""),
+    "an input": ("-o points.csv", "is an input too"),
+    "an input for records": ("-o x.geojson --records points.csv", "is an input too"),
+    "a map that geodp has not made": ("-o theirs.geojson", ""),
+    "a table beside": ("-o table.shp", ""),
+    "no GeoPackage": ("-o theirs.gpkg", ""),
+    "a layer that geodp has not made": ("-o layers.gpkg", ""),
+    "a report that geodp has not made": ("-o x.geojson --report theirs.json", ""),
 }
 
 
@@ -271,10 +275,12 @@ def test_what_can_be_seen_before_costs_nothing(
     before = held(tmp_path)
     assert main(["ledger", "a.ledger", "--new"]) == 0
     capsys.readouterr()
-    options = [*BOX, "--ledger", "a.ledger", *BEFORE[mistake]]
+    given_options, said = BEFORE[mistake]
+    options = [*BOX, "--ledger", "a.ledger", *given_options.split()]
     assert main(["learn", "points.csv", *options]) == 2
     outcome = capsys.readouterr().err
     assert outcome.count("\n") == 1
+    assert said in outcome
     assert entered(tmp_path / "a.ledger", capsys) == []
     after = held(tmp_path)
     del after["a.ledger"]

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
@@ -15,7 +11,6 @@ import pytest
 from known_targets import square_geojson
 from terminal import fails, geodp, interrupted, printed
 
-from geodp_app.cli import main
 from geodp_app.files.learned_file import read_learned
 
 ROOT = Path(__file__).parents[3]
@@ -115,21 +110,6 @@ def test_a_convex_polygon_is_learned_from_a_table(folder, tmp_path):
     assert read_learned(tmp_path / "l.geojson").release.role == "conjunction"
 
 
-def test_one_class_is_told_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
-    with duckdb.connect(str(tmp_path / "p.db")) as connection:
-        connection.execute("CREATE TABLE r AS SELECT range x, range y, 1 AS label FROM range(9)")
-    argv = ["--table", f"duckdb:{tmp_path}/p.db::r", "--grid", 8, "--learner", "cover", "--k", 1]
-    argv += ["-o", tmp_path / "l"]
-    outcome = f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
-    assert geodp("learn", *argv) == 0
-    assert "all labels" not in capsys.readouterr().err
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert geodp("learn", *argv) == 0
-    assert outcome in capsys.readouterr().err
-    assert geodp("learn", *argv, "--quiet") == 0
-    assert capsys.readouterr().err == ""
-
-
 REFUSED = [
     ([], "give either POINTS, a CSV file, or --table WHERE"),
     (["p.csv", "--table", "csv:p.csv"], "give either POINTS, a CSV file, or --table WHERE"),
@@ -169,21 +149,6 @@ def test_help_tells_what_is_protected(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "What is protected is one row." in shown
     assert "with --id COLUMN one row of each person is counted" in shown
-
-
-def test_the_commands_of_the_page_on_scale_run(tmp_path, monkeypatch):
-    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
-    block = re.search(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
-    (tmp_path / "assets").symlink_to(ROOT / "assets")
-    monkeypatch.chdir(tmp_path)
-    commands = [shlex.split(line) for line in block.splitlines()]
-    assert [command[0] for command in commands] == ["geodp", "python", "geodp", "geodp"]
-    for name, *argv in commands:
-        if name == "geodp":
-            assert main(argv) == 0
-        else:
-            subprocess.run([sys.executable, *argv], check=True)
-    assert (tmp_path / "h.geojson").is_file()
 
 
 def test_ctrl_c_stops_the_engine_at_once(tmp_path):

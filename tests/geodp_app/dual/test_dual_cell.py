@@ -38,10 +38,12 @@ def exact(arrangement: Arrangement, halfplane: Halfplane) -> BaseGeometry:
     held = halfplane.contains(np.array(arrangement.examples))
     signature = sum(1 << i for i, inside in enumerate(held.tolist()) if inside)
     unit = 1 << halfplane.lattice.bits
-    cells = [cell for cell in arrangement.cells if cell.inside == signature]
-    return shapely.union_all(
-        [shapely.Polygon(cell.outline / unit) for cell in cells if len(cell.vertices) > 2]
-    )
+    outlines = [
+        [(u / w / unit, v / w / unit) for u, v, w in cell.vertices]
+        for cell in arrangement.cells
+        if cell.inside == signature
+    ]
+    return shapely.union_all([shapely.Polygon(each) for each in outlines if len(each) > 2])
 
 
 def found(

@@ -22,8 +22,8 @@ from geodp_app.qgis.command import (
     find_program,
     option_arguments,
     run,
+    titles_of,
 )
-from geodp_app.qgis.declared import titles_of
 from learners.registry import offered
 
 DECLARED = json.loads(json.dumps(declared()))

@@ -13,7 +13,7 @@ from window_driver import action, layer, open_window
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs import messages, task_process
+from geodp_app.runs import task_process
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.task_process import AgainJob, make_again, run_again
 from geodp_app.views.run import live
@@ -43,14 +43,14 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> type[Pipe]:
             raise EOFError
         return pipe._asked.pop()
 
-    monkeypatch.setattr(messages, "receive", receive)
-    monkeypatch.setattr(messages, "send", lambda pipe, it: pipe.replies.append(it))
+    monkeypatch.setattr(task_process, "receive", receive)
+    monkeypatch.setattr(task_process, "prepare_process", lambda: None)
+    monkeypatch.setattr(task_process, "send", lambda pipe, it: pipe.replies.append(it))
     return Pipe
 
 
 def serve(pipe: Pipe) -> list[object]:
-    with pytest.raises(EOFError):
-        task_process.serve(pipe, run_again, "The runs have stopped")  # type: ignore[arg-type]
+    task_process.run_task(pipe, run_again, "The runs have stopped")  # type: ignore[arg-type]
     return pipe.replies
 
 

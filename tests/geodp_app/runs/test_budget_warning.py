@@ -84,48 +84,42 @@ def test_a_release_is_asked_for_the_number_of_examples(capsys) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_learn_warns_once_and_not_when_quiet(points: Path, tmp_path: Path, capsys) -> None:
-    learn = ["learn", points, "-o", tmp_path / "h.geojson", "--seed", 1]
-    assert warnings(capsys, *learn) == []
-    (outcome,) = warnings(capsys, *learn, "--epsilon", 50)
-    assert outcome.startswith("epsilon = 50 protects hardly anybody")
-    (outcome,) = warnings(capsys, *learn, "--learner", "cover", "--k", 1, "--delta", 0.01)
-    assert "one report in 100 outright" in outcome
-    (outcome,) = warnings(capsys, *learn, "--delta", 0.01)
-    assert "needs none" in outcome
-    cover = ["--learner", "cover", "--k", 1, "--delta", 0.01]
-    assert warnings(capsys, *learn, *cover, "--epsilon", 50, "--quiet") == []
+_COVER = ["--learner", "cover", "--k", 1]
+#: Half of 3,000 are to be gained: the noisy count tells 1/2,000 from 1/1,000, not from n.
+_COUNTED = [*_COVER, "--finish", "none"]
 
 
-def test_learn_compares_delta_with_the_released_count_alone(
-    points: Path, tmp_path: Path, capsys
+@pytest.mark.parametrize(
+    ("verb", "more", "outcome"),
+    [
+        ("learn", [], ""),
+        ("learn", ["--epsilon", 50], "epsilon = 50 protects hardly anybody"),
+        ("learn", [*_COVER, "--delta", 0.01], "one report in 100 outright"),
+        ("learn", ["--delta", 0.01], "needs none"),
+        ("learn", [*_COVER, "--delta", 0.01, "--epsilon", 50, "--quiet"], ""),
+        ("learn", [*_COUNTED, "--delta", 4e-4], ""),  # 1/2,500 is more than 1/n
+        ("learn", [*_COUNTED, "--delta", 9e-4], "one report in 1,111 outright"),
+        ("compare", [], ""),
+        ("compare", ["--epsilon", 25], "epsilon = 25"),
+        ("compare", ["--epsilon", 25, "--quiet"], ""),
+        ("compare", ["--delta", 0.002], "needs none"),
+        ("compare", ["--learners", "greedy-cover", "--k", 1, "--epsilon", 25], ""),
+        # n is public here
+        ("plan", ["--json", "--delta", 5e-4, "--n", 1_999], ""),
+        ("plan", ["--json", "--delta", 5e-4, "--n", 2_000], "one report in 2,000 outright"),
+        ("plan", ["--json", "--delta", 5e-4], ""),
+        ("plan", ["--epsilon", 21], "epsilon = 21"),
+    ],
+)
+def test_commands_warn_once_and_not_when_quiet(
+    points: Path, tmp_path: Path, capsys, verb: str, more: list[object], outcome: str
 ) -> None:
-    """Half of 3,000 are to be gained: the noisy count tells 1/2,000 from 1/1,000, not from n."""
-    learn = ["learn", points, "-o", tmp_path / "h.geojson", "--seed", 1]
-    learn += ["--learner", "cover", "--k", 1, "--finish", "none"]
-    assert warnings(capsys, *learn, "--delta", 4e-4) == []  # 1/2,500 is more than 1/n
-    (outcome,) = warnings(capsys, *learn, "--delta", 9e-4)
-    assert "one report in 1,111 outright" in outcome
-    assert "3,000" not in outcome
-
-
-def test_plan_compares_delta_with_a_public_n(capsys) -> None:
-    plan = ["plan", "--learner", "cover", "--k", 2, "--json", "--delta", 5e-4]
-    assert warnings(capsys, *plan, "--n", 1_999) == []
-    (outcome,) = warnings(capsys, *plan, "--n", 2_000)
-    assert "one report in 2,000 outright" in outcome
-    assert warnings(capsys, *plan) == []
-    (outcome,) = warnings(capsys, "plan", "--learner", "cover", "--k", 2, "--epsilon", 21)
-    assert outcome.startswith("epsilon = 21")
-
-
-def test_compare_warns_once_and_not_when_quiet(points: Path, capsys) -> None:
-    compare = ["compare", points, "--learners", "histogram,quadtree", "--seed", 1]
-    assert warnings(capsys, *compare) == []
-    (outcome,) = warnings(capsys, *compare, "--epsilon", 25)
-    assert outcome.startswith("epsilon = 25")
-    assert warnings(capsys, *compare, "--epsilon", 25, "--quiet") == []
-    (outcome,) = warnings(capsys, *compare, "--delta", 0.002)
-    assert "needs none" in outcome
-    greedy = ["compare", points, "--learners", "greedy-cover", "--k", 1, "--epsilon", 25]
-    assert warnings(capsys, *greedy) == []
+    start = {
+        "learn": [points, "-o", tmp_path / "h.geojson", "--seed", 1],
+        "compare": [points, "--learners", "histogram,quadtree", "--seed", 1],
+        "plan": ["--learner", "cover", "--k", 2],
+    }[verb]
+    found = warnings(capsys, verb, *start, *more)
+    assert len(found) == bool(outcome)
+    assert outcome in "".join(found)
+    assert "3,000" not in "".join(found)

@@ -50,7 +50,7 @@ STEPS = 3
 class PlayedProcess:
     """Takes the place of a ProcessLink; answers when it is told to."""
 
-    def __init__(self, receive: Callable[..., None]) -> None:
+    def __init__(self, receive: Callable[..., None], _: object) -> None:
         self.reply = lambda reply: receive(self, reply)
         self.requests: deque[Any] = deque()
         self.killed = False

@@ -17,8 +17,8 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs.course import Course
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.one_report import change
 from geodp_app.runs.questions import report_question, shade_question, share_question
-from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why, why
 from geometry.edge_zones import EdgeZone, EdgeZones

@@ -16,7 +16,7 @@ import pytest
 from jobs import GRID, job
 from recorded_runs import HANGS, hopeless
 
-from geodp_app.runs import learner_process, messages
+from geodp_app.runs import learner_process, process_link
 from geodp_app.runs.learner_process import MOST_BOXES, LearnerServer, make_learner
 from geodp_app.runs.protocol import (
     Answered,
@@ -55,11 +55,11 @@ class Client:
 
     def send(self, *requests: Request) -> None:
         for request in requests:
-            messages.send(self.pipe, request)
+            process_link.send(self.pipe, request)
 
     def receive(self) -> Reply:
         assert self.pipe.poll(HANGS), "no reply"
-        reply: Reply = messages.receive(self.pipe)
+        reply: Reply = process_link.receive(self.pipe)
         return reply
 
     def until(self, kind: type) -> Reply:
@@ -206,9 +206,9 @@ def test_values_come_out_of_the_pipe_as_they_went_in() -> None:
     large = np.arange(10**5).reshape(-1, 2)
     value = {"large": large, "same": large, "turned": large.T, "small": np.ones(3), "every": 1}
     value |= {"second": large[::2], "none": np.empty((0, 2))}
-    sender = threading.Thread(target=messages.send, args=(near, value))
+    sender = threading.Thread(target=process_link.send, args=(near, value))
     sender.start()
-    got = messages.receive(far)
+    got = process_link.receive(far)
     sender.join(HANGS)
     assert list(got) == list(value)
     assert all(np.array_equal(got[name], value[name]) for name in value)
@@ -217,7 +217,7 @@ def test_values_come_out_of_the_pipe_as_they_went_in() -> None:
     assert not far.poll()
     near.close()
     with pytest.raises(EOFError):
-        messages.receive(far)
+        process_link.receive(far)
 
 
 def test_a_closed_pipe_ends_the_server_even_inside_a_selection(client: Client) -> None:

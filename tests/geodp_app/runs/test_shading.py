@@ -260,34 +260,6 @@ def test_a_window_is_counted_at_its_own_pixels(measure: str) -> None:
     assert (only.sheet, only.u0, only.u1) == (Sheet.FLAT_ABOVE, low, high)
 
 
-@pytest.mark.parametrize("measure", ["chord", "paper"])
-@pytest.mark.parametrize("held", [False, True])
-def test_a_raster_is_normalised_whatever_it_shows(measure: str, held: bool) -> None:
-    """A cell gets the probability that counting lattice points gives it, within four errors."""
-    lattice = HalfplaneLattice(8, measure)  # type: ignore[arg-type]
-    q = question(8, 16, 8, measure=measure, rate=0.9, others=wedge(lattice) if held else ())
-    many = replace(q, most_lines=0)
-    nats, exact = q.rate * q.score.k, shade(q)
-    ((log_norm,),) = [{sheet.log_norm for sheet in shade(many)}]
-    assert log_norm is not None
-    ratios = [
-        math.exp(nats * cell.score - log_norm)
-        * shapely.Polygon(cell.outline).area
-        / cell.probability
-        for shaded in exact
-        for cell in shaded.cells
-        if cell.probability > 1e-4
-    ]
-    assert len(ratios) > 15
-    assert max(ratios) == pytest.approx(min(ratios), rel=1e-3)
-    assert ratios[0] == pytest.approx(1, abs=4 / math.sqrt(200))
-    assert {shaded.log_norm for shaded in exact} == {None}
-    window = (Sheet.FLAT_ABOVE, 0.0, 1.0, 0.0, 1.0)
-    (part,) = shade(replace(many, windows=(window,), sheets=(Sheet.FLAT_ABOVE,)))
-    assert part.log_norm == log_norm
-    assert {s.log_norm for s in shade(replace(many, rate=0.0))} == {None}
-
-
 @pytest.mark.parametrize("most_lines", [0, 120])
 def test_the_score_of_a_tile_is_minus_its_mistakes(most_lines: int) -> None:
     q = question(20, 60, 4)

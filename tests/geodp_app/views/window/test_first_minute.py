@@ -48,10 +48,9 @@ from geodp_app.formatting import count, percentage
 from geodp_app.palette import edge_colours, load_palette
 from geodp_app.runs.course import Course
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.questions import shade_question
+from geodp_app.runs.questions import Candidate, WhatIf, shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.summary import published_words
-from geodp_app.runs.what_if import Candidate, WhatIf
+from geodp_app.runs.why import published_words
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.run.live import LiveRun
 from geodp_app.views.window.main_window import MainWindow

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
 import numpy as np
 import pytest
+from any_pieces import all_halfplanes, holds
 
 from geodp_app.runs.protocol import ShadeQuestion
-from geodp_app.runs.what_if import Candidate, WhatIf, odds_words
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geodp_app.runs.questions import Candidate, ConicQuestion, WhatIf, centres_inside, odds_words
+from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.lift import Conic, ConicLattice
 from learners.core.records import Piece
-from learners.core.selection import Score, mistakes_score, set_cover_score
+from learners.core.selection import POWER, Score, mistakes_score, set_cover_score
 
 LATTICE = HalfplaneLattice(3, "chord", 1)
-#: All halfplanes of all sheets: few enough to sum over.
-CLASS = [
-    LATTICE.halfplane(sheet, u, v)
-    for sheet in LATTICE.sheets
-    for u in range(LATTICE.low, LATTICE.high + 1)
-    for v in range(LATTICE.low, LATTICE.high + 1)
-    if LATTICE.admits(u, v)
-]
+CLASS = all_halfplanes(LATTICE)
 RNG = np.random.default_rng(6)
 POINTS = RNG.integers(0, 4, size=(23, 2))
 LABELS = POINTS.sum(axis=1) < 3
@@ -38,14 +34,6 @@ SCORES = {
     "mistakes": mistakes_score(11),
 }
 ETA = 0.7
-
-
-def holds(halfplane: Halfplane, x: int, y: int) -> bool:
-    """By the boundary's height at the point, in exact halves of a grid step."""
-    ends, d = (halfplane.u, halfplane.v), LATTICE.d
-    at, height = (x, y) if halfplane.sheet.flat else (y, x)
-    gap = 2 * d * height - ((d - at) * ends[0] + at * ends[1])
-    return gap >= 0 if halfplane.sheet in (Sheet.FLAT_ABOVE, Sheet.STEEP_RIGHT) else gap <= 0
 
 
 def counts(piece: Piece) -> tuple[int, int]:
@@ -123,3 +111,74 @@ PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 def test_what_is_as_likely_is_said_to_be() -> None:
     for log_odds in (0.0, 0.009, -0.009):
         assert odds_words(log_odds) == "as likely as the chosen one"
+
+
+# where else a disc or an ellipse could be: counts, scores and odds against exact membership
+
+SAMPLE = np.random.default_rng(8).integers(0, 65, size=(400, 2))
+INSIDE = (SAMPLE[:, 0] - 30) ** 2 + (SAMPLE[:, 1] - 25) ** 2 < 300
+
+
+def some(kind: str) -> Conic:
+    lattice = ConicLattice(64, kind)
+    unit = 1 << lattice.bits
+    form = (13.5,) if kind == "disc" else (20.25, 9.0, -11.5)
+    return lattice.conic(*(round(value * unit) for value in (31.0, 27.5, *form)))
+
+
+@pytest.mark.parametrize("kind", ["disc", "ellipse"])
+def test_every_pixel_counts_what_the_conic_holds_when_it_is_centred_there(kind: str) -> None:
+    conic, resolution = some(kind), 23
+    counts = centres_inside(conic, SAMPLE, resolution)
+    unit, wrong = 1 << conic.lattice.bits, 0
+    for i in range(resolution):
+        for j in range(resolution):
+            p, q = ((c + 0.5) * 64 / resolution for c in (i, j))
+            # a lattice point is not the pixel's centre: points near the outline may differ
+            near = [
+                conic.lattice.conic(x, y, *conic.parameters[2:])
+                for x in (math.floor(p * unit), math.ceil(p * unit))
+                for y in (math.floor(q * unit), math.ceil(q * unit))
+            ]
+            held = [int(np.count_nonzero(each.contains(SAMPLE))) for each in near]
+            wrong += not min(held) <= counts[i, j] <= max(held)
+    assert wrong == 0
+
+
+@pytest.mark.parametrize("kind", ["disc", "ellipse"])
+def test_odds_are_those_of_the_exponential_mechanism_over_centres(kind: str) -> None:
+    conic, lattice, rate = some(kind), ConicLattice(64, kind, bits=0), 0.05
+    chosen = lattice.conic(*(round(v / (1 << conic.lattice.bits)) for v in conic.parameters))
+    score = set_cover_score("disjunction", 2, 120, int(INSIDE.sum()), int((~INSIDE).sum()))
+    question = ConicQuestion(chosen, SAMPLE, INSIDE, score, rate)
+
+    def weighed(other: Conic) -> tuple[int, int, int, float]:
+        held = other.contains(SAMPLE)
+        positives, negatives = int((held & INSIDE).sum()), int((held & ~INSIDE).sum())
+        value = score.value(positives, negatives)
+        return positives, negatives, value, (1 - rate * value / POWER) ** -POWER
+
+    base = weighed(chosen)[3]
+    for p, q in itertools.product(range(0, 65, 8), repeat=2):
+        other = lattice.conic(p, q, *chosen.parameters[2:])
+        positives, negatives, value, weight = weighed(other)
+        judged = question.judge(other)
+        assert (judged.positives, judged.negatives) == (positives, negatives)
+        assert judged.score == value / score.k
+        assert judged.log_odds == pytest.approx(math.log(weight / base), abs=1e-9)
+
+
+def test_a_choice_that_was_not_drawn_has_no_odds() -> None:
+    conic = some("disc")
+    judged = ConicQuestion(conic, SAMPLE, INSIDE, Score(1, 0, 0, total=True), 0.0).judge(conic)
+    assert judged.log_odds is None
+    assert "likely" not in judged.words
+
+
+def test_centres_stay_in_the_square() -> None:
+    question = ConicQuestion(some("disc"), SAMPLE, INSIDE, Score(1, 0, 0), 0.1)
+    assert question.at(-3.0, 5.0) is None
+    assert question.at(5.0, 64.4) is None
+    found = question.at(12.25, 63.5)
+    assert found.centre == (12.25, 63.5)
+    assert found.parameters[2:] == question.conic.parameters[2:]
