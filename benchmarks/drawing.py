@@ -163,14 +163,13 @@ def _times_of_first(n: int, recovery: Path) -> tuple[float, float]:
     window = _open_window(n, recovery)
     runs, display = window.runs, window.display
     _turn_until(lambda: runs.controller.state == "ready" and display.at_rest)
-    # time for questions before the next step
-    runs.controller.set_delay(60)
     moments = [time.perf_counter()]
-    runs.run_or_pause()
     for done in (
         lambda: bool(runs.log and runs.log.records) and not display.soon.isActive(),
         lambda: display.at_rest,
     ):
+        # Run, and then Pause: what is asked has time before the next step
+        runs.run_or_pause()
         _turn_until(done)
         window.grab()
         moments.append(time.perf_counter())

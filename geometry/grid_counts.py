@@ -159,7 +159,7 @@ class GridCounts:
             raise ValueError("there must be as many labels as points")
         keys = _keys(points, labels, d)
         if 2 * (int(d) + 1) ** points.shape[1] <= len(keys):
-            # a count of every place takes less time and memory than to sort
+            # every place takes less time and memory than a sort
             places = np.bincount(keys)
             found = np.flatnonzero(places)
             amounts = places[found]

@@ -163,11 +163,8 @@ def _inner(function: _F, options: dict[str, Any]) -> _F:
     return function
 
 
-def _borrowed(typing_context: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _without_owner(context, builder, signature.args[0], arguments[0])
-
-    return value(value), generate
+def _borrowed(_: Any, kind: Any) -> Any:
+    return kind(kind), lambda at, builder, _, given: _without_owner(at, builder, kind, given[0])
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -184,7 +181,6 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 #: borrowed(value), in a compiled loop: the same array, or tuple of such, whose references nobody
-#: counts.  For what a function is given that is called from Python, which keeps it: else every
-#: function that it is passed on to counts it up and down, by locked instructions, and that takes
-#: longer than most of what these functions do.  Nothing that is made of it may be returned.
+#: counts.  For what Python gives a function, and keeps: to count it up and down, by locked
+#: instructions, takes longer than most of what is done.  Nothing made of it may be returned.
 borrowed: Any = intrinsic(_borrowed)

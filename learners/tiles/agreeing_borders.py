@@ -111,12 +111,9 @@ class Borders:
         # all sides at once: most that is drawn is not kept
         predicted = step.predict(np.concatenate([side.points for side in self.sides]))
         differ = predicted != np.concatenate([side.beyond for side in self.sides])
-        whole = math.lcm(*(len(side.beyond) for side in self.sides))
-        share = begin = 0
-        for side in self.sides:
-            end = begin + len(side.beyond)
-            share += int(np.count_nonzero(differ[begin:end])) * (whole // (end - begin))
-            begin = end
+        lengths = [len(side.beyond) for side in self.sides]
+        whole = math.lcm(*lengths)
+        share = int(np.repeat([whole // length for length in lengths], lengths)[differ].sum())
         return min(Fraction(MOST_NATS), self.strength * Fraction(share, whole))
 
     def keep(self, step: TileStep, source: RandomSource) -> bool:

@@ -128,13 +128,9 @@ def _chords(x, y, change, positives, negatives, w, turns, chord):
     """
     one = min(positives, negatives)
     step, wide = float(w // SIDE), float(w)
-    across, up = np.empty(len(x)), np.empty(len(x))
     found = np.empty(_BLOCK, dtype=np.int64)
-    for side in range(3):
-        for i in range(len(x)):
-            across[i] = x[i] if side == 0 else (y[i] if side == 1 else wide - x[i])
-            up[i] = y[i] if side == 0 else (wide - x[i] if side == 1 else wide - y[i])
-        first = SIDE * side
+    first = 0
+    for across, up in ((x, y), (y, wide - x), (wide - x, wide - y)):
         for end in range(SIDE):
             turns[:] = 0
             for begin in range(0, len(x), _BLOCK):
@@ -151,6 +147,7 @@ def _chords(x, y, change, positives, negatives, w, turns, chord):
                 row[first + b + 1] = held
                 low, high = min(low, held), max(high, held)
             one = min(one, positives + low, negatives - high)
+        first += SIDE
     return one
 
 
@@ -164,8 +161,7 @@ def _two_chords(positives, negatives, chord):
     # the pieces labelled 1, then 0
     for sign in (1, -1):
         base = positives if sign == 1 else negatives
-        least[:] = 0
-        onward[:] = 0
+        least[:], onward[:] = 0, 0
         apart = np.int64(0)
         for p in range(len(chord) - 1, -1, -1):
             row, best = chord[p], np.int64(0)
@@ -195,8 +191,7 @@ def _wedge(x, y, change, positives, negatives, ax, ay, w, turns):
             elsewhere = (some_x[i] != ax) | (some_y[i] != ay)
             found[i] = leaves(ax, ay, some_x[i], some_y[i], w) if elsewhere else float(_BINS)
         _add(found, change[begin : begin + _BLOCK], turns)
-    zero = np.int64(0)
-    low = high = at_low = at_high = zero
+    low = high = at_low = at_high = zero = np.int64(0)
     for b in range(_BINS):
         at_low, at_high = min(at_low, zero), max(at_high, zero)
         for k in range(_TURNS):
@@ -235,17 +230,15 @@ def _bound(x, y, labels, change, positives, negatives, box, w, turns, others):
     turns, others : int64 arrays, shape (_TURNS, _BINS + 2)
         For negatives by high and positives by low, and the other way round.
     """
-    turns[:] = 0
-    others[:] = 0
-    side = float(w)
-    x0, y0, x1, y1 = float(box[0]), float(box[1]), float(box[2]), float(box[3])
+    turns[:], others[:] = 0, 0
+    x0, y0, x1, y1 = box
     one, other = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.int64)
     for begin in range(0, len(x), _BLOCK):
         some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
         some_labels = labels[begin : begin + _BLOCK]
         for i in range(len(some_x)):
-            low = seen_first(some_x[i], some_y[i], x0, y0, x1, y1, side)
-            high = seen_last(some_x[i], some_y[i], x0, y0, x1, y1, side)
+            low = seen_first(some_x[i], some_y[i], x0, y0, x1, y1, w)
+            high = seen_last(some_x[i], some_y[i], x0, y0, x1, y1, w)
             off = (some_x[i] < x0) | (some_x[i] > x1) | (some_y[i] < y0) | (some_y[i] > y1)
             # of a point in the box, or with end 0 between the two, nothing is known
             told = off & (low <= high)
@@ -272,8 +265,7 @@ def _bound(x, y, labels, change, positives, negatives, box, w, turns, others):
 @inner
 def _wedges(x, y, labels, change, positives, negatives, w, turns, others, enough):
     """Fewest mistakes of a wedge, or `enough` if none makes fewer."""
-    unit = w // (2 * APEXES)
-    box = np.zeros(4, dtype=np.int64)
+    unit = w / (2 * APEXES)
     # a quarter of what was halved last comes next: at most three wait at each size
     waiting = np.empty((3 * _HALVINGS + 1, 4), dtype=np.int64)
     waiting[0, :3], waiting[0, 3] = 0, APEXES
@@ -290,16 +282,13 @@ def _wedges(x, y, labels, change, positives, negatives, w, turns, others, enough
             left, low = i + (quarter & 1) * half, j + (quarter >> 1) * half
             ax, ay = (2 * left + 1) * unit, (2 * low + 1) * unit
             if half == 1:
-                found = _wedge(
-                    x, y, change, positives, negatives, float(ax), float(ay), float(w), turns
-                )
+                found = _wedge(x, y, change, positives, negatives, ax, ay, w, turns)
                 enough = min(enough, found)
                 continue
             least = bound
             # a bound takes twice as long as an apex
             if dropped[half] * half * half > 2 * (bounded[half] - _PATIENCE):
-                box[0], box[1] = ax, ay
-                box[2], box[3] = ax + 2 * (half - 1) * unit, ay + 2 * (half - 1) * unit
+                box = ax, ay, ax + 2 * (half - 1) * unit, ay + 2 * (half - 1) * unit
                 least = _bound(x, y, labels, change, positives, negatives, box, w, turns, others)
                 bounded[half] += 1
                 dropped[half] += least >= enough
@@ -354,7 +343,7 @@ def fewest_in_tile(points, labels, amounts, w, edges, edge):
     best = min(best, 2 * edge + _two_chords(positives, negatives, chord))
     others = np.empty_like(turns)
     return 2 * edge + _wedges(
-        x, y, labels, change, positives, negatives, w, turns, others, best - 2 * edge
+        x, y, labels, change, positives, negatives, float(w), turns, others, best - 2 * edge
     )
 
 

@@ -23,7 +23,7 @@ measured: docs/decisions/0035-joints.md.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,9 +79,6 @@ class Chain:
     squares: NDArray[np.float64]
     starts: NDArray[np.int64]
     closed: bool = False
-    # divided twice, at two prices: what it is cut open to at an edge, and the lines from one on
-    _cut: dict[int, Chain] = field(default_factory=dict)
-    _known: dict[int, tuple[NDArray[np.float64], ...]] = field(default_factory=dict)
 
     def divided(self, price: float) -> tuple[Chain, list[Side]]:
         """The division into sides that costs least, none if it cannot be divided; and the chain,
@@ -100,14 +97,11 @@ class Chain:
 
     def _from(self, edge: int) -> Chain:
         """The same closed chain, beginning with that edge."""
-        if edge not in self._cut:
-            first = int(self.starts[edge])
-            points = np.roll(self.points[:-1], -first, axis=0)
-            starts = np.sort((self.starts - first) % len(points))
-            squares = np.roll(self.squares, -first)
-            whole = np.vstack([points, points[:1]])
-            self._cut[edge] = Chain(whole, squares, starts, closed=True)
-        return self._cut[edge]
+        first = int(self.starts[edge])
+        points = np.roll(self.points[:-1], -first, axis=0)
+        starts = np.sort((self.starts - first) % len(points))
+        squares = np.roll(self.squares, -first)
+        return Chain(np.vstack([points, points[:1]]), squares, starts, closed=True)
 
     def straight(self, price: float, most: float) -> NDArray[np.float64]:
         """Its points with straight sides; if it is not closed, the first and the last stay."""
@@ -151,9 +145,7 @@ class Chain:
         least[0] = 0.0
         found: list[Side | None] = [None] * (edges + 1)
         for first in range(edges):
-            if first not in self._known:
-                self._known[first] = self._lines(first)
-            begins, ends, costs = self._known[first]
+            begins, ends, costs = self._lines(first)
             # one edge is drawn as it is
             costs[0] = 0.0
             for i in np.flatnonzero(

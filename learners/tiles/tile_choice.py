@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -318,12 +318,12 @@ def fewest_mistakes(
     """
     scores = np.zeros(len(numbers), dtype=np.int64)
 
-    def fewest(task: _TileTask, stopped: Callable[[], bool]) -> tuple[int, int]:
+    def fewest(task: _Task, stopped: Callable[[], bool]) -> tuple[int, int]:
+        number, width, own = task
         if stopped():
-            return task.number, 0
-        points, w = scaled(task.points, task.width)
-        least = fewest_in_tile(points, task.labels, task.amounts, w, edges, edge)
-        return task.number, int(least)
+            return number, 0
+        points, w = scaled(own.points, width)
+        return number, int(fewest_in_tile(points, own.labels, own.amounts, w, edges, edge))
 
     done = 0
 
@@ -338,20 +338,13 @@ def fewest_mistakes(
     return scores
 
 
-@dataclass(frozen=True, slots=True)
-class _TileTask:
-    """A tile's entries counted from its corner, for candidate `number`, in a square of `width`."""
-
-    number: int
-    width: int
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
-    amounts: NDArray[np.int64]
+#: Which candidate; then a tile's width in grid points, and its entries counted from its corner.
+_Task = tuple[int, int, GridCounts]
 
 
 def _tasks(
     counts: GridCounts, numbers: tuple[int, ...], edge: int, scores: NDArray[np.int64]
-) -> Iterator[_TileTask]:
+) -> Iterator[_Task]:
     """The tiles in which an edge may save mistakes; those of the others are added to the scores."""
     for number, per_side in enumerate(numbers):
         tiles = tile_square(counts.d, per_side)
@@ -370,4 +363,4 @@ def _tasks(
         for i, rows in zip(mixed.tolist(), held, strict=False):
             own = counts.where(rows)
             points = tiles[i].to_own_frame(own.points) // grain
-            yield _TileTask(number, -(-width // grain), points, own.labels, own.amounts)
+            yield number, -(-width // grain), replace(own, points=points)

@@ -53,6 +53,13 @@ def test_no_polygon_holds_no_point() -> None:
     assert outline.holds(GRID[:0]).shape == (0,)
 
 
+def test_the_whole_square_is_told_from_all_that_is_less() -> None:
+    square = box(0, 0, D, D)
+    assert Outline.of(square, D).whole
+    for less in (Polygon(), box(0, 0, D, D - 1 / 8), square - box(2, 2, 3, 3)):
+        assert not Outline.of(less, D).whole
+
+
 def test_it_is_exact_on_the_largest_grid() -> None:
     """Between the diagonal and a line that misses the opposite corner by one part of a unit."""
     most = MAX_D * units(MAX_D)
