@@ -27,6 +27,9 @@ from geometry.halfplane import HalfplaneLattice
 #: Side of the tiny sample's grid; the types are those of any grid.
 GRID = 8
 
+#: Seconds for which a loop is waited for: the second process may have been stopped.
+_PATIENCE = 60.0
+
 #: What tiles need first, before the loops of a draw.
 FEWEST = "learners.tiles.fewest_mistakes.fewest_in_tile"
 
@@ -75,7 +78,7 @@ class _Beside(event.Listener):
         if loop == FEWEST:
             draw_once()  # what is needed next, meanwhile
         with self._changed:
-            self._changed.wait_for(lambda: loop in self._done or self.ended)
+            self._changed.wait_for(lambda: loop in self._done or self.ended, _PATIENCE)
             return loop in self._done
 
     def on_start(self, event: Any) -> None:
