@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from geometry.arrangement import LatticePolygon, arrange
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, admitted_parts
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, admitted_parts, area
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.core.records import inside_piece, predict_pieces
 from learners.core.selection import Role, mistakes_score
@@ -151,7 +151,8 @@ def _regions(runs: int) -> Verdict:
         lattice = HalfplaneLattice(d, "paper", bits=0)
         points = np.indices((d + 1, d + 1)).reshape(2, -1).T
         found = arrange(lattice, Sheet.FLAT_ABOVE, points)
-        least = min(least, *(cell.area * d**4 for cell in found.cells if cell.area > 0))
+        sizes = (area(cell.vertices) for cell in found.cells)
+        least = min(least, *(size * d**4 for size in sizes if size > 0))
         fine = arrange(HalfplaneLattice(d, "paper"), Sheet.FLAT_ABOVE, points)
         ordered = np.array(fine.examples)
         for cell in fine.cells:

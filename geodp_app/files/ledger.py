@@ -25,7 +25,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -38,8 +37,10 @@ from geodp_app.files.ledger_state import (
     Entry,
     Line,
     State,
+    budget_line,
     chained,
     excess_words,
+    now,
     read_state,
 )
 from geodp_app.files.strict import one_line
@@ -200,7 +201,7 @@ class Ledger:
             "version": VERSION,
             "geodp": __version__,
             "warning": _WARNING,
-            "time": _now(),
+            "time": now(),
             "neighbours": relation,
             "order": rule.order,
             "unit": unit,
@@ -209,7 +210,7 @@ class Ledger:
             "of": None if of is None else state.hash_of(of),
         }
         ledger = cls(path)
-        ledger._create([first, *([] if budget is None else [_set(budget)])])
+        ledger._create([first, *([] if budget is None else [budget_line(budget)])])
         return ledger
 
     def state(self) -> State:
@@ -298,7 +299,7 @@ class Ledger:
             If it cannot be written.
         """
         with self._entering() as (_, lines):
-            lines.append(_set(budget))
+            lines.append(budget_line(budget))
 
     # pieces
 
@@ -476,15 +477,10 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
     return None if found is None else Ledger(found)
 
 
-def _set(budget: Budget) -> Line:
-    amounts = {"epsilon": budget.epsilon, "delta": budget.delta}
-    return {"kind": "budget", "time": _now(), **amounts}
-
-
 def _begun(run: NewRun, described: tuple[str, str | None]) -> Line:
     return {
         "kind": "begun",
-        "time": _now(),
+        "time": now(),
         "run": run.run,
         "verb": run.verb,
         "learner": run.learner,
@@ -492,10 +488,6 @@ def _begun(run: NewRun, described: tuple[str, str | None]) -> Line:
         "contents": described[1],
         "privacy": None if run.privacy is None else privacy_to_dict(run.privacy),
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _bytes_of(paths: Sequence[str]) -> Iterable[bytes]:

@@ -13,6 +13,7 @@ import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from geodp_app.errors import InputError
@@ -201,6 +202,17 @@ def read_state(name: str, rows: Iterable[tuple[bytes, bytes]]) -> State:
         lines=tuple(lines),
         hashes=tuple(hashes[1:]),
     )
+
+
+def now() -> str:
+    """When a line is written, UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def budget_line(budget: Budget) -> Line:
+    """The line that sets a budget."""
+    amounts = {"epsilon": budget.epsilon, "delta": budget.delta}
+    return {"kind": "budget", "time": now(), **amounts}
 
 
 def budget_words(state: State) -> str:

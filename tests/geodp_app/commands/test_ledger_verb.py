@@ -526,7 +526,7 @@ def test_a_ledger_that_cannot_be_read_ends_before_the_examples_are(
 
 def test_times_are_those_of_the_entry_alone(points, ledger, monkeypatch) -> None:
     """How long a run took depends on the examples: no line says when it ended."""
-    monkeypatch.setattr(ledger_module, "_now", lambda: "2026-01-01T00:00:00Z")
+    monkeypatch.setattr(ledger_module, "now", lambda: "2026-01-01T00:00:00Z")
     spend(points)
     assert set(ledger.state().lines[-1]) == {"kind", "run", "end"}
     assert ledger.state().entries[0].time == "2026-01-01T00:00:00Z"
