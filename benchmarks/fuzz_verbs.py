@@ -301,6 +301,7 @@ def run_command(data: bytes) -> str:
         "compare": ["p.csv"],
         "evaluate": ["l.geojson", "p.csv"],
         "predict": ["l.geojson", "p.csv", "-o", "a.csv"],
+        "areas": ["l.geojson", "--districts", "d.gpkg"],
     }
     typed = option_arguments(_declared()["verbs"][verb], values)
     said = io.StringIO()

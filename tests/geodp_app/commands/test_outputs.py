@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,13 +171,13 @@ def test_a_run_that_is_interrupted_has_written_all_or_nothing(
     # trials come first: only what follows the entry in the ledger is interrupted
     from geodp_app.files.recording import Recording
 
-    begin = Recording.begin
+    enter = Recording.enter
 
-    def begun(self: Recording, runs: object) -> None:
-        begin(self, runs)  # type: ignore[arg-type]
+    def entered_then(self: Recording, *runs: Any) -> None:
+        enter(self, *runs)
         monkeypatch.setattr(os, call, interrupted)
 
-    monkeypatch.setattr(Recording, "begin", begun)
+    monkeypatch.setattr(Recording, "enter", entered_then)
     code = main(learn(given, output / f"a{ending}", *also))
     monkeypatch.undo()
     assert code == 130
@@ -209,13 +210,13 @@ def test_a_release_that_cannot_be_written_is_kept_elsewhere(
     ledger, output = tmp_path / "a.ledger", tmp_path / "out"
     output.mkdir()
     assert main(["ledger", str(ledger), "--new"]) == 0
-    begin = Recording.begin
+    enter = Recording.enter
 
-    def begun(self: Recording, runs: object) -> None:  # the folder goes while the run is made
-        begin(self, runs)  # type: ignore[arg-type]
+    def entered_then(self: Recording, *runs: Any) -> None:  # the folder goes while the run is made
+        enter(self, *runs)
         output.rmdir()
 
-    monkeypatch.setattr(Recording, "begin", begun)
+    monkeypatch.setattr(Recording, "enter", entered_then)
     assert main(learn(given, output / f"a{ending}", "--ledger", ledger)) == 2
     outcome = capsys.readouterr().err.splitlines()[-1]
     assert "what was learned is kept in " in outcome

@@ -23,7 +23,8 @@ from geodp_app.files.autosave import Autosave
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 
-document = Document(Work(name="from the child"), Path("/somewhere/field.geodp"))
+document = Document()
+document.new(Work(name="from the child"), Path("/somewhere/field.geodp"))
 document.set_sampling(n=20000)
 autosave = Autosave(Path(sys.argv[1]))
 while True:
