@@ -14,7 +14,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from geodp_app.commands.parser import VERBS, as_reported, build_parser, join_negative_values
+from geodp_app.commands.as_reported import as_reported
+from geodp_app.commands.parser import VERBS, build_parser, join_negative_values
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.formatting import for_any_terminal
 from geodp_app.views.pictures import has_display

@@ -212,13 +212,13 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Distance to instability",
-        "learners.stability.sparse_vector.DistanceTest",
+        "learners.stability.stable_queries.DistanceTest",
         (23,),
         "(epsilon, delta)-DP release of a function where it is stable",
     ),
     Entry(
         "Online stable queries",
-        "learners.stability.sparse_vector.StableQueries",
+        "learners.stability.stable_queries.StableQueries",
         (24,),
         "(epsilon, delta)-DP; exact answers to stable queries, at most T unanswered",
     ),

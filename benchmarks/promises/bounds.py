@@ -27,7 +27,8 @@ from learners.privacy.accounting import check_budget
 from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import Order
 from learners.stability.sample_and_aggregate import NoisyVotesBudget
-from learners.stability.sparse_vector import Constants, chunks_needed, plan_sparse_vector
+from learners.stability.sparse_vector import Constants, plan_sparse_vector
+from learners.stability.stable_queries import chunks_needed
 from learners.theory.pac import LabelledDistribution
 
 

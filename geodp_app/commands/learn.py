@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments, points
-from geodp_app.commands.parser import HOW_READ, Parser, add_verb
-from geodp_app.commands.running import answer_questions
+from geodp_app.commands.as_reported import HOW_READ
+from geodp_app.commands.asking import answer_questions
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of

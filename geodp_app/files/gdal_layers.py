@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from geodp_app.errors import InputError
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.files import interrupts_wait
+from geometry.geojson_points import RECORD, SEQUENCES
 from geometry.gis_files import OWN, library, plain_path, reading
 from geometry.globe import in_degrees
 from geometry.grid import Bounds
-from geometry.places import RECORD, SEQUENCES
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
 DRIVERS = {

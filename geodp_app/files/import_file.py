@@ -23,9 +23,10 @@ from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, 
 from geodp_app.files.layers import AXES, open_layer, open_parquet
 from geometry.crs import LONLAT
 from geometry.geojson import MAX_BYTES as MAX_MAP
+from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
 from geometry.geojson_rings import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
-from geometry.places import RECORD, SEQUENCES, PointsFile, read_places, read_points
+from geometry.places import read_places
 
 #: Endings of files of rows as text.
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})

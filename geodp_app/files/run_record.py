@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
-from geodp_app.document.work import RunSettings, check_run
+from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
 from geodp_app.files.strict import DamagedFileError, one_line, read_json
 from geometry.edge_zones import EdgeZones
@@ -33,7 +34,7 @@ from learners.core.codec_parts import (
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.core.releases import Release, SharpenedRelease, TilesRelease
 from learners.stability.classifiers import QueryDiagnostics
-from learners.stability.sparse_vector import QueryRelease
+from learners.stability.stable_queries import QueryRelease
 
 Lattice = HalfplaneLattice | ConicLattice
 

@@ -32,16 +32,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.document.charges import RunCharge
+from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.examples import Examples
-from geodp_app.document.work import (
-    RunCharge,
-    RunSettings,
-    SampleSettings,
-    Work,
-    check_change,
-    check_crossings,
-    check_examples,
-)
+from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.run_record import RunRecord

@@ -28,16 +28,8 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
-from geodp_app.tables.query import (
-    DROPPED,
-    TableColumns,
-    abilities,
-    count_expression,
-    edge_expression,
-    find_columns,
-    load_ibis,
-    refuse_faults,
-)
+from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
+from geodp_app.tables.query import abilities, count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
     CsvHead,
     TableSource,

@@ -52,14 +52,8 @@ from learners.stability.soft_labels import (
     plan_soft_queries,
     soft_predictions,
 )
-from learners.stability.sparse_vector import (
-    Constants,
-    QueryRelease,
-    SparseVectorBudget,
-    StableQueries,
-    default_chunks,
-    plan_sparse_vector,
-)
+from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
+from learners.stability.stable_queries import QueryRelease, StableQueries, default_chunks
 
 #: The tests that decide which queries are answered.
 Queries = TypeVar("Queries", StableQueries, SoftQueries)

@@ -45,7 +45,8 @@ from learners.stability.sample_and_aggregate import (
     same_examples,
     trained,
 )
-from learners.stability.sparse_vector import Constants, QueryRelease
+from learners.stability.sparse_vector import Constants
+from learners.stability.stable_queries import QueryRelease
 
 Unanswered = Literal["coin", "omit"]
 

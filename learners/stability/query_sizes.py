@@ -47,7 +47,8 @@ from learners.finite.sample_sizes import least_count
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.composition import MOST_MECHANISMS
 from learners.stability.soft_labels import plan_soft_queries
-from learners.stability.sparse_vector import chunks_needed, plan_sparse_vector
+from learners.stability.sparse_vector import plan_sparse_vector
+from learners.stability.stable_queries import chunks_needed
 
 
 @dataclass(frozen=True, slots=True)

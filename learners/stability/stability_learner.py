@@ -78,14 +78,12 @@ from learners.stability.sample_and_aggregate import (
     places,
     train_chunks,
 )
-from learners.stability.sparse_vector import (
-    Constants,
+from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
+from learners.stability.stable_queries import (
     QueryRelease,
-    SparseVectorBudget,
     StableQueries,
     default_chunks,
     kept_queries,
-    plan_sparse_vector,
 )
 
 PointChoice = Literal["refined", "random"]

@@ -28,8 +28,9 @@ from shapely.geometry import Polygon, box
 
 from geodp import Bounds, BoundsError, GeoJSONError, InputError
 from geodp_app.cli import main
+from geodp_app.document.checks import MOST_CROSSINGS
 from geodp_app.document.document import Document
-from geodp_app.document.work import MOST_CROSSINGS, Work
+from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files import csv_table
 from geodp_app.files.data_frames import open_frame

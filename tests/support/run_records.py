@@ -14,7 +14,7 @@ from learners.core.records import StepDiagnostics, StepRecord, StepRelease, Tile
 from learners.core.releases import CoverRelease, SharpenedRelease, TilesRelease
 from learners.core.support import Support
 from learners.privacy.accounting import Charge, PrivacySpent
-from learners.stability.sparse_vector import QueryRelease
+from learners.stability.stable_queries import QueryRelease
 
 LATTICE = HalfplaneLattice(100, "chord")
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
 
-from geodp_app.document.work import RunSettings, Work, check_sampling
+from geodp_app.document.checks import check_sampling
+from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.runs.comparison import Contender
 from geodp_app.runs.rehearsal import RUNS, told_apart

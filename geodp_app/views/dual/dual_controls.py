@@ -21,8 +21,9 @@ from PySide6.QtWidgets import (
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import Palette
-from geodp_app.runs.questions import Candidate, WhatIf
-from geodp_app.views.widgets.panes import FoldingRow, dressed, fill, line_swatch
+from geodp_app.runs.what_if import Candidate, WhatIf
+from geodp_app.views.widgets.bars import line_swatch
+from geodp_app.views.widgets.panes import FoldingRow, dressed, fill
 from geodp_app.views.widgets.theme import icon
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 

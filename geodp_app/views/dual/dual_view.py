@@ -36,12 +36,13 @@ from geodp_app.dual.scene import (
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.protocol import Change, ShadedSheet
-from geodp_app.runs.questions import Candidate, WhatIf
+from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_controls import DualControls, DualPointer
 from geodp_app.views.dual.dual_pictures import DualPictures
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.sheet_stack import SheetStack
-from geodp_app.views.widgets.panes import ColourBar, dressed, fill
+from geodp_app.views.widgets.bars import ColourBar
+from geodp_app.views.widgets.panes import dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
 from learners.core.selection import HeavyBox, SheetDensities

@@ -21,11 +21,11 @@ from PySide6.QtWidgets import (
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.verdict import CARDS, THEOREMS, Answer, answer
+from geodp_app.runs.theorem_view import CARDS, THEOREMS, Answer, answer
 from geodp_app.views.widgets.background import Background
+from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import DecimalField, SizeField
 from geodp_app.views.widgets.panes import (
-    ShareBar,
     add_field,
     dressed,
     fill,

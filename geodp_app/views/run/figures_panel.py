@@ -33,9 +33,9 @@ from geodp_app.runs.figures import (
     release_figures,
     step_figures,
 )
+from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.panes import (
     Fold,
-    ShareBar,
     card_column,
     dressed,
     fill,

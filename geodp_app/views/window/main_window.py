@@ -23,11 +23,12 @@ from geodp_app.runs.course import Course
 from geodp_app.runs.one_report import find_report
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
-from geodp_app.views.panels.dialogs import ABOUT, PRIVACY, ShortcutSheet, VertexDialog
+from geodp_app.views.panels.help import ABOUT, PRIVACY, ShortcutSheet
+from geodp_app.views.panels.vertex_table import VertexDialog
 from geodp_app.views.pictures import write_widget
 from geodp_app.views.plane.drawing_layer import FaultWatch
+from geodp_app.views.run.again import Again
 from geodp_app.views.run.cards import WindowQuestions
-from geodp_app.views.run.live import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import FieldGuard
 from geodp_app.views.widgets.panes import ask

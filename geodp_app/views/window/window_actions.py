@@ -25,7 +25,7 @@ from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import Editor, ToolName
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
-from geodp_app.views.run.live import Again
+from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
 from geodp_app.views.widgets.panes import dressed
 from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted

@@ -26,8 +26,8 @@ from geodp_app.files.recent import RecentFiles
 from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import Palette
 from geodp_app.runs.document_ledger import LedgerWords
-from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.panels.import_dialog import ImportDialog
+from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import ask
 from geometry.geojson import GeoJSONError

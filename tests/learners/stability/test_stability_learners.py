@@ -20,8 +20,8 @@ from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import random_rows
 from learners.stability.sample_and_aggregate import VoteProgress
-from learners.stability.sparse_vector import QueryRelease
 from learners.stability.stability_learner import FIRST_CELLS, final_learner, label_points, shuffled
+from learners.stability.stable_queries import QueryRelease
 
 D = 64
 

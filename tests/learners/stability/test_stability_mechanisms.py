@@ -25,17 +25,15 @@ from learners.privacy.composition import (
 from learners.privacy.randomness import SeededRandom
 from learners.stability.sample_and_aggregate import NoisyVotes, distances, plan_noisy_votes, winners
 from learners.stability.sparse_vector import (
-    DistanceTest,
-    QueryRelease,
     SparseVector,
     SparseVectorBudget,
-    StableQueries,
     difference_tail,
     least_margin,
     plan_sparse_vector,
     stability_spent,
     tail,
 )
+from learners.stability.stable_queries import DistanceTest, QueryRelease, StableQueries
 
 # -- votes ---------------------------------------------------------------------------------------
 
@@ -389,7 +387,7 @@ def test_noisy_votes_have_bounded_range_and_all_queries_pay() -> None:
 
 def test_stability_wins_where_few_of_many_queries_are_unstable() -> None:
     from benchmarks.promises.bounds import noisy_chunks
-    from learners.stability.sparse_vector import chunks_needed
+    from learners.stability.stable_queries import chunks_needed
 
     ratios = []
     for m in (10, 100, 1000, 10_000):

@@ -19,12 +19,8 @@ from learners.privacy.randomness import RandomSource, SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import split_sample
 from learners.stability.sample_and_aggregate import distances, winners
-from learners.stability.sparse_vector import (
-    QueryRelease,
-    SparseVectorBudget,
-    StableQueries,
-    plan_sparse_vector,
-)
+from learners.stability.sparse_vector import SparseVectorBudget, plan_sparse_vector
+from learners.stability.stable_queries import QueryRelease, StableQueries
 
 D = 32
 

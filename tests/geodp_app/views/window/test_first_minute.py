@@ -11,14 +11,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt
 from PySide6.QtGui import QFont, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QPushButton,
-    QScrollArea,
-    QToolBar,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QToolBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
@@ -48,8 +41,9 @@ from geodp_app.formatting import count, percentage
 from geodp_app.palette import edge_colours, load_palette
 from geodp_app.runs.course import Course
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.questions import Candidate, WhatIf, shade_question
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.runs.why import published_words
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.run.live import LiveRun

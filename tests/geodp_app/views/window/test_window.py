@@ -11,14 +11,7 @@ import shapely
 from PySide6.QtCore import QPoint, QSettings, QStandardPaths, Qt
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QMessageBox,
-    QScrollArea,
-    QToolBar,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QMessageBox, QScrollArea, QToolBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import (
     L_SHAPE,
@@ -44,7 +37,7 @@ from geodp_app.document.work import FIRST_RUN, LEARNERS, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.views.panels.dialogs import VertexDialog, VertexModel
+from geodp_app.views.panels.vertex_table import VertexDialog, VertexModel
 from geodp_app.views.run.live import REST
 from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow
