@@ -2,7 +2,9 @@
 
 Along a column labels change only where a border passes between two places, or through one.  Where
 all borders are known segments, only the first place of each run is asked about.  These are doubles,
-taken as thicker than their rounding: a run too many does no harm.
+and taken as thicker than they are rounded: a run too many does no harm.  Within grids of fewer than
+2**13 places a side a border's height is rounded by less than 2**-34, as a line is cut along the
+axis to which it is closer, and so nothing that is divided exceeds 4 (d + 1) times its divisor.
 """
 
 from __future__ import annotations
