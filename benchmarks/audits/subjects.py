@@ -20,7 +20,7 @@ from learners.finite.amplification import AmplifiedLearner
 from learners.privacy.accounting import Neighbours, PrivacySpent, noise_scale, pure_spent
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
 from learners.privacy.randomness import RandomSource, open_source
-from learners.stability import sample_and_aggregate, sparse_vector
+from learners.stability import sample_and_aggregate, sparse_vector, stable_queries
 
 #: Privacy of everything that is audited.
 EPSILON, DELTA = 1.0, 1e-6
@@ -122,14 +122,14 @@ def _sparse(numbers: list[int], source: RandomSource) -> Told:
 def _stable(numbers: list[int], source: RandomSource) -> Told:
     """Distances, and whether the value is another one: it changes where the distance is 0."""
     budget = sparse_vector.plan_sparse_vector(EPSILON, SEEN_DELTA, queries=1, halts=1)
-    queries = sparse_vector.StableQueries(budget, source)
+    queries = stable_queries.StableQueries(budget, source)
     distance, value = numbers
     outcome = queries.ask(value, distance).value
     return Told((-1 if outcome is None else outcome,), budget.spent)
 
 
 def _distance(numbers: list[int], source: RandomSource) -> Told:
-    test = sparse_vector.DistanceTest.plan(EPSILON, SEEN_DELTA)
+    test = stable_queries.DistanceTest.plan(EPSILON, SEEN_DELTA)
     distance, value = numbers
     outcome = test.answer(value, distance, source)
     return Told((-1 if outcome is None else outcome,), test.spent)

@@ -26,6 +26,7 @@ import learners.finite.empirical_risk
 import learners.finite.experts
 import learners.stability.sample_and_aggregate
 import learners.stability.sparse_vector
+import learners.stability.stable_queries
 import learners.tiles.tiles
 from benchmarks.audits import canaries, subjects
 from benchmarks.audits.events import Audit, audit_pairs
@@ -269,7 +270,7 @@ TWINS: tuple[Twin, ...] = (
     Twin("stable queries", "no margin", _mechanism("stable-query"),
          lambda: _no_margin(learners.stability.sparse_vector), 800),
     Twin("distance to instability", "no margin", _mechanism("distance-test"),
-         lambda: _no_margin(learners.stability.sparse_vector), 800),
+         lambda: _no_margin(learners.stability.stable_queries), 800),
     # others
     Twin("parity", "every example is taken", _of("private-parity"), _all_examples, 2_000),
     Twin("release", "the number of examples among the parameters", _of("tiles-given"),

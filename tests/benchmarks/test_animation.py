@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from window_driver import Kept
 
 from benchmarks.animation import Frame, Kind, animation_bytes, main
-from geodp_app.views.window import app as window_app
+from geodp_app.views.window import shot as window_shot
 from geodp_app.workers import run_controller
 
 WHITE, INK, GREEN = (255, 255, 255), (20, 30, 40), (0, 158, 115)
@@ -111,7 +111,7 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run_controller, "ProcessLink", Kept)
     # Qt tells the application alone what it has to say
-    monkeypatch.setattr(window_app, "qInstallMessageHandler", lambda handler: None)
+    monkeypatch.setattr(window_shot, "qInstallMessageHandler", lambda handler: None)
 
 
 def filmed(path: Path, *options: str) -> tuple[list[Image.Image], list[int]]:

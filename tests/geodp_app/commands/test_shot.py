@@ -22,7 +22,7 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.session import save_session
 from geodp_app.progress import COMPILING
-from geodp_app.views.window import app as window_app
+from geodp_app.views.window import shot as window_shot
 from geodp_app.workers import run_controller
 
 #: Runs `geodp shot` in the test's folder; returns its exit code and what it said.
@@ -43,7 +43,7 @@ def shot(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run_controller, "ProcessLink", Kept)
     # Qt tells the application alone what it has to say
-    monkeypatch.setattr(window_app, "qInstallMessageHandler", lambda handler: None)
+    monkeypatch.setattr(window_shot, "qInstallMessageHandler", lambda handler: None)
     return run
 
 

@@ -35,7 +35,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import PALETTES, PaletteName, load_palette
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run import live
+from geodp_app.views.run import again
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 
@@ -211,7 +211,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
 def test_the_outlines_of_twenty_runs_are_clipped_too(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "TIMES", 2)
+    monkeypatch.setattr(again, "TIMES", 2)
     window.document.sample()
     action(window, "again")
     qtbot.waitUntil(lambda: not window.again.busy and len(window.again.shapes) == 2)
