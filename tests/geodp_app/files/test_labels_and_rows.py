@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 import pandas
 import pytest
 import shapely
+from counted import Cells, cells as counted
 from terminal import geodp as command
 
 import geodp
@@ -41,26 +41,18 @@ ROWS: list[tuple[float | None, float | None, str | None]] = [
     (90.0, 45.0, "DRY"), (None, None, None), (15.0, 45.0, "damp"),
 ]  # fmt: skip
 
-Found = Counter[tuple[int, int, int]]
+Found = Cells
 
 
 def right(inside: Sequence[str], outside: Sequence[str]) -> Found:
     """What the rows say: by hand."""
-    found: Found = Counter()
+    found: Found = Cells()
     for lon, lat, label in ROWS:
         word = (label or "").strip().lower()
         if lon is None or lat is None or not word:
             continue
         if word in inside or not outside or word in outside:
             found[round(lon), round(2 * lat), int(word in inside)] += 1
-    return found
-
-
-def counted(points: Any, labels: Any, amounts: Any = None) -> Found:
-    found: Found = Counter()
-    amounts = [1] * len(points) if amounts is None else amounts
-    for (x, y), label, n in zip(points.tolist(), labels.tolist(), amounts, strict=True):
-        found[int(x), int(y), int(label)] += int(n)
     return found
 
 
@@ -137,8 +129,6 @@ def by_frame(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found
 
 
 def by_table(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
-    if path.name not in ("p.csv", "q.csv", "p.parquet"):
-        pytest.skip("no format of tables")
     source = table_source(f"{path.suffix[1:]}:{path}")
     words = LabelWords.named(inside, outside)
     found = read_counts(source, grid=GRID, bounds=BOX, words=words, drop=True)
@@ -148,8 +138,6 @@ def by_table(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found
 
 def by_window(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     """What the dialog takes where one label is chosen for each, and rows are left out."""
-    if len(inside) > 1 or len(outside) != 1:
-        pytest.skip("the dialog asks for one label each")
     file = open_import(path)
     rows = read_rows(file, Columns(0, 1, file.columns.index("label")))
     assert rows is not None
@@ -192,11 +180,20 @@ def by_qgis(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     return counted(found.points, found.labels)
 
 
-@pytest.mark.parametrize("road", [by_command, by_python, by_frame, by_table, by_window, by_qgis])
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("choice", CHOICES)
+#: Every road with every format that it reads, and with every choice that it can be given: the
+#: dialog asks for one label each.
+ASKED = [
+    *((road, name, [*CHOICES][(i + j) % len(CHOICES)])
+      for i, road in enumerate((by_command, by_python, by_frame, by_qgis))
+      for j, name in enumerate(FORMATS)),
+    *((by_table, *each) for each in product(("p.csv", "q.csv", "p.parquet"), CHOICES)),
+    *((by_window, name, "both") for name in FORMATS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("road", "name", "choice"), ASKED)
 def test_every_road_reads_the_labels_that_are_named_and_drops_what_is_not_usable(
-    tmp_path: Path, name: str, choice: str, road: Callable[..., Found]
+    tmp_path: Path, road: Callable[..., Found], name: str, choice: str
 ) -> None:
     FORMATS[name](tmp_path / name)
     assert road(tmp_path / name, *CHOICES[choice]) == right(*CHOICES[choice])
@@ -249,7 +246,7 @@ def test_a_row_becomes_what_it_is_whatever_the_others_are(tmp_path: Path) -> Non
         return counted(found.examples.points, found.examples.labels)
 
     for words in (LabelWords(), LabelWords.named(["flooded"]), LabelWords.named(["yes"], ["dry"])):
-        alone: Found = Counter()
+        alone: Found = Cells()
         for row in marked + noise:
             if row in marked or row in noise[-3:]:
                 alone += of([row], labels=words)

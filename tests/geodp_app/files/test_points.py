@@ -143,17 +143,16 @@ def test_degrees_by_name_are_put_into_a_box_in_metres(write: Write) -> None:
     assert read_points(path, METRES).examples.points.tolist() == CELLS_UTM
 
 
-@pytest.mark.parametrize("encoding", ["WKB", "point"])
-def test_geoparquet(tmp_path: Path, encoding: str) -> None:
-    places = {
-        "WKB": [shapely.Point(*xy).wkb for xy in LONLAT],
-        "point": [{"x": x, "y": y} for x, y in LONLAT],
-    }[encoding]
-    table = pa.table({"wet": [True, False], "geometry": places})
+def geoparquet(path: Path, encoding: str, table: pa.Table) -> Path:
     geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": encoding}}}
-    path = tmp_path / "p.parquet"
     parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
-    found = read_points(path, DEGREES).examples
+    return path
+
+
+def test_geoparquet_of_coordinates(tmp_path: Path) -> None:
+    places = [{"x": x, "y": y} for x, y in LONLAT]
+    table = pa.table({"wet": [True, False], "geometry": places})
+    found = read_points(geoparquet(tmp_path / "p.parquet", "point", table), DEGREES).examples
     assert (found.points.tolist(), found.labels.tolist()) == (CELLS, [1, 0])
 
 
@@ -175,10 +174,7 @@ def test_plain_places_are_read_bit_by_bit_whatever_stands_beside_them(
     tmp_path: Path, wkb: bytes | None, usable: bool
 ) -> None:
     values = pa.array([*shapely.to_wkb(shapely.points(PLAIN)), wkb], pa.binary())
-    table = pa.table({"geometry": values})
-    geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}}
-    path = tmp_path / "p.parquet"
-    parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+    path = geoparquet(tmp_path / "p.parquet", "WKB", pa.table({"geometry": values}))
     read = read_points(path, PointOptions(1000, BOX, unusable="drop", labelled=False))
     right = np.array([*PLAIN, (15.5, 45.5)] if usable else PLAIN)
     assert read.places is not None
