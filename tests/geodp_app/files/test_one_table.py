@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -219,7 +218,9 @@ def test_a_path_is_a_path_whatever_it_is_called(
 
 
 @pytest.mark.parametrize("form", ["csv", "geojson", "gpkg", "parquet"])
-def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
+def test_a_pipe_is_read_whole_and_once(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)
     path, pipe = tmp_path / f"p.{form}", tmp_path / "pipe"
     if form == "csv":
@@ -235,14 +236,8 @@ def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
         writer.start()
         assert road(pipe) == RIGHT
         writer.join(60)
-    code = (
-        "import sys; from geodp_app.files.points import PointOptions, read_points; "
-        "from geometry.grid import Bounds; "
-        f"e = read_points('-', PointOptions({GRID}, Bounds(-100, 30, -90, 40))).examples; "
-        "print(sorted(e.points.tolist()))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
-    assert done.stdout.decode().strip() == str(sorted(CELLS))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert by_file(Path("-")) == RIGHT
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

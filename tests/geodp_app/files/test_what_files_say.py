@@ -35,6 +35,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "p.csv"
 
 
+@pytest.fixture(scope="module")
+def expected(reports: Path) -> geodp.LearnedShape:
+    return geodp.learn(reports, check=0.2, seed=3)
+
+
 def by_command(reports: Path, path: Path) -> None:
     assert run("learn", reports, "--check", "20%", "--seed", 3, "-o", path, "--quiet") == 0
 
@@ -67,14 +72,20 @@ def by_qgis(reports: Path, path: Path) -> None:
     assert run("learn", reports, *typed, f"--output={path}", "--overwrite", "--quiet") == 0
 
 
-@pytest.mark.parametrize("road", [by_command, by_table, by_python, by_window, by_qgis])
-@pytest.mark.parametrize("ending", [".geojson", ".gpkg", ".fgb", ".shp", ".parquet"])
+#: Every road, and every ending: all roads write by the same function (test_outputs).
+ASKED = [
+    *((road, ".geojson") for road in (by_command, by_table, by_python, by_window, by_qgis)),
+    *((by_python, ending) for ending in (".gpkg", ".fgb", ".shp", ".parquet")),
+]
+
+
+@pytest.mark.parametrize(("road", "ending"), ASKED)
 def test_a_file_says_how_right_it_is_and_where_it_had_reports(
-    reports: Path, ending: str, road: Callable[[Path, Path], None], tmp_path: Path
-) -> None:
+    reports: Path, expected: geodp.LearnedShape, road: Callable[[Path, Path], None], ending: str,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     path = tmp_path / f"h{ending}"
     road(reports, path)
-    expected = geodp.learn(reports, check=0.2, seed=3)
     check = expected.check
     assert check is not None
     read = geopandas.read_parquet if ending == ".parquet" else geopandas.read_file

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import GRID, job
-from own_clock import unhindered
-from PySide6.QtCore import Qt, QTimer
+from own_clock import heartbeat
 from pytestqt.qtbot import QtBot
 from recorded_runs import HANGS, Recorder, hopeless, question, until
 
@@ -207,25 +204,6 @@ def test_a_question_gives_way_to_a_step_and_is_asked_again(
 
 # the process at its other end: replaced when it must be, gone with its window, and never what the
 # window waits for
-
-
-@contextlib.contextmanager
-def heartbeat() -> Iterator[list[float]]:
-    """Seconds between the beats of a 5 ms timer in this thread, which may wait for a processor."""
-    gaps: list[float] = []
-    last = [unhindered()]
-
-    def beat() -> None:
-        now = unhindered()
-        gaps.append(now - last[0])
-        last[0] = now
-
-    timer = QTimer(timerType=Qt.TimerType.PreciseTimer, interval=5)
-    timer.timeout.connect(beat)
-    timer.start()
-    yield gaps
-    beat()
-    timer.stop()
 
 
 def assert_alive(gaps: list[float]) -> None:

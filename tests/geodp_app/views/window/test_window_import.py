@@ -186,7 +186,6 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
 
 #: Two places across 180 degrees, inside and outside.
 PLACES = shapely.points([[177.5, -17.5], [-177.5, -12.5]])
-EWKB = shapely.to_wkb(shapely.set_srid(PLACES, 4326), hex=True, include_srid=True)
 _METRES = geopandas.GeoSeries(PLACES, crs=4326).to_crs(3460)  # Fiji's
 _FEATURES = [
     {"type": "Feature", "properties": {"wet": wet},
@@ -194,23 +193,20 @@ _FEATURES = [
     for point, wet in zip(PLACES, ("yes", "no"), strict=True)
 ]  # fmt: skip
 _SYSTEM = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3460"}}
-TEXTS: dict[str, str | bytes] = {
+#: Of each way into the dialog one; what else is read: tests/geodp_app/files/test_one_table.py.
+TEXTS: dict[str, str] = {
     "sheet.csv": "sep=;\nlon;lat;wet\n177,5;-17,5;1,0\n-177,5;-12,5;0,0\n",
-    "quoted.csv": 'lon, lat, wet\n177.5, -17.5, "yes"\n182.5, -12.5, "no"\n',
-    "wide.csv": "lon\tlat\twet\n177.5\t-17.5\tTRUE\n-177.5\t-12.5\tfalse\n".encode("utf-16"),
-    "wkb.csv": f"geom,wet\n{EWKB[0]},1\n{EWKB[1]},-1\n",
     "mixed.csv": f'wkt,wet\n"SRID=3460;{_METRES[0].wkt}",1\n"SRID=4326;{PLACES[1].wkt}",0\n',
-    "lines.geojsonl": "".join(f"{json.dumps(each)}\n" for each in _FEATURES),
     "stated.geojson": json.dumps({
         "type": "FeatureCollection", "crs": _SYSTEM,
         "features": [each | {"geometry": shapely.geometry.mapping(point)}
                      for each, point in zip(_FEATURES, _METRES, strict=True)]}),
 }  # fmt: skip
-LAYERS = ["a!b.gpkg", "zip:c.fgb", "d%20e.shp", "f.parquet", "new\nline.gpkg"]
+LAYERS = ["a!b.gpkg", "f.parquet"]
 
 
 @pytest.mark.parametrize("name", [*TEXTS, *LAYERS])
-def test_a_file_of_every_kind_is_taken_by_clicks(
+def test_a_file_of_any_kind_is_taken_by_clicks(
     window: MainWindow,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -219,8 +215,7 @@ def test_a_file_of_every_kind_is_taken_by_clicks(
 ) -> None:
     path = tmp_path / name
     if name in TEXTS:
-        text = TEXTS[name]
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path.write_text(TEXTS[name])
     else:
         frame = geopandas.GeoDataFrame({"wet": ["yes", "no"]}, geometry=_METRES)
         plain = tmp_path / f"plain{path.suffix}"
@@ -245,7 +240,7 @@ def test_a_file_of_every_kind_is_taken_by_clicks(
 
 @pytest.mark.parametrize(
     "header",
-    ["lon,latitude,lat,wet", "longitude,lng,lat,wet", "lat,LAT_,lon,wet", "lon,lat,class,inside"],
+    ["lon,latitude,lat,wet", "lon,lat,class,inside"],
 )
 def test_columns_of_one_meaning_are_asked_about(
     window: MainWindow,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -50,13 +51,19 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.fixture
-def crashed(tmp_path: Path) -> Path:
-    folder = tmp_path / "recovery"
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crashed") / "recovery"
     support = Path(__file__).parents[3] / "support"
     argv = [sys.executable, "-c", _CRASH, str(folder), str(support)]
     subprocess.run(argv, timeout=120, check=False)
     return folder
+
+
+@pytest.fixture
+def crashed(left: Path, tmp_path: Path) -> Path:
+    """What a window has left that was killed."""
+    return shutil.copytree(left, tmp_path / "recovery")
 
 
 def reopened(qtbot: QtBot, folder: Path) -> MainWindow:
