@@ -193,9 +193,7 @@ def test_the_readme_names_all_that_the_command_line_needs() -> None:
      ("learners/__init__.py", ["-m", "geodp_app", "--version"]),
      ("assets.py", ["-c", "import geodp"])],
 )  # fmt: skip
-def test_what_hides_a_package_is_named_and_not_run(
-    tmp_path: Path, stranger: str, start: list[str]
-) -> None:
+def test_what_hides_a_package_is_named_and_not_run(tmp_path, stranger, start):
     path = tmp_path / stranger
     path.parent.mkdir(exist_ok=True)
     path.write_text("print('run')\n")

@@ -32,9 +32,7 @@ HELP += [(verb, ENCODINGS[i % 4]) for i, verb in enumerate(VERBS) if verb != "le
 
 
 @pytest.mark.parametrize(("verb", "encoding"), HELP)
-def test_help_is_read_in_any_terminal(
-    monkeypatch: pytest.MonkeyPatch, verb: str, encoding: str
-) -> None:
+def test_help_is_read_in_any_terminal(monkeypatch, verb, encoding):
     code, text = said(monkeypatch, encoding, verb, "--help")
     assert code == 0
     assert text.startswith("usage: geodp")
@@ -52,9 +50,7 @@ def test_help_is_read_in_any_terminal(
         ["learn", "\u65e5.csv"],
     ],
 )  # fmt: skip
-def test_output_is_read_in_any_terminal(
-    monkeypatch: pytest.MonkeyPatch, encoding: str, argv: list[object]
-) -> None:
+def test_output_is_read_in_any_terminal(monkeypatch, encoding, argv):
     code, text = said(monkeypatch, encoding, *argv)
     assert code == (2 if argv[0] == "learn" else 0)
     assert text
@@ -84,9 +80,7 @@ def check(capsys: pytest.CaptureFixture[str], argv: list[object]) -> None:
 
 
 @pytest.mark.parametrize(("learner", "k"), LEARNERS, ids=lambda one: "".join(map(str, one)))
-def test_plans_at_extreme_numbers(
-    capsys: pytest.CaptureFixture[str], learner: str, k: list[object]
-) -> None:
+def test_plans_at_extreme_numbers(capsys, learner, k):
     for extreme in EXTREMES:
         taken = {n: v for n, v in extreme.items() if not (n == "beta" and learner == "stability")}
         options = [one for name, value in taken.items() for one in (f"--{name}", value)]

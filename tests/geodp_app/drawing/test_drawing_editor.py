@@ -238,9 +238,7 @@ def test_another_tool_closes_a_polygon_that_can_be_closed() -> None:
 
 
 @pytest.mark.parametrize("points", [((10, 10), (30, 10)), ((10, 10), (30, 30), (30, 10), (10, 30))])
-def test_another_tool_drops_other_drafts_aloud_and_undo_takes_them_up(
-    points: tuple[Point, ...],
-) -> None:
+def test_another_tool_drops_other_drafts_aloud_and_undo_takes_them_up(points):
     hand = Hand("polygon")
     hand.clicks(*points)
     hand.editor.set_tool("select")

@@ -60,9 +60,7 @@ def outcome(checked: CheckedRows) -> list[tuple[int, int | None, str, str]]:
         ("a,b,c", (None, None, None), "degrees"),
     ],
 )
-def test_columns_are_guessed_from_their_names(
-    names: str, places: tuple[int | None, ...], kind: str
-) -> None:
+def test_columns_are_guessed_from_their_names(names, places, kind):
     assert guess_columns(names.split(",")) == (Columns(*places), kind)
 
 
@@ -87,9 +85,7 @@ def test_a_column_of_yes_and_no_is_a_label_where_no_name_tells() -> None:
         (["yes", "no", "1", "0"], (None, None)),
     ],
 )
-def test_labels_are_guessed_from_words_alone(
-    found: list[str], pair: tuple[str | None, str | None]
-) -> None:
+def test_labels_are_guessed_from_words_alone(found, pair):
     assert guess_labels(found) == pair
 
 

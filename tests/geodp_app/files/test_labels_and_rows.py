@@ -193,8 +193,8 @@ ASKED = [
 
 @pytest.mark.parametrize(("road", "name", "choice"), ASKED)
 def test_every_road_reads_the_labels_that_are_named_and_drops_what_is_not_usable(
-    tmp_path: Path, road: Callable[..., Found], name: str, choice: str
-) -> None:
+    tmp_path, road, name, choice
+):
     FORMATS[name](tmp_path / name)
     assert road(tmp_path / name, *CHOICES[choice]) == right(*CHOICES[choice])
 
@@ -280,9 +280,7 @@ def test_a_person_s_dropped_rows_stand_in_no_other_s_way(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
-def test_what_lies_elsewhere_or_is_nobody_s_is_refused_all_the_same(
-    tmp_path: Path, name: str
-) -> None:
+def test_what_lies_elsewhere_or_is_nobody_s_is_refused_all_the_same(tmp_path, name):
     table = pandas.DataFrame({
         "lon": [10.0, 250.0], "lat": 5.0, "label": ["yes", "no"], "who": ["a", "b"]
     })  # fmt: skip
@@ -333,9 +331,8 @@ def test_labels_that_contradict_each_other_are_refused(inside, outside, message)
 
 @pytest.mark.parametrize("source", [["p.csv"], ["--table", "csv:p.csv"]])
 def test_how_many_rows_were_dropped_is_told_at_a_terminal_alone(
-    tmp_path: Path, source: list[str], monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    tmp_path, source, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     text(tmp_path / "p.csv")
     argv = ["learn", *source, "--grid", GRID, "--bounds", "0,0,100,50", "--inside", "flooded",
@@ -347,9 +344,7 @@ def test_how_many_rows_were_dropped_is_told_at_a_terminal_alone(
     assert "rows without a usable label or place: 4, dropped" in capsys.readouterr().err
 
 
-def test_learning_comparing_and_measuring_take_labels_and_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_learning_comparing_and_measuring_take_labels_and_rows(tmp_path, capsys):
     rng = np.random.default_rng(2)
     xy = rng.integers(0, 65, (4_000, 2))
     labels = np.where(xy[:, 0] > 32, "flooded", "dry").astype(object)

@@ -216,9 +216,7 @@ def test_what_a_session_spent_joins_once(ledger: Ledger) -> None:
     ("error", "end"),
     [(KeyboardInterrupt(), "cancelled"), (Cancelled(), "cancelled"), (MemoryError(), "failed")],
 )
-def test_a_run_that_is_broken_off_counts_and_those_after_it_never_drew(
-    ledger: Ledger, capsys, error: BaseException, end: str
-) -> None:
+def test_a_run_that_is_broken_off_counts_and_those_after_it_never_drew(ledger, capsys, error, end):
     def break_off() -> None:
         with Recording(ledger, ROWS) as recording:
             recording.enter("learn", [("tiles", one(each)) for each in (0.5, 0.25, 0.125)])

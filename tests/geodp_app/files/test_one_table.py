@@ -198,9 +198,7 @@ def test_every_road_reads_the_same(tmp_path: Path, kind: str, case: str) -> None
     ["a!b.gpkg", "zip:a.fgb", "http:a.shp", "PG:a.gpkg", "a;b?c.gpkg", "e[1]*.gpkg",
      "gzip+tar:b.fgb", "new\nline.gpkg", "a%20b#c&d.fgb"],
 )  # fmt: skip
-def test_a_path_is_a_path_whatever_it_is_called(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_path_is_a_path_whatever_it_is_called(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     frame = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)
     ending = Path(name).suffix
@@ -218,9 +216,7 @@ def test_a_path_is_a_path_whatever_it_is_called(
 
 
 @pytest.mark.parametrize("form", ["csv", "geojson", "gpkg", "parquet"])
-def test_a_pipe_is_read_whole_and_once(
-    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_is_read_whole_and_once(tmp_path, form, monkeypatch):
     frame = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)
     path, pipe = tmp_path / f"p.{form}", tmp_path / "pipe"
     if form == "csv":
@@ -327,9 +323,7 @@ REFUSED: dict[str, dict[str, tuple[str | bytes, str]]] = {
 
 
 @cases(REFUSED)
-def test_no_road_reads_what_another_refuses(
-    tmp_path: Path, kind: str, case: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_road_reads_what_another_refuses(tmp_path, kind, case, capsys):
     content, reason = REFUSED[kind][case]
     path = tmp_path / "p.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -536,9 +530,7 @@ def test_one_person_in_two_files_is_one(tmp_path: Path, one: Any, other: Any) ->
 @pytest.mark.parametrize(
     "blurred", [pa.array(np.array([2048], np.float16)), pa.array([2.0**24], pa.float32())]
 )
-def test_what_one_file_has_blurred_another_file_s_type_does_not_hide(
-    tmp_path: Path, blurred: Any, other: Any
-) -> None:
+def test_what_one_file_has_blurred_another_file_s_type_does_not_hide(tmp_path, blurred, other):
     of_persons(tmp_path / "p.parquet", blurred, other)
     with pytest.raises(InputError, match="too large to tell whole numbers apart"):
         persons(tmp_path / "*.parquet", by_table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import geopandas
@@ -81,9 +80,8 @@ ASKED = [
 
 @pytest.mark.parametrize(("road", "ending"), ASKED)
 def test_a_file_says_how_right_it_is_and_where_it_had_reports(
-    reports: Path, expected: geodp.LearnedShape, road: Callable[[Path, Path], None], ending: str,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+    reports, expected, road, ending, tmp_path
+):
     path = tmp_path / f"h{ending}"
     road(reports, path)
     check = expected.check
@@ -108,9 +106,7 @@ def test_a_file_says_how_right_it_is_and_where_it_had_reports(
         assert shape.check == check
 
 
-def test_a_stranger_is_told_whose_it_is_what_may_be_published_and_what_was_clipped(
-    tmp_path: Path,
-) -> None:
+def test_a_stranger_is_told_whose_it_is_what_may_be_published_and_what_was_clipped(tmp_path):
     rng = np.random.default_rng(5)
     points = rng.integers(0, (33, 65), (30_000, 2))
     labels = (points[:, 0] > 12).astype(np.int64)

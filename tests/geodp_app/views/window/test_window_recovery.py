@@ -73,9 +73,7 @@ def reopened(qtbot: QtBot, folder: Path) -> MainWindow:
     return window
 
 
-def test_the_work_of_a_killed_window_is_offered_and_recovered(
-    qtbot: QtBot, crashed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_work_of_a_killed_window_is_offered_and_recovered(qtbot, crashed, monkeypatch):
     asked: list[str] = []
 
     def yes(box: QMessageBox) -> QMessageBox.StandardButton:
@@ -96,9 +94,7 @@ def test_the_work_of_a_killed_window_is_offered_and_recovered(
     assert window.spent.words.text().startswith("2 runs, 1 not finished")
 
 
-def test_sessions_and_recovery_files_are_their_owners_alone(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_and_recovery_files_are_their_owners_alone(qtbot, tmp_path, monkeypatch):
     session = tmp_path / "mine.geodp"
     choose_file(monkeypatch, session)
     before = os.umask(0o022)
@@ -120,9 +116,7 @@ def test_sessions_and_recovery_files_are_their_owners_alone(
         os.umask(before)
 
 
-def test_work_that_is_declined_is_gone(
-    qtbot: QtBot, crashed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_that_is_declined_is_gone(qtbot, crashed, monkeypatch):
     monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.No)
     monkeypatch.setattr(MainWindow, "closeEvent", lambda _, event: event.accept())
     window = reopened(qtbot, crashed)
@@ -170,9 +164,7 @@ def being_kept(
         yield window, disk
 
 
-def test_the_window_goes_on_while_its_work_is_kept(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_window_goes_on_while_its_work_is_kept(qtbot, tmp_path, monkeypatch):
     with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         # the event loop turns, and nothing is written yet
         assert not list((tmp_path / "recovery").rglob("*.geodp"))
@@ -186,8 +178,8 @@ def test_the_window_goes_on_while_its_work_is_kept(
 
 
 def test_what_is_saved_elsewhere_while_it_is_kept_is_not_kept_any_more(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, tmp_path, monkeypatch
+):
     with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         threading.Timer(0.1, disk.ready.set).start()
         window.recovery.forget()

@@ -35,9 +35,7 @@ def test_the_clock_counts_work_and_sleep() -> None:
 
 
 @pytest.mark.parametrize("learner", ["cover", "tiles"])
-def test_frames_are_not_blocked_while_a_large_run_goes_on(
-    qtbot: QtBot, tmp_path: Path, learner: str
-) -> None:
+def test_frames_are_not_blocked_while_a_large_run_goes_on(qtbot, tmp_path, learner):
     with open_window(tmp_path) as window:
         window.document.open_example("star")
         window.document.set_sampling(n=100_000)
