@@ -17,6 +17,7 @@ from window_driver import (
     LEFT,
     NONE,
     Lasting,
+    Odds,
     action,
     at,
     finish_run,
@@ -348,7 +349,7 @@ def test_the_large_sheet_is_large(qtbot, window, width, height, least):
     assert window.chart.isVisible()
 
 
-def test_why_is_read_without_scrolling_in_every_step(qtbot, window, sharp):
+def test_why_is_read_without_scrolling_in_every_step(qtbot, window, sharp, monkeypatch):
     for shown, from_step in ((window, 0), (sharp, TRIANGLES + 1)):
         log, room = log_of(front(shown)), shown.why.findChild(QScrollArea)
         assert room is not None
@@ -360,6 +361,15 @@ def test_why_is_read_without_scrolling_in_every_step(qtbot, window, sharp):
                 QApplication.processEvents()  # nothing is said later of a zone: see the last one
             # of a zone's law no share is known
             gained = 0 < step <= TRIANGLES and log.gains[step - 1] > 0
+            if gained and not log.as_good:  # of one step the process itself is asked
+                assert not shown.why.odds.isVisible()
+                with monkeypatch.context() as patch:
+                    patch.setattr(Odds, "asked", True)
+                    shown.runs.move_cursor(step - 1)
+                    shown.runs.move_cursor(step)
+                    settle(qtbot, shown)
+                assert log.as_good[step].share > 0
+                log.as_good |= dict.fromkeys(range(1, TRIANGLES + 1), log.as_good[step])
             assert shown.why.odds.isVisible() == gained
             assert room.verticalScrollBar().maximum() == 0, shown.why.what.text()
 

@@ -260,17 +260,6 @@ def test_a_double_click_closes_without_a_stray_vertex(window: MainWindow) -> Non
     assert shape.outer == ((25, 25), (150, 25), (150, 150))
 
 
-def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_P)
-    click(window, 25, 25)
-    click(window, 150, 25)
-    key(window, Qt.Key.Key_Backspace)
-    assert len(window.editor.draft.vertices) == 1
-    key(window, Qt.Key.Key_Escape)
-    assert window.editor.draft is None
-    assert not window.document.undo_label
-
-
 def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWindow) -> None:
     draw_l(window)
     click(window, 220, 220)
@@ -292,16 +281,6 @@ def test_a_rectangle_by_drag_and_a_vertex_by_drag(window: MainWindow) -> None:
     drag(window, (125, 100), (150, 125), (175, 150))
     (shape,) = window.document.drawing.shapes
     assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (175, 150)]
-
-
-def test_a_crossing_is_shown_where_it_happens(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_P)
-    for x, y in ((25, 25), (125, 125), (125, 25), (25, 125)):
-        click(window, x, y)
-    key(window, Qt.Key.Key_Return)
-    assert window.document.drawing.shapes == ()  # refused, and kept as a draft
-    assert window.editor.draft is not None
-    assert "(75, 75)" in window.status_line.text()
 
 
 def test_drawing_without_a_mouse(window: MainWindow) -> None:
@@ -504,17 +483,6 @@ def test_pictures_are_written_whole(qtbot, window, tmp_path, monkeypatch, suffix
     window.set_release_view(True)
     action(window, "export_picture")
     assert path.stat().st_mode & 0o044
-
-
-def test_nudges_are_one_step_to_undo(window: MainWindow) -> None:
-    draw_l(window)
-    key(window, Qt.Key.Key_V)
-    click(window, 75, 150)
-    for _ in range(5):
-        key(window, Qt.Key.Key_Right)
-    assert window.document.drawing.shapes[0].outer[0] == (55, 50)
-    key(window, Qt.Key.Key_Z, CONTROL)
-    assert window.document.drawing.shapes[0].outer[0] == (50, 50)
 
 
 def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(qtbot, window):

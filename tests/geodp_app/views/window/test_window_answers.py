@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, action, log_of, run, settle
+from window_driver import Lasting, Odds, action, log_of, run, settle
 
 from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -70,6 +70,7 @@ def window(qtbot: QtBot, lasting: Lasting) -> MainWindow:
 
 @pytest.fixture
 def asked(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    monkeypatch.setattr(Odds, "asked", True)
     return Asked(window, monkeypatch)
 
 
