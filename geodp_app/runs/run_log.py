@@ -75,8 +75,8 @@ class RunLog:
         self._unsharpened: list[BaseGeometry] = []  # of each zone, what the triangles cover of it
         self._figures: dict[int, FiguresView] = {}
         self._gains: list[int] = []
-        #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
-        self.as_good: dict[int, AsGood] = {}
+        #: By step, how likely an edge as good as the chosen one was, of each, once that is known.
+        self.as_good: dict[int, tuple[AsGood, ...]] = {}
         for record in given.records:
             self.add(record)
         if run is not None and run.release is None:

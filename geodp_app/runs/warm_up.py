@@ -19,11 +19,9 @@ from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.core.selection import mistakes_score
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
 from learners.curved.unions import EllipseUnionLearner
-from learners.envelope.annealing import Annealing
 from learners.envelope.compiled_beside import (
     FEWEST,
     GRID,
@@ -63,11 +61,9 @@ def _with_wrong_labels() -> None:
 
 
 def _of_pictures() -> None:
-    points, labels = tiny_sample()
-    lattice, examples = HalfplaneLattice(GRID), GridCounts.of_examples(points, labels, GRID)
-    counter = PieceCounter(examples, lattice, ())
+    examples = GridCounts.of_examples(*tiny_sample(), GRID)
+    counter = PieceCounter(examples, HalfplaneLattice(GRID), ())
     counter.count(Sheet.FLAT_ABOVE, np.arange(GRID + 1), np.arange(GRID + 1), lambda: None)
-    Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
 
 
 def _fewest() -> None:

@@ -44,7 +44,7 @@ class Why:
     what : str
         What the piece did, with the numbers of its score; or that it found nothing.
     odds : str
-        How likely a piece as good was; empty where that is not known.
+        How likely edges as good were; empty where that is not known.
     found : bool
         Whether the step gained anything.
     """
@@ -59,7 +59,7 @@ def why(
     learner: Learner,
     role: Role | None,
     k: int,
-    as_good: AsGood | None = None,
+    as_good: Sequence[AsGood] = (),
     wrong_before: int | None = None,
 ) -> Why:
     """Sentences about a step.
@@ -73,7 +73,8 @@ def why(
         Of the run.
     k : int
         Of the run; read where the step has a noisy count.
-    as_good : AsGood, optional
+    as_good : sequence of AsGood, optional
+        Of each halfplane of the piece, once that is known.
     wrong_before : int, optional
         Of the zone of an edge, how many of its examples were labelled wrongly before the step.
     """
@@ -99,17 +100,23 @@ def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
     return _PIECES.get(halfplanes, learner.piece or "piece")
 
 
-def odds_words(as_good: AsGood | None) -> str:
-    """How much of the probability pieces as good or better had."""
-    if as_good is None:
-        return ""
-    chance = "Chance of one as good or better:"
+def odds_words(as_good: Sequence[AsGood]) -> str:
+    """How much of the probability halfplanes as good or better had, each the others given."""
+    shares = [_share_words(each) for each in as_good]
+    estimated = "" if all(each.exact for each in as_good) else " (estimated)"
+    if len(shares) < 2:
+        return "".join(f"Chance of one as good or better: {share}{estimated}." for share in shares)
+    edges = ", ".join(f"edge{SPACE}{i} {share}" for i, share in enumerate(shares, start=1))
+    return f"Chance of an edge as good or better, the other two given: {edges}{estimated}."
+
+
+def _share_words(as_good: AsGood) -> str:
     if as_good.exact:
-        return f"{chance} {_percent(as_good.share)}."
-    low, high = _percent(as_good.low), _percent(as_good.high)
+        return _percent(as_good.share)
+    low, high = amount(100 * as_good.low, 2), _percent(as_good.high)
     if 100 * as_good.share < _LEAST_PERCENT:
-        return f"{chance} less than {high} (estimated)."
-    return f"{chance} {_percent(as_good.share)} (estimated: {low} to {high})."
+        return f"less than {high}"
+    return f"{_percent(as_good.share)} ({low} to {high})"
 
 
 def _percent(share: float) -> str:

@@ -52,7 +52,7 @@ PATIENCE = 150
 _NOT_ANSWERED: dict[type[Question], str] = {
     ShadeQuestion: "The dual plane cannot be shaded",
     ReportQuestion: "What one report changes cannot be told",
-    ShareQuestion: "The share of pieces as good cannot be told",
+    ShareQuestion: "How likely edges as good were cannot be told",
 }
 
 #: Seconds to wait for the process's end when the window closes.

@@ -65,7 +65,7 @@ class WhyCard(QFrame):
         self.setProperty("past", False)
         self.heading, self.mark = dressed(QLabel(), "paneTitle"), PrivateMark()
         self.what = dressed(sentences("why"), name="Why this piece")
-        self.odds = dressed(sentences("note"), name="How likely a piece as good was")
+        self.odds = dressed(sentences("note"), name="How likely edges as good were")
         self.aim = dressed(sentences("why"), name="What the next step looks for")
         self.report = dressed(sentences("why"), name="What one report changes")
         self.buttons = QWidget()

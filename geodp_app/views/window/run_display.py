@@ -330,7 +330,7 @@ class RunDisplay(QObject):
             card.show_why(_END, summary(log, clipped=self._within is not None), at_end=True)
         else:
             record = log.record(log.cursor)
-            known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)
+            known, before = log.as_good.get(log.cursor, ()), log.wrong_before(log.cursor)
             said = why(record, declared, log.role, score_k(log.settings["k"]), known, before)
             card.show_why(f"{log.title(log.cursor)}, and why", said, aim)
 

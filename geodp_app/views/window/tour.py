@@ -87,7 +87,7 @@ STOPS: tuple[Stop, ...] = (
         "The odds",
         "Colour is now the chance of being drawn: each example more in the score makes a triangle "
         "more likely by the same factor. Below stands what the chosen one scored, and how likely "
-        "one as good or better was.",
+        "edges as good or better were.",
         ("dual", "why"),
         shading="probability",
     ),

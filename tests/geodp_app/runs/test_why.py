@@ -178,7 +178,9 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
         first.diagnostics, positives_taken=0, negatives_taken=2, positives_alive=37, score=-2.0
     )
     record = StepRecord(7, 15, StepRelease(first.release.piece, 3), empty)
-    found = why(record, log.settings.declared, "disjunction", K, AsGood(0.5, 0.5, 0.5, exact=True))
+    found = why(
+        record, log.settings.declared, "disjunction", K, [AsGood(0.5, 0.5, 0.5, exact=True)]
+    )
     assert not found.found
     assert found.odds == ""
     assert found.what == (
@@ -190,24 +192,28 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        (AsGood(0.123, 0.123, 0.123, exact=True), "12\u00a0%."),
-        (AsGood(1.0, 1.0, 1.0, exact=True), "100\u00a0%."),
+        ((AsGood(0.123, 0.123, 0.123, exact=True),), "one as good or better: 12\u00a0%."),
+        ((AsGood(1.0, 1.0, 1.0, exact=True),), "one as good or better: 100\u00a0%."),
         (
-            AsGood(0.0456, 0.03, 0.0802, exact=False),
-            "4.6\u00a0% (estimated: 3\u00a0% to 8\u00a0%).",
+            (AsGood(0.0456, 0.03, 0.0802, exact=False),),
+            "one as good or better: 4.6\u00a0% (3 to 8\u00a0%) (estimated).",
         ),
-        (AsGood(0.0, 0.0, 0.02, exact=False), "less than 2\u00a0% (estimated)."),
         (
-            AsGood(0.0002, 0.0, 0.001, exact=False),
-            "0.02\u00a0% (estimated: 0\u00a0% to 0.1\u00a0%).",
+            (
+                AsGood(0.0, 0.0, 0.02, exact=False),
+                AsGood(0.5, 0.5, 0.5, exact=True),
+                AsGood(0.0002, 0.0, 0.001, exact=False),
+            ),
+            "an edge as good or better, the other two given: edge\u00a01 less than 2\u00a0%, "
+            "edge\u00a02 50\u00a0%, edge\u00a03 0.02\u00a0% (0 to 0.1\u00a0%) (estimated).",
         ),
     ],
 )
-def test_odds_are_a_share_in_percent_and_say_when_they_are_an_estimate(
-    known: AsGood, words: str
+def test_odds_are_shares_in_percent_and_say_when_they_are_estimates(
+    known: tuple[AsGood, ...], words: str
 ) -> None:
-    assert odds_words(known) == f"Chance of one as good or better: {words}"
-    assert odds_words(None) == ""
+    assert odds_words(known) == f"Chance of {words}"
+    assert odds_words(()) == ""
 
 
 def test_a_score_that_its_numbers_do_not_make_stands_alone() -> None:
