@@ -27,6 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.column_runs import LONGEST, run_begins
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -38,6 +40,8 @@ _ERROR = 3.34e-16
 _PAIRS, _FEW = 1 << 14, 8
 #: Pairs at a time: bounds memory.
 _BLOCK = 1 << 17
+#: So many grid points are looked up by place, on a grid of so many places a point.
+_MANY, _PLACES = 1000, 16
 
 
 def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> Flags:
@@ -55,18 +59,34 @@ def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> F
     """
     # rows side by side in memory are much faster to look through
     points = np.asarray(points, order="F")
-    if points.dtype.kind in "iu" and len(points):
-        low, size = (f(points.T, axis=1) for f in (np.min, np.ptp))
-        size = size + 1
-        if float(size[0]) * float(size[1]) <= len(points):  # each grid point once
-            key = (points - low) @ np.array([size[1], 1])
-            table = np.zeros(size[0] * size[1], dtype=np.bool_)
-            table[key] = True
-            once = np.flatnonzero(table)
-            spots = np.stack(np.divmod(once, size[1])) + low[:, None]
-            table[once] = _held(polygons, *spots.astype(np.float64))
-            return np.asarray(table[key])
+    if points.dtype.kind in "iu" and len(points) >= _MANY:
+        low, high = points.min(axis=0), points.max(axis=0)
+        width, height = (int(end) - int(start) + 1 for start, end in zip(low, high, strict=True))
+        if (places := width * height) <= _PLACES * len(points):
+            key = (points - low).astype(np.int64) @ np.array([height, 1])
+            asked = _run_begins(polygons, low.astype(np.float64), width, height)
+            if asked is None and places <= len(points):  # each grid point once
+                asked = np.zeros(places, dtype=np.bool_)
+                asked[key] = True
+            if asked is not None:
+                first = np.flatnonzero(asked)
+                spots = np.stack(np.divmod(first, height)) + low[:, None]
+                known = _held(polygons, *spots.astype(np.float64))
+                # up to the next that was asked about
+                known = np.repeat(known, np.diff(first, append=places))
+                return np.asarray(known[key - first[0]])
     return _held(polygons, *np.ascontiguousarray(points.T, dtype=np.float64))
+
+
+def _run_begins(
+    polygons: Sequence[Sequence[Floats]], low: Floats, width: int, height: int
+) -> Flags | None:
+    """:func:`geometry.column_runs.run_begins` of all edges; None beyond its bounds."""
+    rings = [ring - low for polygon in polygons for ring in polygon if len(ring)]
+    if not all(np.abs(ring).max() < LONGEST for ring in rings) or max(width, height) > LONGEST:
+        return None
+    edges = [np.empty((0, 4)), *(np.hstack([r, np.roll(r, -1, axis=0)]) for r in rings)]
+    return run_begins(np.concatenate(edges), width, height)
 
 
 def _held(polygons: Sequence[Sequence[Floats]], x: Floats, y: Floats) -> Flags:

@@ -1,10 +1,10 @@
 """Labels of very many points: places of the grid are asked about once, and looked up by the others.
 
 Along a column labels change only where a border passes between two places, or through one.  Where
-all borders are known segments, only the first place of each run is asked about.  These are doubles,
-and taken as thicker than they are rounded: a run too many does no harm.  Within grids of fewer than
-2**13 places a side a border's height is rounded by less than 2**-34, as a line is cut along the
-axis to which it is closer, and so nothing that is divided exceeds 4 (d + 1) times its divisor.
+all borders are known segments, only the first place of each run is asked about
+(:mod:`geometry.column_runs`).  Within grids of fewer than 2**13 places a side an end of a border is
+off its line by less than 2**-34, as a line is cut along the axis to which it is closer, and so
+nothing that is divided exceeds 4 (d + 1) times its divisor.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.column_runs import run_begins
 from learners.core.records import Piece, TileStep
 
 Floats = NDArray[np.float64]
@@ -24,10 +25,6 @@ Rows = NDArray[np.int64]
 _AT_ONCE = 1 << 19
 #: Places of a grid, at most, that labels are looked up by: a byte each.
 _MOST_PLACES = 1 << 25
-#: Borders that cross more columns, relative to places, are not looked at: runs would be short.
-_MOST_CROSSED = 1 / 4
-#: Half of a border's thickness, in grid units.
-_THICK = 1e-6
 
 
 def by_place(
@@ -58,7 +55,7 @@ def by_place(
         return labels
     shape = (d + 1,) * points.shape[1]
     segments = borders()
-    asked = None if segments is None else _run_begins(segments, d)
+    asked = None if segments is None else run_begins(segments, d + 1, d + 1)
     if asked is None:
         asked = np.zeros(places, dtype=np.bool_)
         for span in spans:
@@ -73,40 +70,6 @@ def by_place(
     for span in spans:
         labels[span] = known[np.ravel_multi_index(points[span].T, shape) - first[0]]
     return labels
-
-
-def _run_begins(borders: Floats, d: int) -> NDArray[np.bool_] | None:
-    """At which places x * (d + 1) + y a run may begin; None if borders cross too many columns."""
-    swapped = borders[:, :1] > borders[:, 2:3]
-    borders = np.where(swapped, borders[:, [2, 3, 0, 1]], borders)
-    first = np.ceil(np.clip(borders[:, 0] - _THICK, 0, d + 1))
-    columns = (np.floor(np.clip(borders[:, 2] + _THICK, -1, d)) - first + 1).clip(0)
-    before = np.cumsum(columns)
-    if before[-1:].sum() > _MOST_CROSSED * (d + 1) ** 2:
-        return None
-    begins = np.zeros((d + 1, d + 1), dtype=np.bool_)
-    begins[:, 0] = True
-    # some at a time, so that memory stays bounded
-    for part in np.split(np.arange(len(before)), np.flatnonzero(np.diff(before // _AT_ONCE)) + 1):
-        of, x = _ramps(first[part], columns[part])
-        x1, y1, x2, y2 = borders[part][of].T
-        with np.errstate(divide="ignore"):
-            slack = 1 / (x2 - x1)
-            shares = [np.clip((x + side - x1) * slack, 0, 1) for side in (-_THICK, _THICK)]
-        ends = np.sort([y1 + share * (y2 - y1) for share in shares], axis=0)
-        low = np.floor(np.clip(ends[0] - _THICK, 0, d + 1))
-        high = np.minimum(np.floor(ends[1] + _THICK) + 1, d)
-        of, y = _ramps(low, high - low + 1)
-        begins[x[of], y] = True
-    return begins.ravel()
-
-
-def _ramps(first: Floats, lengths: Floats) -> tuple[Rows, Rows]:
-    """Of ramps first, first + 1, ..., end to end: the number of each entry's, and its value."""
-    many = np.maximum(lengths, 0).astype(np.int64)
-    number = np.repeat(np.arange(len(many)), many)
-    begin = first.astype(np.int64) + many - np.cumsum(many)
-    return number, np.arange(len(number), dtype=np.int64) + begin[number]
 
 
 def edge_lines(pieces: Iterable[Piece]) -> Rows:

@@ -9,8 +9,9 @@ docs/privacy.md, lemma E4; how far their clocks are rounded, and when one may be
 The accepted trials of the strands are a Poisson process whose rate at a piece is its weight
 (:mod:`learners.envelope.envelope_selection`).  So all pieces accepted before one moment of the
 clock are independent draws from the law; when that is depends on work and on how many there are,
-not on which.  More draws than the one that is released are for the curator alone (:func:`draw_again`): their bits come from a
-seeded stream of their own, and what a release is made of stays as it is.
+not on which.  More draws than the one that is released are for the curator alone
+(:func:`draw_again`): their bits come from a seeded stream of their own, and what a release is made
+of stays as it is.
 """
 
 from __future__ import annotations

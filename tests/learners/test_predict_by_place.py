@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
+from geometry import column_runs
 from learners.core import by_place as module
 from learners.core.by_place import by_place
 
@@ -66,5 +67,6 @@ def test_every_place_has_the_label_that_it_has_by_itself(
     places = np.indices((d + 1, d + 1)).reshape(2, -1).T.astype(np.int64)
     expected = np.concatenate([release.predict(some) for some in np.array_split(places, 2)])
     monkeypatch.setattr(module, "_AT_ONCE", 8)
-    monkeypatch.setattr(module, "_MOST_CROSSED", 1000)
+    monkeypatch.setattr(column_runs, "_AT_ONCE", 8)
+    monkeypatch.setattr(column_runs, "_MOST_CROSSED", 1000)
     assert np.array_equal(release.predict(places), expected)
