@@ -103,20 +103,21 @@ def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
 def odds_words(as_good: Sequence[AsGood]) -> str:
     """How much of the probability halfplanes as good or better had, each the others given."""
     shares = [_share_words(each) for each in as_good]
-    estimated = "" if all(each.exact for each in as_good) else " (estimated)"
-    if len(shares) < 2:
-        return "".join(f"Chance of one as good or better: {share}{estimated}." for share in shares)
-    edges = ", ".join(f"edge{SPACE}{i} {share}" for i, share in enumerate(shares, start=1))
-    return f"Chance of an edge as good or better, the other two given: {edges}{estimated}."
+    estimated = "" if all(each.exact for each in as_good) else "estimated"
+    if len(shares) > 1:
+        listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
+        edges = "; ".join(filter(None, (f"edges 1 to {len(shares)}", estimated)))
+        return f"Chance of an edge as good or better, the others given: {listed} ({edges})."
+    for share, each in zip(shares, as_good, strict=True):
+        low, high = amount(100 * each.low, 2), _percent(each.high)
+        interval = f" ({estimated}: {low} to {high})" if estimated else ""
+        return f"Chance of one as good or better: {share}{interval}."
+    return ""
 
 
 def _share_words(as_good: AsGood) -> str:
-    if as_good.exact:
-        return _percent(as_good.share)
-    low, high = amount(100 * as_good.low, 2), _percent(as_good.high)
-    if 100 * as_good.share < _LEAST_PERCENT:
-        return f"less than {high}"
-    return f"{_percent(as_good.share)} ({low} to {high})"
+    little = not as_good.exact and 100 * as_good.share < _LEAST_PERCENT
+    return f"less than {_percent(as_good.high)}" if little else _percent(as_good.share)
 
 
 def _percent(share: float) -> str:

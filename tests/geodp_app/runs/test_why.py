@@ -196,7 +196,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
         ((AsGood(1.0, 1.0, 1.0, exact=True),), "one as good or better: 100\u00a0%."),
         (
             (AsGood(0.0456, 0.03, 0.0802, exact=False),),
-            "one as good or better: 4.6\u00a0% (3 to 8\u00a0%) (estimated).",
+            "one as good or better: 4.6\u00a0% (estimated: 3 to 8\u00a0%).",
         ),
         (
             (
@@ -204,8 +204,8 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
                 AsGood(0.5, 0.5, 0.5, exact=True),
                 AsGood(0.0002, 0.0, 0.001, exact=False),
             ),
-            "an edge as good or better, the other two given: edge\u00a01 less than 2\u00a0%, "
-            "edge\u00a02 50\u00a0%, edge\u00a03 0.02\u00a0% (0 to 0.1\u00a0%) (estimated).",
+            "an edge as good or better, the others given: less than 2\u00a0%, 50\u00a0% and "
+            "0.02\u00a0% (edges 1 to 3; estimated).",
         ),
     ],
 )
