@@ -101,13 +101,13 @@ def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
 
 
 def odds_words(as_good: Sequence[AsGood]) -> str:
-    """How much of the probability halfplanes as good or better had, each the others given."""
+    """How much of the probability halfplanes as good or better had, of edges 1, 2, ... in order."""
     shares = [_share_words(each) for each in as_good]
     estimated = "" if all(each.exact for each in as_good) else "estimated"
     if len(shares) > 1:
         listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
-        edges = "; ".join(filter(None, (f"edges 1 to {len(shares)}", estimated)))
-        return f"Chance of an edge as good or better, the others given: {listed} ({edges})."
+        end = f" ({estimated})" if estimated else ""
+        return f"Chance of an edge as good, the others given: {listed}{end}."
     for share, each in zip(shares, as_good, strict=True):
         low, high = amount(100 * each.low, 2), _percent(each.high)
         interval = f" ({estimated}: {low} to {high})" if estimated else ""
