@@ -138,7 +138,7 @@ class LearnerServer:
     def _prepare(self, request: Prepare) -> None:
         from geodp_app.runs.warm_up import warm_up
 
-        warm_up(lambda: self._send(Preparing()))
+        warm_up(lambda: self._send(Preparing()), of_all=False)
         self._send(Prepared())
 
     def _start(self, request: Start) -> None:

@@ -305,7 +305,7 @@ Request = Prepare | Start | Next | Ask | Query | Cancel
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """Loops are being compiled: it will take about half a minute, once."""
+    """Loops are being compiled: it will take some 15 seconds, once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 Numba compiles a loop at its first call and keeps the machine code in its cache
 (``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about half a
-minute, with the help of a second process, and from a full one about a second.  Every learner is run
-once on a tiny sample, which calls every loop with the types of a real run, so that a real run
-compiles nothing.  Only the measure "paper" still compiles its loops when it is first run.
+minute, with the help of a second process, and from a full one about a second; what the window opens
+with takes half of that.  Every learner is run once on a tiny sample, which calls every loop with
+the types of a real run, so that a real run compiles nothing.  Only the measure "paper" still
+compiles its loops when it is first run.
 
 Imports numba: for the learner's process and its helper only.
 """
@@ -34,13 +35,15 @@ from learners.envelope.compiled_beside import (
 from learners.tiles.tile_choice import fewest_mistakes
 
 
-def warm_up(compiling: Callable[[], None]) -> None:
+def warm_up(compiling: Callable[[], None], *, of_all: bool = True) -> None:
     """Load or compile every loop.
 
     Parameters
     ----------
     compiling : callable
         Called once, from any thread, when the first loop turns out not to be cached.
+    of_all : bool
+        False: those that most runs need.  The second process goes on with the others.
     """
 
     def told(done: int, of: int) -> None:
@@ -49,7 +52,8 @@ def warm_up(compiling: Callable[[], None]) -> None:
 
     with compiling_beside(__name__, told):
         draw_once()
-        for some in _REST:
+        _of_pictures()
+        for some in _REST if of_all else ():
             some()
 
 
@@ -82,12 +86,12 @@ def _greedy() -> None:
         greedy(k=1, n_steps=1, grid=GRID, max_boxes=100).fit(*tiny_sample())
 
 
-#: Loops beside those of most runs; the second process begins at the other end.
-_REST = (_with_wrong_labels, _of_pictures, _fewest, _curved, _greedy)
+#: Loops beside those of most runs.
+_REST = (_with_wrong_labels, _fewest, _curved, _greedy)
 
 if __name__ == "__main__":
     compile_here()
     _fewest()
     tell_compiled(FEWEST)
-    for some in reversed(_REST):
+    for some in _REST:
         some()

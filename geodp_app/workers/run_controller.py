@@ -80,7 +80,7 @@ class RunController(QObject):
     """
 
     state_changed = Signal(str)
-    #: Loops are being compiled: about half a minute, once.
+    #: Loops are being compiled: some 15 seconds, once.
     preparing = Signal()
     #: PrivacySpent of the run to come, or None, once it is accepted.
     started = Signal(object)

@@ -45,7 +45,7 @@ _CANCELLED = (
     "A new run is not covered by its own statement alone."
 )
 _STOPPED = "Stopped: nothing is released."
-_PREPARING = "Preparing the learner: its loops are compiled once, about half a minute."
+_PREPARING = "Preparing the learner: its loops are compiled once, some 15 seconds."
 
 
 class WindowRuns(QObject):

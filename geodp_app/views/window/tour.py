@@ -315,7 +315,7 @@ class Tour(QObject):
         """Ask for the next step, once."""
         runs, made = self._runs, 0 if log is None else len(log.records)
         if runs.controller.state == "preparing":
-            note = "The learner’s loops are compiled first, about half a minute. The scene waits."
+            note = "The learner’s loops are compiled first, some 15 seconds. The scene waits."
         elif runs.controller.state == "failed":
             note = "The learner was stopped by an error."
         elif log is not None and log.planned:
