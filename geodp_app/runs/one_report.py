@@ -181,8 +181,7 @@ def _of_rasters(
     question: ReportQuestion, examples: GridCounts, watch: Callable[[], None]
 ) -> Change:
     step = question.step
-    # the chosen halfplane is a draw from that law, too
-    drawn = draws(step, examples, watch) or [question.chosen]
+    drawn = draws(step, examples, watch)
     moves = []
     for sheet, us, vs, counts in counted(step, examples, drawn, watch):
         moves.append(_moves(question, counts, _holds(step.lattice, sheet, us, vs, question.point)))

@@ -239,7 +239,7 @@ class RunDisplay(QObject):
             w.why.set_sharpens(_could_sharpen(settings))
             w.why.show_why(
                 _END,
-                Why(published_words(release, clipped=self._within is not None), "", True),
+                Why(published_words(release, clipped=self._within is not None)),
                 at_end=True,
             )
         else:
