@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 from geometry import bulk_labels
 from geometry.even_odd import region_of
+from geometry.points_in_rings import held_points
 from geometry.polygons import contains_points, united
-from geometry.ring_sides import held_points
 
 
 def figure(polygons: Any) -> shapely.GeometryCollection:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.actions import key
-from geodp_app.dual.shading import ShadeMode
+from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import Palette
 from geodp_app.runs.what_if import Candidate, WhatIf

@@ -29,7 +29,7 @@ from geodp_app.actions import key
 from geodp_app.document.examples import LARGE_GRIDS
 from geodp_app.document.suggested_k import MOST
 from geodp_app.document.work import PARAMETERS, Work
-from geodp_app.runs.verdict import Verdict
+from geodp_app.runs.settings_advice import Verdict
 from geodp_app.views.widgets.number_fields import (
     DecadeSlider,
     DecimalField,
