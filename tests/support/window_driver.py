@@ -28,10 +28,8 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
-from geodp_app.runs.protocol import Cancel, Prepared, ShareQuestion
-from geodp_app.runs.questions import share_question
+from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.dual import dual_display
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
@@ -123,20 +121,6 @@ class Kept(Lent):
     def kill(self) -> None:
         self.give_back()
         super().kill()
-
-
-class Odds:
-    """Whether windows ask how likely a piece as good was: it takes a process seconds for a step,
-    for which every test would wait that waits for a window to rest."""
-
-    asked = False
-
-    @classmethod
-    def question(cls, log: RunLog, step: int) -> ShareQuestion | None:
-        return share_question(log, step) if cls.asked else None
-
-
-dual_display.share_question = Odds.question
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from window_driver import (
     LEFT,
     NONE,
     Lasting,
-    Odds,
     action,
     at,
     finish_run,
@@ -47,7 +46,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.runs.why import published_words
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.run.live import LiveRun
+from geodp_app.views.run.live_run import LiveRun
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
 from geometry.polygons import piece_sides
@@ -349,7 +348,7 @@ def test_the_large_sheet_is_large(qtbot, window, width, height, least):
     assert window.chart.isVisible()
 
 
-def test_why_is_read_without_scrolling_in_every_step(qtbot, window, sharp, monkeypatch):
+def test_why_is_read_without_scrolling_in_every_step(qtbot, window, sharp):
     for shown, from_step in ((window, 0), (sharp, TRIANGLES + 1)):
         log, room = log_of(front(shown)), shown.why.findChild(QScrollArea)
         assert room is not None
@@ -361,15 +360,6 @@ def test_why_is_read_without_scrolling_in_every_step(qtbot, window, sharp, monke
                 QApplication.processEvents()  # nothing is said later of a zone: see the last one
             # of a zone's law no share is known
             gained = 0 < step <= TRIANGLES and log.gains[step - 1] > 0
-            if gained and not log.as_good:  # of one step the process itself is asked
-                assert not shown.why.odds.isVisible()
-                with monkeypatch.context() as patch:
-                    patch.setattr(Odds, "asked", True)
-                    shown.runs.move_cursor(step - 1)
-                    shown.runs.move_cursor(step)
-                    settle(qtbot, shown)
-                assert log.as_good[step].share > 0
-                log.as_good |= dict.fromkeys(range(1, TRIANGLES + 1), log.as_good[step])
             assert shown.why.odds.isVisible() == gained
             assert room.verticalScrollBar().maximum() == 0, shown.why.what.text()
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, Odds, action, log_of, run, settle
+from window_driver import Lasting, action, log_of, run, settle
 
 from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -51,7 +51,7 @@ class Asked:
             scores = np.zeros((8, 8))
             sheets = tuple(ShadedSheet(s, (), scores, -9.0, 99.0, -9.0, 99.0) for s in range(4))
             shades = isinstance(question, ShadeQuestion)
-            answer = sheets if shades else AsGood(0.5, 0.4, 0.6, exact=False)
+            answer = sheets if shades else (AsGood(0.5, 0.4, 0.6, exact=False),)
             self._window.runs.controller.answered.emit(Answered(0, tag, answer))
 
 
@@ -70,7 +70,6 @@ def window(qtbot: QtBot, lasting: Lasting) -> MainWindow:
 
 @pytest.fixture
 def asked(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Asked:
-    monkeypatch.setattr(Odds, "asked", True)
     return Asked(window, monkeypatch)
 
 
