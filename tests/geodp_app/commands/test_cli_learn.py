@@ -158,7 +158,7 @@ def test_the_records_say_first_that_they_are_private(run):
 @pytest.mark.parametrize("learner", ["convex-cover", "cover"])
 def test_the_paper_measure_runs(write, tmp_path, capsys, learner):
     out = tmp_path / "c.geojson"
-    points = write("p.csv", '# geodp {"grid": 1024}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
+    points = write("p.csv", '# geodp {"grid": 64}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
     argv = ["learn", points, "--learner", learner, "--k", 2, "--measure", "paper"]
     assert main([*map(str, argv), "--steps", "2", "-o", str(out)]) == 0
     assert "warning" not in capsys.readouterr().err
@@ -428,7 +428,7 @@ OF_NOBODY = ("", "--edges 1", "--tiles 2", "--learner cover --k 2", "--learner c
              "--learner ellipses --k 2", "--learner stability")  # fmt: skip
 
 
-@pytest.mark.parametrize(("number", "options"), enumerate(OF_NOBODY))
+@pytest.mark.parametrize(("number", "options"), [*enumerate(OF_NOBODY)])
 def test_no_examples_and_one_end_alike(write, tmp_path, capsys, number, options):
     """They are neighbours: a refusal of one of them would tell them apart for sure."""
     head = '# geodp {"grid": 16, "bounds": [9, 9, 21, 21]}\n' if number % 2 else ""

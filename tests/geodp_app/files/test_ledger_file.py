@@ -202,7 +202,7 @@ def test_a_disk_that_is_full_and_a_kill_at_any_write_leave_all_or_nothing(tmp_pa
 
     ledger, old = Ledger.create(tmp_path / "a.ledger"), 0
     rolled_back, done = 0, 0
-    for room in range(0, 60_000, 1_500):
+    for room in range(0, 60_000, 2_000):
         runs = [NewRun("learn", "a" * 1000, None) for _ in range(12)]
         child = os.fork()
         if child == 0:
@@ -228,7 +228,7 @@ def test_a_disk_that_is_full_and_a_kill_at_any_write_leave_all_or_nothing(tmp_pa
         if code == 0 or end == "refused":
             assert os.listdir(tmp_path) == ["a.ledger"]
         done, old = done + (code == 0), len(entries)
-    assert 0 < done < 40
+    assert 0 < done < 30
     assert (rolled_back > 0) == (end == "killed")  # who read next put the old pages back
 
 
