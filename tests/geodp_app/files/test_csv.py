@@ -279,6 +279,17 @@ def test_equal_numbers_are_one_label_whatever_other_rows_hold(write):
         assert checked.rows[:2].tolist() == [0, 1]
 
 
+def test_quotes_behind_a_space_are_those_of_the_text(write):
+    file = open_import(write("p.csv", 'x,y,label\n1,2, "say ""yes"""\n'))
+    assert read_rows(file, guess_columns(file.columns)[0]).shown == ('say "yes"',)
+
+
+def test_a_row_of_another_length_is_left_out_and_names_nobody(write):
+    path = write("p.csv", "who,x,y,label\na,1,2,1\nb,3,4\n")
+    found = read_points(path, PointOptions(8, person="who", unusable="drop"))
+    assert (found.examples.labels.tolist(), found.dropped) == ([1], 1)
+
+
 def test_two_frames_at_odds_are_refused(write):
     path = write("p.csv", MARK + "x,y,label\n3,4,1\n")
     with pytest.raises(InputError, match="says grid 1024, --grid says 512"):
