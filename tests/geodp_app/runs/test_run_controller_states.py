@@ -357,3 +357,18 @@ def test_a_question_waits_for_a_run_that_began_by_itself_and_is_given_up() -> No
     pressing.ask()
     pressing.nothing_was_sent_or_heard_that_should_not_be()
     pressing.teardown()
+
+
+@pytest.mark.usefixtures("_played")
+def test_a_step_that_is_done_as_its_run_is_cancelled_is_not_told() -> None:
+    pressing = Pressing()
+    pressing.open()
+    pressing.answer(False, 1)
+    pressing.start(at_once=False)
+    pressing.answer(False, 1)
+    pressing.run()
+    pressing.cancel()
+    pressing.answer(True, 1)  # before it saw that it was to stop
+    assert pressing.steps == []
+    pressing.nothing_was_sent_or_heard_that_should_not_be()
+    pressing.teardown()
