@@ -1,5 +1,5 @@
-"""Where along the columns of a grid labels may change: where a border passes between two places, or
-through one.
+"""Finds where along the columns of a grid labels may change: where a border passes between two
+places, or through one.
 
 Borders are doubles, and taken as thicker than they are rounded, as a run too many does no harm: a
 column is met where it is within 1e-6, along x and along y.  For coordinates below 2**20 the place

@@ -1,4 +1,4 @@
-"""Labels of very many points: places of the grid are asked about once, and looked up by the others.
+"""Labels millions of points fast: places are labelled once each, then looked up, where that pays.
 
 Along a column labels change only where a border passes between two places, or through one.  Where
 all borders are known segments, only the first place of each run is asked about
