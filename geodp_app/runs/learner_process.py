@@ -178,8 +178,8 @@ class LearnerServer:
             self._run = run
 
     def _ask(self, request: Ask) -> None:
+        from geodp_app.runs.edge_law import as_good, shade
         from geodp_app.runs.one_report import change
-        from geodp_app.runs.shading import as_good, shade
 
         question = request.question
         answer: Answer | None = None

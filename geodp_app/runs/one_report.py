@@ -2,7 +2,7 @@
 
 The noisy count b of the step and the piece's other halfplanes are held fixed.  With u(h) the
 change of the score, in examples, that the example brings to the piece with h, and P the law of
-:mod:`geodp_app.runs.shading`,
+:mod:`geodp_app.runs.edge_law`,
 
     ln P_with(h) / P_without(h) = eta * u(h) - ln R,    R = Z_with / Z_without.
 
@@ -15,7 +15,7 @@ R that is a mean over some draws, which is how it is estimated for many examples
 Few lines: one ratio a cell, exactly.  Many: a raster of ratios, in which eta * u is exact and ln R
 off by about `Change.error`.  Private, all of it.
 
-Complexity: as :mod:`geodp_app.runs.shading`.
+Complexity: as :mod:`geodp_app.runs.edge_law`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples
 from geodp_app.formatting import amount
-from geodp_app.runs.protocol import Change, ChangedSheet, ReportQuestion, WhyNone
-from geodp_app.runs.shading import (
+from geodp_app.runs.edge_law import (
     counted,
     draw_cells,
     draws,
@@ -39,6 +38,7 @@ from geodp_app.runs.shading import (
     rasters,
     weigh_cells,
 )
+from geodp_app.runs.protocol import Change, ChangedSheet, ReportQuestion, WhyNone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.privacy.accounting import PrivacySpent
@@ -180,8 +180,7 @@ def _of_rasters(
     question: ReportQuestion, examples: GridCounts, watch: Callable[[], None]
 ) -> Change:
     step = question.step
-    # the chosen halfplane is a draw from that law, too
-    drawn = draws(step, examples, watch) or [question.chosen]
+    drawn = draws(step, examples, watch)
     moves = []
     for sheet, us, vs, counts in counted(step, examples, drawn, watch):
         moves.append(_moves(question, counts, _holds(step.lattice, sheet, us, vs, question.point)))

@@ -22,7 +22,7 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
-from learners.curved.unions import EllipseUnionLearner
+from learners.curved.curved_learners import EllipseUnionLearner
 from learners.envelope.compiled_beside import (
     FEWEST,
     GRID,

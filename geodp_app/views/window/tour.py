@@ -15,6 +15,7 @@ import numpy as np
 from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings, QTimer
 from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
 
+from geodp_app.actions import key
 from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
 from geodp_app.runs.run_log import RunLog
@@ -78,8 +79,8 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "Cells of points, and boxes",
         "All halfplanes of a cell between the lines hold the same reports, so they have one score; "
-        "Shift+F zooms to the chosen cell. The squares are the sampler’s boxes: it divides a box "
-        "where scores are good.",
+        f"{key('zoom_to_chosen')} zooms to the chosen cell. The squares are the "
+        "sampler’s boxes: it divides a box where scores are good.",
         ("dual",),
         boxes=True,
     ),

@@ -395,7 +395,7 @@ def test_preparing_is_told_once_when_a_loop_is_not_cached(
     while isinstance(client.receive(), Preparing):
         pass
     from geodp_app.runs import warm_up
-    from geometry.inner_loops import njit
+    from geometry.compiled_loops import njit
 
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
 

@@ -16,9 +16,9 @@ from counted import counted
 from finished_runs import finished
 from scipy import stats
 
+from geodp_app.runs.edge_law import as_good
 from geodp_app.runs.protocol import ShadeQuestion, ShareQuestion
 from geodp_app.runs.questions import share_question
-from geodp_app.runs.shading import as_good
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import Score, set_cover_score

@@ -37,7 +37,7 @@ from learners.core.records import inside_piece
 from learners.core.selection import Score
 
 #: Draws from a halfplane's law that are enough, and the work, in units of about a microsecond,
-#: after which fewer must do.
+#: after which fewer must do, if there is one.
 _DRAWS, _WORK = 200, 30_000
 
 #: Memory for the tables of these draws.
@@ -273,13 +273,16 @@ def rasters(
 def draws(
     question: ShadeQuestion, examples: GridCounts, watch: Callable[[], None]
 ) -> list[Halfplane]:
-    """Draws from the law of the moving halfplane; none if no draw was found in time."""
+    """Draws from the law of the moving halfplane, at least one."""
     # compiled, as above
     from learners.envelope.envelope_selection import EnvelopeSelection
 
-    watch()
     selection = EnvelopeSelection(question.lattice, "halfplane", table_bytes=_TABLE_BYTES)
-    pieces = selection.draw_for_curator(examples, question.score, question.rate, _DRAWS, _WORK)
+    pieces, work = list[tuple[Halfplane, ...]](), _WORK
+    while not pieces:
+        watch()
+        pieces = selection.draw_for_curator(examples, question.score, question.rate, _DRAWS, work)
+        work *= 4
     watch()
     return [halfplane for (halfplane,) in pieces]
 
@@ -340,7 +343,7 @@ def as_good(question: ShareQuestion, watch: Callable[[], None] = no_watch) -> tu
     positives = int(np.count_nonzero(labels))
     least = step.score.value(positives, len(labels) - positives)
     found = []
-    for e, chosen in enumerate(piece):
+    for e in range(len(piece)):
         watch()
         edge = replace(step, others=piece[:e] + piece[e + 1 :])
         examples = held_examples(edge)
@@ -351,8 +354,7 @@ def as_good(question: ShareQuestion, watch: Callable[[], None] = no_watch) -> tu
             share = min(1.0, math.fsum(shares))
             found.append(AsGood(share, share, share, exact=True))
         else:
-            # the chosen halfplane is a draw from that law, too
-            drawn = draws(edge, examples, watch) or [chosen]
+            drawn = draws(edge, examples, watch)
             good = 0
             for _, _, _, (negatives, positives) in counted(edge, examples, drawn, watch):
                 good += int((edge.score.values(positives, negatives) >= least).sum())

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.column_runs import LONGEST, run_begins
+from geometry.bulk_labels import bulk_labels
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -40,8 +40,6 @@ _ERROR = 3.34e-16
 _PAIRS, _FEW = 1 << 14, 8
 #: Pairs at a time: bounds memory.
 _BLOCK = 1 << 17
-#: So many grid points are looked up by place, on a grid of so many places a point.
-_MANY, _PLACES = 1000, 16
 
 
 def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> Flags:
@@ -58,35 +56,21 @@ def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> F
     ndarray of bool, shape (n,)
     """
     # rows side by side in memory are much faster to look through
-    points = np.asarray(points, order="F")
-    if points.dtype.kind in "iu" and len(points) >= _MANY:
-        low, high = points.min(axis=0), points.max(axis=0)
-        width, height = (int(end) - int(start) + 1 for start, end in zip(low, high, strict=True))
-        if (places := width * height) <= _PLACES * len(points):
-            key = (points - low).astype(np.int64) @ np.array([height, 1])
-            asked = _run_begins(polygons, low.astype(np.float64), width, height)
-            if asked is None and places <= len(points):  # each grid point once
-                asked = np.zeros(places, dtype=np.bool_)
-                asked[key] = True
-            if asked is not None:
-                first = np.flatnonzero(asked)
-                spots = np.stack(np.divmod(first, height)) + low[:, None]
-                known = _held(polygons, *spots.astype(np.float64))
-                # up to the next that was asked about
-                known = np.repeat(known, np.diff(first, append=places))
-                return np.asarray(known[key - first[0]])
-    return _held(polygons, *np.ascontiguousarray(points.T, dtype=np.float64))
+    if points.dtype.kind not in "iu" or not len(points):
+        return _held(polygons, *np.ascontiguousarray(points.T, dtype=np.float64))
+    points = np.asarray(points, dtype=np.int64, order="F")
+    low = points.min(axis=0)
 
+    def borders() -> Floats:
+        rings = [ring - low for polygon in polygons for ring in polygon]
+        edges = (np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings)
+        return np.concatenate([np.empty((0, 4)), *edges])
 
-def _run_begins(
-    polygons: Sequence[Sequence[Floats]], low: Floats, width: int, height: int
-) -> Flags | None:
-    """:func:`geometry.column_runs.run_begins` of all edges; None beyond its bounds."""
-    rings = [ring - low for polygon in polygons for ring in polygon if len(ring)]
-    if not all(np.abs(ring).max() < LONGEST for ring in rings) or max(width, height) > LONGEST:
-        return None
-    edges = [np.empty((0, 4)), *(np.hstack([r, np.roll(r, -1, axis=0)]) for r in rings)]
-    return run_begins(np.concatenate(edges), width, height)
+    def label(some: Rows) -> Flags:
+        return _held(polygons, *(some + low).T.astype(np.float64, order="C"))
+
+    width, height = (points.max(axis=0) - low + 1).tolist()
+    return bulk_labels(label, points - low, (width, height), borders)
 
 
 def _held(polygons: Sequence[Sequence[Floats]], x: Floats, y: Floats) -> Flags:
