@@ -18,7 +18,7 @@ shared_points        bounds where a grid point has many examples of both labels
 pile_gains           bounds what a line may gain in piles of reports
 piled_lines          draws from boxes whose lines are weighed by that
 factorised_boxes     tightens the envelope on small boxes, by cells with weights
-uncertain            lists the examples that a box's edges leave uncertain
+uncertain            lists the examples that only some pieces of a box may hold
 factorised_moves     tries and splits factorised boxes
 compiled_beside      compiles loops in a second process
 compaction           merges light boxes that meet in a face again

@@ -1,4 +1,4 @@
-"""Accounts for what is spent, and draws: noise, and by the exponential mechanism.
+"""Privacy accounts, and what draws: noise, the exponential mechanism, random bits.
 
 accounting              budgets, charges and statements
 composition             what several steps cost together: of a set cover, and of any mechanisms
