@@ -189,7 +189,7 @@ def _cell_points(
                 longer.append((probability, tape, False, before))
                 continue
             if work.paired[0] and e == 1:
-                weigh_beside(strand.target, mix, peak, before, work)
+                weigh_beside(strand.target, box, mix, peak, before, work)
             for cell, share, chunks in list(leaves(work.weights[e], CELLS)):
                 i, j = cell // SIDE, cell % SIDE
                 (u0, u1), (v0, v1) = (int(x) for x in ends[0, i : i + 2]), ends[1, j : j + 2]

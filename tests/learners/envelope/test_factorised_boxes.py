@@ -27,7 +27,7 @@ from learners.envelope import (
 from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
 from learners.envelope.factorised_boxes import CELLS, MIX, SIDE, make_workspace
 from learners.envelope.target import Target
-from learners.envelope.uncertain import SEVERAL
+from learners.envelope.uncertain import SEVERAL, amount_of, group_of, place_of
 
 examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
 inner_term = compiled(factorised_boxes.inner_term)
@@ -106,6 +106,15 @@ def examined(
     return work, count
 
 
+def rows_of(work: Any, count: int) -> NDArray[np.int64]:
+    """Uncertain examples: abscissa, ordinate, label, the edge charged or SEVERAL, how many."""
+    rows = np.empty((count, 5), dtype=np.int64)
+    for row, entry in zip(rows, work.doubtful[:count], strict=True):
+        charged, label = divmod(int(group_of(entry)), 2)
+        row[:] = (*place_of(entry), label, charged + SEVERAL, amount_of(entry))
+    return rows
+
+
 def contains(lattice: HalfplaneLattice, box: Any, e: int, u: int, v: int, points: Any) -> Any:
     """Membership in the halfplane (u, v) of edge e, which need not carry base measure."""
     sheet = Sheet(int(box[SHEETS]) >> (3 * e) & 7)
@@ -160,7 +169,7 @@ def test_every_example_is_held_uncertain_or_outside(lattice: HalfplaneLattice, e
             if misses[i].sum() > 1 and (edges == 2 or not labels[i]):
                 charged = SEVERAL
             expected.append((*points[i].tolist(), int(labels[i]), charged))
-        found = [tuple(row[:4]) for row in work.doubtful[:count].tolist() for _ in range(row[4])]
+        found = [tuple(row[:4]) for row in rows_of(work, count).tolist() for _ in range(row[4])]
         assert sorted(found) == sorted(expected)
         some += count
     assert some > 500
@@ -173,7 +182,8 @@ def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattic
         points, labels = sample(trial)
         box = some_box(lattice, 3, rng)
         work, count = examined(lattice, points, labels, box)
-        rows = np.repeat(work.doubtful[:count], work.doubtful[:count, 4], axis=0)
+        rows = rows_of(work, count)
+        rows = np.repeat(rows, rows[:, 4], axis=0)
         for e, i, j in itertools.product(range(3), range(SIDE), range(SIDE)):
             u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
             for label in (0, 1):
@@ -202,13 +212,15 @@ def test_pairs_of_cells_count_what_both_edges_leave_uncertain(
         points = points[rng.integers(0, places, 600)] if places < len(points) else points
         box = some_box(lattice, 2, rng, widest=D)
         work, count = examined(lattice, points, labels, box)
-        rows = np.repeat(work.doubtful[:count], work.doubtful[:count, 4], axis=0)
+        rows = rows_of(work, count)
+        rows = np.repeat(rows, rows[:, 4], axis=0)
         mine = rows[rows[:, 3] == SEVERAL]
         assert work.paired.tolist() == [len(mine)]
         if not len(mine):
             continue
         # entries, or examples of one
-        most = max(most, int((work.doubtful[:count, 3] == SEVERAL).sum()), int(rows[:, 4].max()))
+        entries = int((rows_of(work, count)[:, 3] == SEVERAL).sum())
+        most = max(most, entries, int(rows[:, 4].max()))
         cells = list(itertools.product(range(SIDE), repeat=2))
         for _ in range(200):
             first, second = (int(x) for x in rng.integers(0, CELLS, 2))
@@ -294,7 +306,7 @@ def test_the_mass_is_the_sum_over_all_pairs_of_cells(paired: bool, total: bool) 
                 if not area:
                     assert first[CELLS + i] == 0
                     continue
-                weigh_beside(target, mix, peak, i, work)
+                weigh_beside(target, box, mix, peak, i, work)
                 assert area * beside[1] == pytest.approx(first[CELLS + i], rel=1e-12)
                 for j, other in enumerate(cells):
                     bound = inner_term(target, mix, work.held)
