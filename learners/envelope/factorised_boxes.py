@@ -64,8 +64,8 @@ BLOCK = 64
 #: So many boxes are remembered at most, and so many entries of them all; powers of two.
 _BOXES, _ENTRIES = 1 << 13, 1 << 21
 
-#: Columns of `Workspace.heads` before a box's own: where its entries begin, if it is known, one more
-#: than their number, negatives and positives in all inner halfplanes, and how many count for pairs.
+#: Columns of `Workspace.heads` before a box's own: where its entries begin, one more than how many
+#: they are, negatives and positives in all inner halfplanes, and how many count for pairs.
 _AT, _COUNT, _HELD, _PAIRED, _BOX = 0, 1, 2, 4, 5
 
 
@@ -419,8 +419,8 @@ def _ones(word):
     return np.int32((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-#: Less than any term; and less than any bound of a pair, which lies within 2^29 of 0, by so much that
-#: the sum of both is below :data:`_LEAST_BOUND`.
+#: Less than any term; and what puts a bound of a pair, which lies within 2^29 of 0, below the least
+#: that there may be.
 _NO_TERM, _NO_PAIR, _LEAST_BOUND = np.int64(-(1 << 62)), np.int32(-3 << 29), -(1 << 29)
 
 
