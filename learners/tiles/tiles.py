@@ -412,7 +412,8 @@ def thread_map(
     try:
         for task in tasks:
             waiting.append(pool.submit(work, task, stopped.is_set))
-            while sum(not future.done() for future in waiting) > _AT_ONCE:
+            # one more waits: a thread that has ended one has the next at once
+            while sum(not future.done() for future in waiting) > _AT_ONCE + 1:
                 _listen(waiting, tick)
             while waiting and waiting[0].done():
                 yield waiting.popleft().result()
