@@ -52,7 +52,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
-from learners.envelope.concept_selection import STRANDS, ConceptSelection
+from learners.envelope.concept_selection import STRANDS, ConceptDraw, ConceptSelection
 from learners.parameters import check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
@@ -248,37 +248,33 @@ def tile_steps(
     released: dict[int, TileStep] = {}
     progress = None if watch is None else _TileProgress(watch, first)
 
-    def reserved(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
+    def reserved(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _Waiting:
         # which bits a draw has is settled here, in the tiles' order
         sources = Reserved(source, STRANDS)
         agrees = agreeing is not None and isinstance(tile, Tile)
-        return _TileDraw(tile, rows, sources, source.spawn() if agrees else source)
+        return tile, rows, sources, source.spawn() if agrees else source
 
-    def learn(each: _TileDraw, note: Watch | None, stopped: Callable[[], bool]) -> _Drawn:
-        tile = each.tile
-        held, sampler, borders = counts.where(each.rows), selection(tile), None
+    def begin(
+        tile: Tile | EdgeZone, rows: NDArray[np.int64], sources: Reserved, kept_by: RandomSource
+    ) -> _TileDraw:
+        held, sampler = counts.where(rows), selection(tile)
         own = GridCounts(
             sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
         )
-        draw = sampler.begin(own, eta, each.sources)
+        draw, borders = sampler.begin(own, eta, sources), None
         if agreeing is not None and isinstance(tile, Tile):
             borders = Borders.of(tile, agreeing.index, released, agreeing.strength)
-        while True:
-            selected = draw.complete(note, stopped)
-            step = TileStep(tile, halfplanes_of(selected.piece), selected.inside)
-            if borders is None or borders.keep(step, each.kept_by):
-                return each.rows, held, step, selected
-            draw.begin_again()
+        return _TileDraw(tile, rows, held, draw, borders, kept_by)
 
     alone = len(tiles) if agreeing is None else agreeing.alone
     paired, number = list(zip(tiles, groups, strict=True)), first
     # what a tile knows of others has to be drawn before it begins
     for part in (paired[:alone], paired[alone:]):
-        begun = itertools.starmap(reserved, part)
-        draw = functools.partial(_timed, learn=learn, progress=progress)
+        waiting = itertools.starmap(reserved, part)
+        draw = functools.partial(_draw, begin=begin, progress=progress)
         learned: list[TileStep] = []
-        for (rows, held, step, selected), seconds in thread_map(
-            draw, enumerate(begun, start=number), None if progress is None else progress.tick
+        for rows, held, step, selected, seconds in thread_map(
+            draw, enumerate(waiting, start=number), None if progress is None else progress.tick
         ):
             if progress is not None:
                 progress.next(selected.progress)
@@ -325,34 +321,52 @@ class Agreeing:
     strength: Fraction
 
 
+#: A tile, the entries that it holds, the bits of its strands, and those by which it is kept.
+_Waiting = tuple[Tile | EdgeZone, NDArray[np.int64], Reserved, RandomSource]
+
+
 @dataclass(frozen=True, slots=True)
 class _TileDraw:
-    """A tile, the entries that it holds, and the bits of its draw.
+    """A tile, the entries that it holds, and the draw of its piece, which has begun.
 
-    `kept_by` has those by which a piece is kept that agrees with the tile's borders, if any.
+    `source` has the bits by which a piece is kept that agrees with the tile's borders, if any.
     """
 
     tile: Tile | EdgeZone
     rows: NDArray[np.int64]
-    sources: RandomSource
-    kept_by: RandomSource
+    held: GridCounts
+    draw: ConceptDraw
+    borders: Borders | None
+    source: RandomSource
+
+    def complete(
+        self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
+    ) -> tuple[TileStep, Selected]:
+        """Draw until a piece is kept."""
+        while True:
+            selected = self.draw.complete(watch, stop)
+            step = TileStep(self.tile, halfplanes_of(selected.piece), selected.inside)
+            if self.borders is None or self.borders.keep(step, self.source):
+                return step, selected
+            self.draw.begin_again()
 
 
-#: Entries of a tile, what is drawn in it, and how; its tables are let go.
-_Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected]
+#: Entries of a tile, what is drawn in it, how, and the seconds that it took; its tables are let go.
+_Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
 
 
-def _timed(
-    numbered: tuple[int, _TileDraw],
+def _draw(
+    numbered: tuple[int, _Waiting],
     stopped: Callable[[], bool],
-    learn: Callable[[_TileDraw, Watch | None, Callable[[], bool]], _Drawn],
+    begin: Callable[..., _TileDraw],
     progress: _TileProgress | None,
-) -> tuple[_Drawn, float]:
-    """What is drawn in one tile, and the seconds that it took."""
-    number, each = numbered
+) -> _Drawn:
+    """What is drawn in one tile; which bits a draw has is settled before."""
+    number, waiting = numbered
     started = time.perf_counter()
+    each = begin(*waiting)
     note = None if progress is None else functools.partial(progress.note, number)
-    return learn(each, note, stopped), time.perf_counter() - started
+    return each.rows, each.held, *each.complete(note, stopped), time.perf_counter() - started
 
 
 class _TileProgress:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ cell_term = compiled(factorised_boxes.cell_term)
 pair_term = compiled(factorised_boxes.pair_term)
 weigh_cells = compiled(factorised_boxes.weigh_cells)
 weigh_beside = compiled(factorised_boxes.weigh_beside)
+remember = compiled(factorised_boxes.remember)
+recall = compiled(factorised_boxes.recall)
 best_mix = compiled(factorised_boxes.best_mix)
 widest_axis = compiled(uncertain.widest_axis)
 box_mass = compiled(partition.box_mass)
@@ -373,6 +376,45 @@ def test_a_half_keeps_the_uncertain_examples_of_its_parent(edges: int) -> None:
         assert sorted(work.halved[:kept].tolist()) == sorted(again.doubtful[:kept].tolist())
 
 
+@pytest.mark.parametrize("edges", [2, 3])
+def test_a_box_is_remembered_until_it_changes_or_others_need_the_room(edges: int) -> None:
+    rng = np.random.default_rng(4)
+    lattice, target = LATTICES[0], a_target(Score(1, 0, 0, total=True), 0.3)
+    index, paired = np.int64(5), 0
+
+    def known(work: Any, count: int) -> list[list[Any]]:
+        arrays = [work.doubtful[:count], work.held, work.paired]
+        return [one.tolist() for one in arrays + [work.weights[0]] * bool(work.paired[0])]
+
+    for trial in range(20):
+        points, labels = sample(trial)
+        box = some_box(lattice, edges, rng)
+        work, count = examined(lattice, points, labels, box)
+        if not count:
+            continue
+        weigh_cells(target, box, MIX // 2, work)
+        work = work._replace(kept=np.empty(2 * count + count // 2, dtype=np.int64))
+        work.weights[0, 0] = 0.0
+        before = known(work, count)
+        assert recall(box, index, work) == -1
+        remember(box, index, work.doubtful, count, work)
+        paired += int(work.paired[0]) > 0
+        work.doubtful[:], work.held[:], work.paired[:] = 0, 0, 0
+        work.weights[0, 1:] = 0.0
+        assert recall(box, index, work) == count
+        assert known(work, count) == before
+        other = box.copy()
+        other[4 * edges - 1] -= 1
+        assert recall(other, index, work) == -1
+        assert recall(box, index + 1, work) == -1
+        remember(other, index + 1, work.doubtful, count, work)
+        assert recall(box, index, work) == count
+        remember(box, index + 2, work.doubtful, count, work)
+        assert recall(box, index, work) == -1
+        assert recall(other, index + 1, work) == recall(box, index + 2, work) == count
+    assert paired > 10 or edges == 3
+
+
 def test_too_many_uncertain_examples_are_refused() -> None:
     rng = np.random.default_rng(1)
     points = rng.integers(0, D + 1, (2000, 2))
@@ -385,6 +427,27 @@ def test_too_many_uncertain_examples_are_refused() -> None:
     assert count > 200
     assert examined(lattice, points, labels, box, count)[1] == count
     assert examined(lattice, points, labels, box, count - 1)[1] == -1
+
+
+def test_bounds_of_pairs_fit_their_bits() -> None:
+    """So of two edges no more examples may be uncertain than that; of one edge they may be more."""
+    lattice, rng = LATTICES[0], np.random.default_rng(2)
+    points, labels = sample(0)
+    box = some_box(lattice, 2, rng)
+    counts = counted(points, labels, D)
+    tables = make_tables(count_columns(counts), lattice.basis, 0)
+    work = make_workspace()
+    count = examine(tables, order_by_column(counts), box, work)
+    few = int(rows_of(work, count)[:, 4].sum())
+    for edges in (2, 1):
+        if edges == 1:
+            box[SHEETS] = pack_sheets((int(box[SHEETS]) & 7,))
+        for times in ((1 << 25) // few, (1 << 25) // few + 1):
+            many = replace(counts, amounts=counts.amounts * times)
+            tables = make_tables(count_columns(many), lattice.basis, 0)
+            found = examine(tables, order_by_column(many), box, work)
+            assert (found < 0) == (edges == 2 and few * times > 1 << 25)
+        box = some_box(lattice, 2, np.random.default_rng(2))
 
 
 def test_a_factorised_box_without_admitted_points_weighs_nothing() -> None:
