@@ -1,4 +1,4 @@
-"""Draws of a labelled piece of at most three edges, by its number of mistakes.
+"""Draws a labelled piece of at most three edges, by its number of mistakes.
 
 A *concept* labels the points inside a convex piece one way and all others the other way; the
 piece is the intersection of none, one, two or three lattice halfplanes.  The law is the
@@ -38,6 +38,9 @@ from learners.privacy.randomness import RandomSource
 
 #: Prior probability of a piece of no edge (one label everywhere), one, two and three edges.
 PRIOR = (0.5, 0.25, 0.125, 0.125)
+
+#: Strands of a draw, one for each label inside; each has bits of its own.
+STRANDS = 2
 
 #: Factorise sooner than for the smaller of two scores: boxes no longer than the square's side, once
 #: there are so many.  A sum needs no mix, and pairs of cells bound two long edges well.

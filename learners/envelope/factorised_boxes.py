@@ -1,4 +1,4 @@
-"""Tighter envelopes for small boxes: one table of cells an edge stands for all triples of cells.
+"""Tightens the envelope on small boxes: one table of cells an edge stands for all triples of cells.
 
 Each edge's rectangle of dual points is divided into SIDE x SIDE cells.  Let O_e and I_e be an
 edge's outer and inner halfplane, H_e its true one, and o_e and n_e the outer and the inner
@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from geometry.compiled_loops import inner
 from learners.envelope.boxes import SHEETS, admits_some, edge_in
-from learners.envelope.uncertain import AMOUNT, CHARGED, LABEL, X, Y, has_pairs
+from learners.envelope.uncertain import amount_of, group_of, has_pairs, place_of
 
 #: Cells along a side of an edge's rectangle; a power of two.
 SIDE = 8
@@ -61,6 +61,13 @@ MOST = 1 << 14
 #: Entries that are counted for all cells at once: the bits of a word.
 BLOCK = 64
 
+#: So many boxes are remembered at most, and so many entries of them all; powers of two.
+_BOXES, _ENTRIES = 1 << 13, 1 << 21
+
+#: Columns of `Workspace.heads` before a box's own: where its entries begin, one more than how many
+#: they are, negatives and positives in all inner halfplanes, and how many count for pairs.
+_AT, _COUNT, _HELD, _PAIRED, _BOX = 0, 1, 2, 4, 5
+
 
 class Workspace(NamedTuple):
     """What is known of one box at a time; made anew from the box whenever it is needed.
@@ -69,7 +76,7 @@ class Workspace(NamedTuple):
     ----------
     held : int64 array, shape (2,)
         Negatives and positives in all inner halfplanes.
-    doubtful, halved : int64 arrays, shape (MOST, 5)
+    doubtful, halved : int64 arrays, shape (MOST,)
         Uncertain examples of the box, and of one half of it (:mod:`learners.envelope.uncertain`).
     ends : int64 array, shape (3, 2, SIDE + 1)
         Cell i holds ends[i] .. ends[i + 1] - 1 of u, or of v; for a lower sheet of -u and -v, so
@@ -77,28 +84,50 @@ class Workspace(NamedTuple):
     counts : int64 array, shape (3, 2, SIDE, SIDE)
         counts[e, 1, i, j]: positives charged to e in o_e of cell (i, j); counts[e, 0, i, j]:
         negatives in its n_e.
-    order : int64 array, shape (MOST,)
-        Places in `doubtful`, by what they are charged to and by label.
+    sorted : int64 array, shape (MOST,)
+        The same as `doubtful` or `halved`, by what they are charged to and by label.
+    across, up : float64 arrays, shape (SIDE, BLOCK)
+    reach : int64 array, shape (SIDE, BLOCK)
+        How far the cells reach that hold the entries of a block (:func:`_reach`).
+    last : int64 array, shape (SIDE, SIDE + 1)
+        Examples, or entries as bits, by the last cell of each row that holds them, after what none
+        does.
+    begins : int64 array, shape (9,)
+        Where in `sorted` what is charged to the same begins.
+    words : uint64 array, shape (2, CELLS)
+        Entries of a block that the cells of both edges hold (:func:`_mark`).
     weights : float64 array, shape (3, 2 * CELLS)
         Sum trees of the cells' weights.  Where pairs count, weights[0] has what all pairs with a
         first cell weigh, and weights[1] what the pairs of one first cell do
         (:func:`learners.envelope.factorised_boxes.weigh_beside`).
     paired : int64 array, shape (1,)
         How many of the uncertain examples count for pairs of cells.
-    together : int64 array, shape (2, CELLS, CELLS)
+    together : int32 array, shape (2, CELLS, CELLS)
         together[1, i, j]: positives uncertain for both edges that lie in o_0 of cell i and in o_1
         of cell j; together[0, i, j]: negatives in both n.  Not cleared where none are paired.
-    terms : int64 array, shape (2, CELLS)
+    terms : int32 array, shape (2, CELLS)
         Where pairs count, terms of the cells of both edges.
     areas : float64 array, shape (2, CELLS)
         Their dual points.
-    below : int64 array, shape (CELLS,)
+    shut : int32 array, shape (CELLS,)
+        0, or far less than any bound for a second cell without area.
+    bounds : int32 array, shape (CELLS, CELLS)
+        What pairs add to the bound, by first and second cell; not of first cells without area.
+    below : int32 array, shape (CELLS,)
         How far the bounds of one first cell's pairs are below the best.
     folded : float64 array, shape (CELLS // 2,)
         Sums of parts of their weights.
     decay : float64 array
         exp(-rate * x) for the first multiples x of what two bounds of a pair can differ by; zeros
         until it is needed.
+    kept : int64 array
+        Uncertain examples of boxes met before, the oldest overwritten (:func:`remember`).
+    written : int64 array, shape (1,)
+        How many have been written.
+    heads : int64 array
+        What is known of these boxes, each in the row of its number, beside the columns of the box.
+    leaves : float64 array
+        Where pairs count, what all pairs with a first cell weigh.
     """
 
     held: NDArray[np.int64]
@@ -106,15 +135,27 @@ class Workspace(NamedTuple):
     halved: NDArray[np.int64]
     ends: NDArray[np.int64]
     counts: NDArray[np.int64]
-    order: NDArray[np.int64]
+    sorted: NDArray[np.int64]
+    across: NDArray[np.float64]
+    up: NDArray[np.float64]
+    reach: NDArray[np.int64]
+    last: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    words: NDArray[np.uint64]
     weights: NDArray[np.float64]
     paired: NDArray[np.int64]
-    together: NDArray[np.int64]
-    terms: NDArray[np.int64]
+    together: NDArray[np.int32]
+    terms: NDArray[np.int32]
     areas: NDArray[np.float64]
-    below: NDArray[np.int64]
+    shut: NDArray[np.int32]
+    bounds: NDArray[np.int32]
+    below: NDArray[np.int32]
     folded: NDArray[np.float64]
     decay: NDArray[np.float64]
+    kept: NDArray[np.int64]
+    written: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    leaves: NDArray[np.float64]
 
 
 def make_workspace() -> Workspace:
@@ -122,71 +163,160 @@ def make_workspace() -> Workspace:
     return Workspace(
         held=np.zeros(2, dtype=np.int64),
         # not cleared, which takes a millisecond: no row is read before it is written
-        doubtful=np.empty((MOST, 5), dtype=np.int64),
-        halved=np.empty((MOST, 5), dtype=np.int64),
+        doubtful=np.empty(MOST, dtype=np.int64),
+        halved=np.empty(MOST, dtype=np.int64),
         ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),
         counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
-        order=np.empty(MOST, dtype=np.int64),
+        sorted=np.empty(MOST, dtype=np.int64),
+        across=np.zeros((SIDE, BLOCK), dtype=np.float64),
+        up=np.zeros((SIDE, BLOCK), dtype=np.float64),
+        reach=np.zeros((SIDE, BLOCK), dtype=np.int64),
+        last=np.empty((SIDE, SIDE + 1), dtype=np.int64),
+        begins=np.empty(9, dtype=np.int64),
+        words=np.empty((2, CELLS), dtype=np.uint64),
         weights=np.zeros((3, 2 * CELLS), dtype=np.float64),
         paired=np.zeros(1, dtype=np.int64),
-        together=np.empty((2, CELLS, CELLS), dtype=np.int64),
-        terms=np.empty((2, CELLS), dtype=np.int64),
+        together=np.empty((2, CELLS, CELLS), dtype=np.int32),
+        terms=np.empty((2, CELLS), dtype=np.int32),
         areas=np.empty((2, CELLS), dtype=np.float64),
-        below=np.empty(CELLS, dtype=np.int64),
+        shut=np.empty(CELLS, dtype=np.int32),
+        bounds=np.empty((CELLS, CELLS), dtype=np.int32),
+        below=np.empty(CELLS, dtype=np.int32),
         folded=np.empty(CELLS // 2, dtype=np.float64),
         decay=np.zeros(1024, dtype=np.float64),
+        # the system finds memory for what is written to
+        kept=np.empty(_ENTRIES, dtype=np.int64),
+        written=np.zeros(1, dtype=np.int64),
+        heads=np.zeros((_BOXES, _BOX + SHEETS + 1), dtype=np.int64),
+        leaves=np.empty((_BOXES, CELLS), dtype=np.float64),
     )
 
 
 @inner
-def _group(doubtful, count, order, begins):
-    """List the entries by what they are charged to, and by label.
+def remember(box, index, entries, count, work):
+    """Keep what has just been found of a box: its next trial need not look at all examples again.
 
-    Those charged to edge e, or to SEVERAL = -1, of a label lie in order[begins[g]:begins[g + 1]],
-    g = 2 * (e + 1) + label.
+    What is kept is a function of the box, and of a target that is the same for all.
     """
-    begins[:] = 0
-    for i in range(count):
-        begins[2 * (doubtful[i, CHARGED] + 1) + doubtful[i, LABEL] + 1] += 1
-    for group in range(8):
-        begins[group + 1] += begins[group]
-    place = begins.copy()
-    for i in range(count):
-        group = 2 * (doubtful[i, CHARGED] + 1) + doubtful[i, LABEL]
-        order[place[group]] = i
-        place[group] += 1
+    at, size = work.written[0], len(work.kept)
+    if at % size + count > size:
+        at += size - at % size
+    begin, head = at % size, work.heads[index % len(work.heads)]
+    for k in range(count):
+        work.kept[begin + k] = entries[k]
+    work.written[0] = at + count
+    head[_AT], head[_COUNT], head[_PAIRED] = at, count + 1, work.paired[0]
+    head[_HELD], head[_HELD + 1] = work.held[0], work.held[1]
+    for column in range(SHEETS + 1):
+        head[_BOX + column] = box[column]
+    if work.paired[0]:
+        leaves = work.leaves[index % len(work.heads)]
+        for i in range(CELLS):
+            leaves[i] = work.weights[0, CELLS + i]
 
 
 @inner
-def _reach(tables, box, e, label, doubtful, block, many, ends, across, up):
-    """Entry k of a block lies in the halfplane of edge e's cell (i, j) when
-    up[j, k] <= across[i, k].
+def recall(box, index, work):
+    """List the uncertain examples of a box again, if it has been remembered; -1 if it has not.
 
-    It is the outer halfplane for positives, the inner one for negatives.
+    Where pairs count, `Workspace.weights[0]` is what it was.
     """
-    c0, c1, scale = tables.basis[0], tables.basis[1], tables.basis[2]
-    sheet = (box[SHEETS] >> (3 * e)) & 7
-    one, other = (X, Y) if sheet < 2 else (Y, X)
+    head = work.heads[index % len(work.heads)]
+    count, at = head[_COUNT] - 1, head[_AT]
+    if count < 0 or work.written[0] > at + len(work.kept):
+        return np.int64(-1)
+    # its counts are not of the factorised box
+    for column in range(12):
+        if head[_BOX + column] != box[column]:
+            return np.int64(-1)
+    if head[_BOX + SHEETS] != box[SHEETS]:
+        return np.int64(-1)
+    begin = at % len(work.kept)
+    for k in range(count):
+        work.doubtful[k] = work.kept[begin + k]
+    work.held[0], work.held[1] = head[_HELD], head[_HELD + 1]
+    work.paired[0] = head[_PAIRED]
+    if work.paired[0]:
+        leaves, tree = work.leaves[index % len(work.heads)], work.weights[0]
+        for i in range(CELLS):
+            tree[CELLS + i] = leaves[i]
+        _sum_up(tree)
+    return count
+
+
+@inner
+def _sum_up(tree):
+    """Every other node is the sum of its two children."""
+    for node in range(CELLS - 1, 0, -1):
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
+@inner
+def _group(entries, count, to, begins):
+    """Sort entries by what they are charged to, and by label.
+
+    Those of group g (:func:`learners.envelope.uncertain.group_of`) become to[begins[g]] to
+    to[begins[g + 1] - 1].
+    """
+    begins[:] = 0
+    for i in range(count):
+        begins[group_of(entries[i]) + 1] += 1
+    for group in range(8):
+        begins[group + 1] += begins[group]
+    # each begin goes on to the next one's, which is where it was
+    for i in range(count):
+        group = group_of(entries[i])
+        to[begins[group]] = entries[i]
+        begins[group] += 1
+    for group in range(8, 0, -1):
+        begins[group] = begins[group - 1]
+    begins[0] = 0
+
+
+@inner
+def _reach(basis, sheet, label, block, ends, across, up, reach):
+    """Entry k of a block lies in the halfplanes of an edge's cells (i, 0) to (i, reach[i, k] - 1).
+
+    They are the outer halfplanes for positives, the inner ones for negatives: it lies in that of
+    cell (i, j) when up[j, k] <= across[i, k].  Both are doubles, of which several are multiplied at
+    once, with whole values: columns are narrow, so that none is above 4 d^2 2^bits <= 2^37
+    (:meth:`geometry.halfplane.HalfplaneLattice.finest_bits`).
+    """
+    c0, c1, scale = float(basis[0]), float(basis[1]), float(basis[2])
     sign = -scale if sheet & 1 else scale
-    for k in range(many):
-        up[0, k] = doubtful[block[k], one]
-        across[0, k] = sign * doubtful[block[k], other]
+    # loops of sixteens are quicker; what else is in the room is not asked for
+    many = (len(block) + 15) & -16
+    for k in range(len(block)):
+        x, y = place_of(block[k])
+        along, beside = (x, y) if sheet < 2 else (y, x)
+        up[0, k] = float(np.int32(along))
+        across[0, k] = sign * float(np.int32(beside))
     # both corners are points of the cell
     corner = 1 - label
     # the first row, which has what the others are made from, is the last one
     for i in range(SIDE - 1, -1, -1):
-        u, v = ends[e, 0, i + corner] - corner, ends[e, 1, i + corner] - corner
-        for k in range(BLOCK):
+        u = float(ends[0, i + corner] - corner)
+        v = float(ends[1, i + corner] - corner)
+        for k in range(many):
             across[i, k] = across[0, k] - (c0 - c1 * up[0, k]) * u
-        for k in range(BLOCK):
+        for k in range(many):
             up[i, k] = up[0, k] * v
+    # up rises with j
+    for i in range(SIDE):
+        for k in range(many):
+            cells = np.int64(0)
+            for j in range(SIDE):
+                cells += np.int64(up[j, k] <= across[i, k])
+            reach[i, k] = cells
 
 
 @inner
-def count_cells(tables, box, doubtful, count, work):
+def count_cells(tables, box, doubtful, count, work, only):
     """Fill `Workspace.ends`, `.counts`, `.paired` and `.together` of a box from its uncertain
-    examples."""
-    ends, counts = work.ends, work.counts
+    examples; the last for one first cell only, unless that is -1."""
+    ends, counts, basis = work.ends, work.counts, tables.basis
+    # what is called for each block is given what it needs: the whole is hundreds of words
+    across, up, reach = work.across, work.up, work.reach
     for e in range(3):
         if edge_in(box, e):
             lower = (box[SHEETS] >> (3 * e)) & 1
@@ -198,71 +328,83 @@ def count_cells(tables, box, doubtful, count, work):
                         ends[e, axis, SIDE - i] = 1 - end
                     else:
                         ends[e, axis, i] = end
-    counts[:] = 0
     work.paired[0] = 0
-    order, begins = work.order, np.empty(9, dtype=np.int64)
-    _group(doubtful, count, order, begins)
-    amounts = np.empty(BLOCK, dtype=np.int64)
-    # blocks are worked on as if they were full: loops of a fixed length are quicker
-    across = np.zeros((SIDE, BLOCK), dtype=np.int64)
-    up = np.zeros((SIDE, BLOCK), dtype=np.int64)
+    begins = work.begins
+    _group(doubtful, count, work.sorted, begins)
+    pairs = has_pairs(box) and begins[2] > 0
+    start, stop = (np.int64(0), np.int64(CELLS)) if only < 0 else (only, only + 1)
+    if pairs:
+        work.together[:, start:stop] = 0
     for label in range(2):
         for e in range(3):
             if not edge_in(box, e):
+                counts[e, label] = 0
                 continue
-            group = 2 * (e + 1) + label
+            group, found, sheet = 2 * (e + 1) + label, work.last, (box[SHEETS] >> (3 * e)) & 7
+            found[:] = 0
             for at in range(begins[group], begins[group + 1], BLOCK):
-                many = min(BLOCK, begins[group + 1] - at)
-                block = order[at : at + many]
-                _reach(tables, box, e, label, doubtful, block, many, ends, across, up)
-                for k in range(BLOCK):
-                    amounts[k] = doubtful[block[k], AMOUNT] if k < many else 0
-                for i in range(SIDE):
-                    for j in range(SIDE):
-                        total = np.int64(0)
-                        for k in range(BLOCK):
-                            total += amounts[k] if up[j, k] <= across[i, k] else 0
-                        counts[e, label, i, j] += total
-        if not has_pairs(box):
-            continue
-        for at in range(begins[label], begins[label + 1], BLOCK):
-            many = min(BLOCK, begins[label + 1] - at)
-            block = order[at : at + many]
-            if work.paired[0] == 0:
-                work.together[:] = 0
-            held = np.zeros((2, CELLS), dtype=np.uint64)
-            for e in range(2):
-                _reach(tables, box, e, label, doubtful, block, many, ends, across, up)
-                for i in range(SIDE):
-                    for j in range(SIDE):
-                        word = np.uint64(0)
-                        for k in range(BLOCK):
-                            word |= np.uint64(up[j, k] <= across[i, k]) << np.uint64(k)
-                        held[e, SIDE * i + j] = word
-            work.paired[0] += _add_pairs(doubtful, block, many, held, work.together[label])
+                block = work.sorted[at : min(at + BLOCK, begins[group + 1])]
+                _reach(basis, sheet, label, block, ends[e], across, up, reach)
+                for k in range(len(block)):
+                    amount = amount_of(block[k])
+                    for i in range(SIDE):
+                        found[i, np.uintp(reach[i, k])] += amount
+            for i in range(SIDE):
+                total = np.int64(0)
+                for j in range(SIDE - 1, -1, -1):
+                    total += found[i, j + 1]
+                    counts[e, label, i, j] = total
+        if pairs:
+            for at in range(begins[label], begins[label + 1], BLOCK):
+                block = work.sorted[at : min(at + BLOCK, begins[label + 1])]
+                for e in range(2):
+                    sheet = (box[SHEETS] >> (3 * e)) & 7
+                    _reach(basis, sheet, label, block, ends[e], across, up, reach)
+                    _mark(reach, len(block), work.last, work.words[e])
+                work.paired[0] += _add_pairs(block, work.words, work.together[label], start, stop)
 
 
 @inner
-def _add_pairs(doubtful, block, many, held, together):
-    """Add the examples of a block that are held in both of two cells, for all pairs.
+def _mark(reach, many, last, words):
+    """Bit k of a cell's word becomes whether the cell holds entry k of a block."""
+    last[:] = 0
+    for k in range(many):
+        bit = np.int64(1) << k
+        for i in range(SIDE):
+            last[i, np.uintp(reach[i, k])] |= bit
+    for i in range(SIDE):
+        word = np.int64(0)
+        for j in range(SIDE - 1, -1, -1):
+            word |= last[i, j + 1]
+            words[SIDE * i + j] = np.uint64(word)
 
-    The words of `held` have a bit for each entry of the block.  Returns how many examples it has.
+
+@inner
+def _add_pairs(block, words, together, start, stop):
+    """Add the examples of a block that are held in both of two cells, for the pairs of these first
+    cells.
+
+    Returns how many examples it has.
     """
-    paired, power, more = np.int64(0), 0, True
-    while more:
-        # an amount is a sum of powers of two: the entries that have this one
-        more, chosen = False, np.uint64(0)
-        for k in range(many):
-            amount = doubtful[block[k], AMOUNT] >> power
-            more = more or amount > 1
-            chosen |= np.uint64(amount & 1) << np.uint64(k)
-        paired += _ones(chosen) << power
-        for i in range(CELLS):
-            first = held[0, i] & chosen
-            if first != 0:
+    first_words, second = words[0], words[1]
+    for i in range(start, stop):
+        first, to = first_words[i], together[i]
+        if first != 0:
+            for j in range(CELLS):
+                to[j] += _ones(first & second[j])
+    paired = np.int64(len(block))
+    for k in range(len(block)):
+        # one of them has been added
+        more = np.int32(amount_of(block[k]) - 1)
+        if more == 0:
+            continue
+        paired += more
+        bit = np.uint64(1) << np.uint64(k)
+        for i in range(start, stop):
+            if first_words[i] & bit:
+                to = together[i]
                 for j in range(CELLS):
-                    together[i, j] += _ones(first & held[1, j]) << power
-        power += 1
+                    to[j] += more if second[j] & bit else 0
     return paired
 
 
@@ -274,11 +416,12 @@ def _ones(word):
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
     )
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return np.int32((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-#: Less than any term.
-_NO_TERM = np.int64(-(1 << 62))
+#: Less than any term; and what puts a bound of a pair, which lies within 2^29 of 0, below the least
+#: that there may be.
+_NO_TERM, _NO_PAIR, _LEAST_BOUND = np.int64(-(1 << 62)), np.int32(-3 << 29), -(1 << 29)
 
 
 @inner
@@ -333,85 +476,104 @@ def _grains(target, mix):
 
 
 @inner
-def _weigh_pairs(target, box, mix, work):
-    """Fill the tree of what the pairs of each first cell weigh; see :func:`weigh_cells`."""
-    of_gained, of_lost, grain = _grains(target, mix)
-    rate = target.rate * grain / MIX
-    terms, areas, decay = work.terms, work.areas, work.decay
-    if decay[0] == 0.0:
-        for i in range(len(decay)):
-            decay[i] = math.exp(-rate * i)
+def _pair_terms(target, box, mix, work):
+    """Fill `Workspace.terms` and `.areas`."""
+    of_gained, of_lost, _ = _grains(target, mix)
     for e in range(2):
         for i in range(SIDE):
             for j in range(SIDE):
                 gain, loss = work.counts[e, 1, i, j], work.counts[e, 0, i, j]
-                terms[e, SIDE * i + j] = of_gained * gain - of_lost * loss
-                areas[e, SIDE * i + j] = _area(target, box, work.ends, e, i, j)
-    best = _NO_TERM
-    for i in range(CELLS):
-        if areas[0, i] > 0.0:
-            gained, lost = work.together[1, i], work.together[0, i]
-            highest = _NO_TERM
-            for j in range(CELLS):
-                term = terms[1, j] + of_gained * gained[j] - of_lost * lost[j]
-                highest = max(highest, term if areas[1, j] > 0.0 else _NO_TERM)
-            if highest != _NO_TERM:
-                best = max(best, terms[0, i] + highest)
-    if best == _NO_TERM:
-        return np.int64(0), 0.0
-    first = work.weights[0]
-    for i in range(CELLS):
-        first[CELLS + i] = 0.0
-        if areas[0, i] > 0.0:
-            first[CELLS + i] = areas[0, i] * _weigh_row(target, mix, best, i, work)
-    for node in range(CELLS - 1, 0, -1):
-        first[node] = first[2 * node] + first[2 * node + 1]
-    return inner_term(target, mix, work.held) + best * grain, first[1]
-
-
-@inner
-def _weigh_row(target, mix, best, i, work):
-    """Fill the leaves of `Workspace.weights[1]` with what the second cells weigh beside the first
-    cell i, if the best of all pairs weighs 1 a point; returns their sum."""
-    of_gained, of_lost, grain = _grains(target, mix)
-    areas, below, decay, folded = work.areas[1], work.below, work.decay, work.folded
-    gained, lost, second = work.together[1, i], work.together[0, i], work.terms[1]
-    leaves = work.weights[1, CELLS:]
-    above = best - work.terms[0, i]
-    deepest = np.int64(0)
+                work.terms[e, SIDE * i + j] = of_gained * gain - of_lost * loss
+                work.areas[e, SIDE * i + j] = _area(target, box, work.ends, e, i, j)
     for j in range(CELLS):
-        # the term of a pair without area may be above the best
-        below[j] = max(above - second[j] - of_gained * gained[j] + of_lost * lost[j], 0)
-        deepest = max(deepest, below[j])
-    if deepest < len(decay):
-        for j in range(CELLS):
-            leaves[j] = areas[j] * decay[below[j]]
-    else:
-        for j in range(CELLS):
-            known = below[j] < len(decay)
-            weight = decay[below[j]] if known else math.exp(-target.rate * grain / MIX * below[j])
-            leaves[j] = areas[j] * weight
-    # halves upon halves: as few roundings as in a tree
-    half = CELLS // 2
-    for j in range(CELLS // 2):
-        folded[j] = leaves[j] + leaves[CELLS // 2 + j]
-    while half > 1:
-        half //= 2
-        for j in range(half):
-            folded[j] += folded[half + j]
-    return folded[0]
+        work.shut[j] = 0 if work.areas[1, j] > 0.0 else _NO_PAIR
 
 
 @inner
-def weigh_beside(target, mix, peak, i, work):
-    """Fill the tree of what the second cells weigh beside the first cell i; `peak` is what
-    :func:`weigh_cells` said, if pairs count."""
+def _bound_rows(target, mix, start, stop, work):
+    """Fill `Workspace.bounds` beside these first cells; the greatest of a pair with area."""
+    of_gained, of_lost, _ = _grains(target, mix)
+    second, shut, highest = work.terms[1], work.shut, _NO_PAIR
+    for i in range(start, stop):
+        if work.areas[0, i] > 0.0:
+            gained, lost, bounds = work.together[1, i], work.together[0, i], work.bounds[i]
+            first = work.terms[0, i]
+            if target.total:
+                for j in range(CELLS):
+                    bounds[j] = first + second[j] + gained[j] - lost[j]
+            else:
+                for j in range(CELLS):
+                    bounds[j] = first + second[j] + of_gained * gained[j] - of_lost * lost[j]
+            for j in range(CELLS):
+                highest = max(highest, np.int32(bounds[j] + shut[j]))
+    return highest
+
+
+@inner
+def _weigh_rows(target, mix, best, start, stop, work):
+    """Fill the leaves of `Workspace.weights[0]` with what all pairs with these first cells weigh,
+    if the best of all pairs weighs 1 a point; those of `.weights[1]` with what the second cells do
+    beside the last one."""
+    _, _, grain = _grains(target, mix)
+    rate = target.rate * grain / MIX
+    areas, below, decay, folded = work.areas[1], work.below, work.decay, work.folded
+    leaves = work.weights[1, CELLS:]
+    if decay[0] == 0.0:
+        for k in range(len(decay)):
+            decay[k] = math.exp(-rate * k)
+    for i in range(start, stop):
+        area = work.areas[0, i]
+        if area == 0.0:
+            work.weights[0, CELLS + i] = 0.0
+            continue
+        bounds = work.bounds[i]
+        deepest = np.int32(0)
+        for j in range(CELLS):
+            # the bound of a pair without area may be above the best
+            below[j] = max(np.int32(best - bounds[j]), np.int32(0))
+            deepest = max(deepest, below[j])
+        if deepest < len(decay):
+            for j in range(CELLS):
+                leaves[j] = areas[j] * decay[np.uint32(below[j])]
+        else:
+            for j in range(CELLS):
+                known = below[j] < len(decay)
+                weight = decay[below[j]] if known else math.exp(-rate * below[j])
+                leaves[j] = areas[j] * weight
+        # halves upon halves: as few roundings as in a tree
+        half = CELLS // 2
+        for j in range(CELLS // 2):
+            folded[j] = leaves[j] + leaves[CELLS // 2 + j]
+        while half > 1:
+            half //= 2
+            for j in range(half):
+                folded[j] += folded[half + j]
+        work.weights[0, CELLS + i] = area * folded[0]
+
+
+@inner
+def _weigh_pairs(target, box, mix, work):
+    """Fill the tree of what the pairs of each first cell weigh; see :func:`weigh_cells`."""
+    _pair_terms(target, box, mix, work)
+    best = _bound_rows(target, mix, 0, CELLS, work)
+    if best < _LEAST_BOUND:
+        return np.int64(0), 0.0
+    _weigh_rows(target, mix, best, 0, CELLS, work)
+    _sum_up(work.weights[0])
+    _, _, grain = _grains(target, mix)
+    return inner_term(target, mix, work.held) + np.int64(best) * grain, work.weights[0, 1]
+
+
+@inner
+def weigh_beside(target, box, mix, peak, i, work):
+    """Fill the tree of what the second cells weigh beside the first cell i, if pairs count; `peak`
+    is what :func:`weigh_cells` said of the box."""
     _, _, grain = _grains(target, mix)
     best = (peak - inner_term(target, mix, work.held)) // grain
-    _weigh_row(target, mix, best, i, work)
-    tree = work.weights[1]
-    for node in range(CELLS - 1, 0, -1):
-        tree[node] = tree[2 * node] + tree[2 * node + 1]
+    _pair_terms(target, box, mix, work)
+    _bound_rows(target, mix, i, i + 1, work)
+    _weigh_rows(target, mix, np.int32(best), i, i + 1, work)
+    _sum_up(work.weights[1])
 
 
 @inner
@@ -442,8 +604,7 @@ def weigh_cells(target, box, mix, work):
                 # the term of a cell without area may be above the best
                 term = min(cell_term(target, mix, work.counts, e, i, j) - best, 0)
                 tree[CELLS + SIDE * i + j] *= math.exp(target.rate * term / MIX)
-        for node in range(CELLS - 1, 0, -1):
-            tree[node] = tree[2 * node] + tree[2 * node + 1]
+        _sum_up(tree)
         peak += best
         volume *= tree[1]
     return peak, volume

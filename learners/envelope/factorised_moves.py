@@ -1,4 +1,4 @@
-"""Trials in boxes with a factorised envelope, and their splits.  Compiled.
+"""Tries and splits boxes with a factorised envelope, which is tighter than a plain one.  Compiled.
 
 The envelope and why it bounds the score: :mod:`learners.envelope.factorised_boxes`; why a trial
 accepts a piece in proportion to its weight: docs/privacy.md, lemma E1.  From an empty
@@ -23,6 +23,8 @@ from learners.envelope.factorised_boxes import (
     count_cells,
     inner_term,
     pair_term,
+    recall,
+    remember,
     weigh_beside,
     weigh_cells,
 )
@@ -77,19 +79,27 @@ def may_factorise(target, box):
 @inner
 def examine(tables, ordinates, box, work):
     """Make a box's tables of cells; the number of its uncertain examples, or -1: too many."""
+    kept = uncertain(tables, ordinates, box, work)
+    if kept >= 0:
+        count_cells(tables, box, work.doubtful, kept, work, np.int64(-1))
+    return kept
+
+
+@inner
+def uncertain(tables, ordinates, box, work):
+    """List a box's uncertain examples; their number, or -1: too many."""
     found = gather(tables, ordinates, box, work.held, work.doubtful)
     if found < 0:
-        return -1
-    kept = charge(tables, box, work.doubtful, found, work.held, work.doubtful)
-    count_cells(tables, box, work.doubtful, kept, work)
-    return kept
+        return np.int64(-1)
+    return charge(tables, box, work.doubtful, found, work.held, work.doubtful)
 
 
 @cached_inner
 def factorise(target, tables, ordinates, partition, index, work):
     """Give a plain box a factorised envelope; False, and nothing changed, unless it is lighter."""
     box, factor = partition.boxes[index], partition.factors[index]
-    if examine(tables, ordinates, box, work) < 0:
+    count = examine(tables, ordinates, box, work)
+    if count < 0:
         return False
     mix, factor[PEAK], factor[VOLUME] = best_mix(target, box, work, MIX // 2)
     factor[MIX_USED] = mix + 1
@@ -99,6 +109,7 @@ def factorise(target, tables, ordinates, partition, index, work):
         factor[:] = PLAIN
         return False
     put_mass(partition.tree, capacity, index, mass)
+    remember(box, index, work.doubtful, count, work)
     partition.tally[FACTORISED] += 1
     return True
 
@@ -114,20 +125,33 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
     tally[TRIALS] += 1
     tally[TRIAL_WORK] += _FACTOR_TRIAL_COST
     tally[SPENT] += _FACTOR_TRIAL_TIME
-    count = examine(tables, ordinates, box, work)
-    mix = np.int64(partition.factors[index, MIX_USED]) - 1
-    peak, _ = weigh_cells(target, box, mix, work)
+    mix, peak = np.int64(partition.factors[index, MIX_USED]) - 1, np.int64(0)
+    first = np.int64(-1)
+    count = recall(box, index, work)
+    # what pairs weigh is kept of one mix only
+    if count >= 0 and work.paired[0] and target.total:
+        peak = np.int64(partition.factors[index, PEAK])
+        first, at = draw_box(work.weights[0], CELLS, chunks, at)
+        count_cells(tables, box, work.doubtful, count, work, first)
+    else:
+        if count < 0:
+            count = uncertain(tables, ordinates, box, work)
+        count_cells(tables, box, work.doubtful, count, work, first)
+        peak, _ = weigh_cells(target, box, mix, work)
+        remember(box, index, work.doubtful, count, work)
     bound = inner_term(target, mix, work.held)
     positives, negatives = work.held[1], work.held[0]
-    first = np.int64(-1)
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
         if sheet == NO_SHEET:
             continue
-        cell, at = draw_box(work.weights[e], CELLS, chunks, at)
+        if first >= 0 and e == 0:
+            cell = first
+        else:
+            cell, at = draw_box(work.weights[e], CELLS, chunks, at)
         if work.paired[0] and e == 0:
             first = cell
-            weigh_beside(target, mix, peak, first, work)
+            weigh_beside(target, box, mix, peak, first, work)
         elif work.paired[0]:
             bound += pair_term(target, mix, work.together, first, cell)
             positives += work.together[1, first, cell]
@@ -186,9 +210,10 @@ def split_factors(target, tables, partition, index, count, outcome, work):
         if admitted_box(target, half):
             work.held[0], work.held[1] = negatives, positives
             kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
-            count_cells(tables, half, work.halved, kept, work)
+            count_cells(tables, half, work.halved, kept, work, np.int64(-1))
             chosen, factor[PEAK], factor[VOLUME] = best_mix(target, half, work, mix)
             factor[MIX_USED] = chosen + 1
+            remember(half, half_index, work.halved, kept, work)
         else:
             factor[MIX_USED], factor[PEAK], factor[VOLUME] = float(mix + 1), 0.0, 0.0
         put_mass(tree, capacity, half_index, box_mass(target, half, factor))

@@ -1,4 +1,4 @@
-"""The examples of a factorised box that its edges leave uncertain: listed, and charged to an edge.
+"""Lists the examples that only some pieces of a box may hold, and charges each to one of its edges.
 
 What they are for: :mod:`learners.envelope.factorised_boxes`; why a charge bounds the score:
 docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of
@@ -12,15 +12,43 @@ import numpy as np
 from geometry.columns import abscissae, cut_after, first_cut, unpack, within_cut
 from geometry.compiled_loops import inner
 from geometry.counting import coefficients
-from learners.envelope.boxes import SHEETS, edge_in
-
-#: Columns of a row of uncertain examples: abscissa, ordinate, label, the edge that they are charged
-#: to, or SEVERAL, and how many they are.
-X, Y, LABEL, CHARGED, AMOUNT = range(5)
+from learners.envelope.boxes import SHEETS, edge_count, edge_in
 
 #: In place of the edge that an example is charged to: negatives that several edges leave uncertain,
 #: which count for nothing, and in a box of two edges whatever both do, which counts for pairs.
 SEVERAL = -1
+
+#: Bits of an entry from which on it has its ordinate, its abscissa, and its number of examples.
+#: Before them are the label and the edge that it is charged to, or SEVERAL, less SEVERAL.
+_Y, _X, _AMOUNT = 3, 15, 27
+
+#: Most uncertain examples of a box: an entry has no more.  Of two edges MIX times as many are 2^29,
+#: and what two bounds of a pair of cells differ by fits 32 bits.
+_MOST, _MOST_PAIRED = 1 << 36, 1 << 25
+
+
+@inner
+def entry_of(x, y, label, amount):
+    """One number for the examples of a label on a grid point, not yet charged to an edge."""
+    return np.int64(amount) << _AMOUNT | x << _X | y << _Y | label
+
+
+@inner
+def group_of(entry):
+    """2 * (edge - SEVERAL) + label, 0..7: what it is charged to."""
+    return entry & 7
+
+
+@inner
+def place_of(entry):
+    """Abscissa and ordinate."""
+    return (entry >> _X) & 0xFFF, (entry >> _Y) & 0xFFF
+
+
+@inner
+def amount_of(entry):
+    """How many examples it is."""
+    return entry >> _AMOUNT
 
 
 @inner
@@ -74,7 +102,8 @@ def gather(tables, ordinates, box, held, found):
     inner ones.
 
     Columns must be narrow (:mod:`geometry.columns`).  Returns how many were found, or -1 when they
-    do not fit.  O(d) and O(1) an entry, O(log d) where a grid point holds several examples.
+    do not fit, or are too many examples.  O(d) and O(1) an entry, O(log d) where a grid point holds
+    several examples.
     """
     by_label = (unpack(tables.totals[0]), unpack(tables.totals[1]))
     width = len(by_label[0].cells)
@@ -90,7 +119,7 @@ def gather(tables, ordinates, box, held, found):
     cut_5, rest_5, step_5, more_5, size_5 = first_cut((a_5, b_5, c_5), first, np.int64(0))
     cut_6, rest_6, step_6, more_6, size_6 = first_cut((a_6, b_6, c_6), first, np.int64(0))
     held[:] = 0
-    count = 0
+    count, room = 0, np.int64(_MOST_PAIRED if has_pairs(box) else _MOST)
     for x in range(first, last + 1):
         low, high = within_cut(b_1, cut_1, np.int64(0), np.int64(width))
         low, high = within_cut(b_2, cut_2, low, high)
@@ -106,6 +135,9 @@ def gather(tables, ordinates, box, held, found):
                 sure = np.int64(column[inner_high]) - column[inner_low]
                 held[label] += sure
                 left = column[high] - column[low] - sure
+                room -= left
+                if room < 0:
+                    return -1
                 if left > 0:
                     place = _first_place(places, x, low, column[low])
                 while left > 0:
@@ -116,10 +148,7 @@ def gather(tables, ordinates, box, held, found):
                     if count == len(found):
                         return -1
                     amount = column[y + 1] - column[y]
-                    found[count, X] = x
-                    found[count, Y] = y
-                    found[count, LABEL] = label
-                    found[count, AMOUNT] = amount
+                    found[count] = entry_of(x, y, label, amount)
                     count += 1
                     place += 1
                     left -= amount
@@ -147,13 +176,15 @@ def charge(tables, box, found, count, held, doubtful):
     """
     a, b, c = _corner_lines(tables.basis, box)
     pairs = has_pairs(box)
+    edges = edge_count(box)
     kept = 0
     for i in range(count):
-        x, y, label, amount = found[i, X], found[i, Y], found[i, LABEL], found[i, AMOUNT]
+        entry = found[i]
+        (x, y), label = place_of(entry), entry & 1
         outside = False
         misses = 0
         charged = -1
-        for e in range(3):
+        for e in range(edges):
             if a[e] * x + b[e] * y < c[e]:
                 outside = True
                 break
@@ -164,13 +195,10 @@ def charge(tables, box, found, count, held, doubtful):
         if outside:
             continue
         if misses == 0:
-            held[label] += amount
+            held[label] += amount_of(entry)
             continue
-        doubtful[kept, X] = x
-        doubtful[kept, Y] = y
-        doubtful[kept, LABEL] = label
-        doubtful[kept, CHARGED] = SEVERAL if misses > 1 and (pairs or label == 0) else charged
-        doubtful[kept, AMOUNT] = amount
+        to = SEVERAL if misses > 1 and (pairs or label == 0) else charged
+        doubtful[kept] = entry & -7 | (to - SEVERAL) << 1
         kept += 1
     return kept
 
@@ -187,10 +215,11 @@ def widest_axis(tables, box, doubtful, count, only):
     sum_x = np.zeros(4, dtype=np.int64)
     sum_y = np.zeros(4, dtype=np.int64)
     for i in range(count):
-        charged, amount = doubtful[i, CHARGED] - SEVERAL, doubtful[i, AMOUNT]
+        (x, y), amount = place_of(doubtful[i]), amount_of(doubtful[i])
+        charged = group_of(doubtful[i]) >> 1
         number[charged] += amount
-        sum_x[charged] += amount * doubtful[i, X]
-        sum_y[charged] += amount * doubtful[i, Y]
+        sum_x[charged] += amount * x
+        sum_y[charged] += amount * y
     pairs = has_pairs(box)
     chosen, most = -1, -1.0
     for e in range(3):

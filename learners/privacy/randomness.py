@@ -1,4 +1,4 @@
-"""The one door for randomness.
+"""Gives all random bits: the operating system's, or a seeded stream, whose runs are not private.
 
 Every released draw passes through a :class:`RandomSource`.  By default its bytes
 come from the operating system's generator; a seed replaces it by a counter-mode
@@ -82,6 +82,29 @@ class SeededRandom:
             if not count:
                 return b"".join(parts)
             self._block, self._at, self._buffer = self._block + 1, 0, b""
+
+
+class Reserved:
+    """Sub-streams that a source has spawned ahead: whoever asks for them, and when, gets the same.
+
+    Parameters
+    ----------
+    source : RandomSource
+    count : int
+        So many; it has no more, and no bits of its own.
+    """
+
+    def __init__(self, source: RandomSource, count: int) -> None:
+        self.private = source.private
+        self._children = [source.spawn() for _ in range(count)]
+
+    def spawn(self) -> RandomSource:
+        """The next of them."""
+        return self._children.pop(0)
+
+    def bytes(self, count: int) -> bytes:
+        """Nothing: these bits are the source's own."""
+        raise TypeError(f"{count} bytes are asked of a reservation")
 
 
 def new_run_id() -> str:

@@ -28,17 +28,18 @@ import numpy as np
 from compiled import compiled
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.envelope import chunks as draws, core, factorised_boxes
+from learners.envelope import chunks as draws, core, factorised_boxes, factorised_moves
 from learners.envelope.boxes import ORDERS, SHEETS, edge_count, edge_in
 from learners.envelope.factorised_boxes import CELLS, MIX, SIDE
 from learners.envelope.paper_box import line_of, paper_box, proposals
-from learners.envelope.partition import BOXES, MIX_USED, PLAIN, SPLIT_WORK
+from learners.envelope.partition import BOXES, MIX_USED, PLAIN
 from learners.envelope.strands import Strand, piece_at
 
 Piece = tuple[Halfplane, ...]
 Tape = list[int]
 
 exponential = compiled(draws.exponential)
+examine = compiled(factorised_moves.examine)
 weigh_cells = compiled(factorised_boxes.weigh_cells)
 weigh_beside = compiled(factorised_boxes.weigh_beside)
 
@@ -175,9 +176,10 @@ def _plain_points(lattice: HalfplaneLattice, box: Any) -> list[tuple[Fraction, T
 def _cell_points(
     lattice: HalfplaneLattice, strand: Strand, index: int
 ) -> list[tuple[Fraction, Tape, bool]]:
-    """The same of a factorised box that has just been examined."""
+    """The same of a factorised box, by all of its cells."""
     box, work = strand.partition.boxes[index], strand.workspace
     assert work is not None
+    examine(strand.tables, strand.ordinates, box, work)
     mix = int(strand.partition.factors[index, MIX_USED]) - 1
     peak, _ = weigh_cells(strand.target, box, mix, work)
     paths: list[tuple[Fraction, Tape, bool, int]] = [(Fraction(1), [], True, -1)]
@@ -189,7 +191,7 @@ def _cell_points(
                 longer.append((probability, tape, False, before))
                 continue
             if work.paired[0] and e == 1:
-                weigh_beside(strand.target, mix, peak, before, work)
+                weigh_beside(strand.target, box, mix, peak, before, work)
             for cell, share, chunks in list(leaves(work.weights[e], CELLS)):
                 i, j = cell // SIDE, cell % SIDE
                 (u0, u1), (v0, v1) = (int(x) for x in ends[0, i : i + 2]), ends[1, j : j + 2]
@@ -200,13 +202,6 @@ def _cell_points(
                     longer.append((now, [*tape, *chunks, k, m], lattice.admits(u, v), cell))
         paths = longer
     return [(probability, tape, inside) for probability, tape, inside, _ in paths]
-
-
-def _examine(strand: Strand, tape: Tape) -> None:
-    """Let the strand's workspace know the box that a tape leads to, which no split follows."""
-    probe = copy_of(strand)
-    probe.partition.tally[SPLIT_WORK] = 1 << 40
-    run(probe, tape, whole=False)
 
 
 def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Trial]:
@@ -225,7 +220,6 @@ def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Tri
             points = _plain_points(lattice, box)
         else:
             unit = MIX
-            _examine(strand, tape)
             points = _cell_points(lattice, strand, index)
         for probability, chunks, inside in points:
             if inside:

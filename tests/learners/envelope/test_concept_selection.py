@@ -14,7 +14,7 @@ from envelope_laws import factorise_everything
 from geometry.grid_counts import settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
-from learners.envelope import concept_selection, race
+from learners.envelope import concept_selection, factorised_boxes, race
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
 from learners.privacy.randomness import SeededRandom
 
@@ -69,6 +69,20 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     # the last box that was looked at had pairs of cells
     assert np.count_nonzero(paired) > 5
     assert_same_law(ConceptSelection(lattice, 2, table_bytes=ROOM), points, labels, 0.4, 420)
+
+
+def test_what_is_remembered_of_boxes_changes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    points = rng.integers(0, 65, (500, 2))
+    labels = (points.sum(axis=1) < 64) ^ (rng.random(500) < 0.3)
+    selection, counts = ConceptSelection(HalfplaneLattice(64)), counted(points, labels, 64)
+    drawn = []
+    for boxes in (factorised_boxes._BOXES, 1):
+        monkeypatch.setattr(factorised_boxes, "_BOXES", boxes)
+        found = selection.select(counts, 0.8, SeededRandom(1))
+        drawn.append((found.piece, found.inside, found.details))
+    assert drawn[0] == drawn[1]
+    assert drawn[0][2]["factorised"] > 100
 
 
 def test_one_example_moves_no_probability_by_more_than_the_rate() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from learners.envelope import (
 from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
 from learners.envelope.factorised_boxes import CELLS, MIX, SIDE, make_workspace
 from learners.envelope.target import Target
-from learners.envelope.uncertain import SEVERAL
+from learners.envelope.uncertain import SEVERAL, amount_of, group_of, place_of
 
 examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
 inner_term = compiled(factorised_boxes.inner_term)
@@ -35,6 +36,8 @@ cell_term = compiled(factorised_boxes.cell_term)
 pair_term = compiled(factorised_boxes.pair_term)
 weigh_cells = compiled(factorised_boxes.weigh_cells)
 weigh_beside = compiled(factorised_boxes.weigh_beside)
+remember = compiled(factorised_boxes.remember)
+recall = compiled(factorised_boxes.recall)
 best_mix = compiled(factorised_boxes.best_mix)
 widest_axis = compiled(uncertain.widest_axis)
 box_mass = compiled(partition.box_mass)
@@ -106,6 +109,15 @@ def examined(
     return work, count
 
 
+def rows_of(work: Any, count: int) -> NDArray[np.int64]:
+    """Uncertain examples: abscissa, ordinate, label, the edge charged or SEVERAL, how many."""
+    rows = np.empty((count, 5), dtype=np.int64)
+    for row, entry in zip(rows, work.doubtful[:count], strict=True):
+        charged, label = divmod(int(group_of(entry)), 2)
+        row[:] = (*place_of(entry), label, charged + SEVERAL, amount_of(entry))
+    return rows
+
+
 def contains(lattice: HalfplaneLattice, box: Any, e: int, u: int, v: int, points: Any) -> Any:
     """Membership in the halfplane (u, v) of edge e, which need not carry base measure."""
     sheet = Sheet(int(box[SHEETS]) >> (3 * e) & 7)
@@ -160,7 +172,7 @@ def test_every_example_is_held_uncertain_or_outside(lattice: HalfplaneLattice, e
             if misses[i].sum() > 1 and (edges == 2 or not labels[i]):
                 charged = SEVERAL
             expected.append((*points[i].tolist(), int(labels[i]), charged))
-        found = [tuple(row[:4]) for row in work.doubtful[:count].tolist() for _ in range(row[4])]
+        found = [tuple(row[:4]) for row in rows_of(work, count).tolist() for _ in range(row[4])]
         assert sorted(found) == sorted(expected)
         some += count
     assert some > 500
@@ -173,7 +185,8 @@ def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattic
         points, labels = sample(trial)
         box = some_box(lattice, 3, rng)
         work, count = examined(lattice, points, labels, box)
-        rows = np.repeat(work.doubtful[:count], work.doubtful[:count, 4], axis=0)
+        rows = rows_of(work, count)
+        rows = np.repeat(rows, rows[:, 4], axis=0)
         for e, i, j in itertools.product(range(3), range(SIDE), range(SIDE)):
             u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
             for label in (0, 1):
@@ -202,13 +215,15 @@ def test_pairs_of_cells_count_what_both_edges_leave_uncertain(
         points = points[rng.integers(0, places, 600)] if places < len(points) else points
         box = some_box(lattice, 2, rng, widest=D)
         work, count = examined(lattice, points, labels, box)
-        rows = np.repeat(work.doubtful[:count], work.doubtful[:count, 4], axis=0)
+        rows = rows_of(work, count)
+        rows = np.repeat(rows, rows[:, 4], axis=0)
         mine = rows[rows[:, 3] == SEVERAL]
         assert work.paired.tolist() == [len(mine)]
         if not len(mine):
             continue
         # entries, or examples of one
-        most = max(most, int((work.doubtful[:count, 3] == SEVERAL).sum()), int(rows[:, 4].max()))
+        entries = int((rows_of(work, count)[:, 3] == SEVERAL).sum())
+        most = max(most, entries, int(rows[:, 4].max()))
         cells = list(itertools.product(range(SIDE), repeat=2))
         for _ in range(200):
             first, second = (int(x) for x in rng.integers(0, CELLS, 2))
@@ -294,7 +309,7 @@ def test_the_mass_is_the_sum_over_all_pairs_of_cells(paired: bool, total: bool) 
                 if not area:
                     assert first[CELLS + i] == 0
                     continue
-                weigh_beside(target, mix, peak, i, work)
+                weigh_beside(target, box, mix, peak, i, work)
                 assert area * beside[1] == pytest.approx(first[CELLS + i], rel=1e-12)
                 for j, other in enumerate(cells):
                     bound = inner_term(target, mix, work.held)
@@ -361,6 +376,45 @@ def test_a_half_keeps_the_uncertain_examples_of_its_parent(edges: int) -> None:
         assert sorted(work.halved[:kept].tolist()) == sorted(again.doubtful[:kept].tolist())
 
 
+@pytest.mark.parametrize("edges", [2, 3])
+def test_a_box_is_remembered_until_it_changes_or_others_need_the_room(edges: int) -> None:
+    rng = np.random.default_rng(4)
+    lattice, target = LATTICES[0], a_target(Score(1, 0, 0, total=True), 0.3)
+    index, paired = np.int64(5), 0
+
+    def known(work: Any, count: int) -> list[list[Any]]:
+        arrays = [work.doubtful[:count], work.held, work.paired]
+        return [one.tolist() for one in arrays + [work.weights[0]] * bool(work.paired[0])]
+
+    for trial in range(20):
+        points, labels = sample(trial)
+        box = some_box(lattice, edges, rng)
+        work, count = examined(lattice, points, labels, box)
+        if not count:
+            continue
+        weigh_cells(target, box, MIX // 2, work)
+        work = work._replace(kept=np.empty(2 * count + count // 2, dtype=np.int64))
+        work.weights[0, 0] = 0.0
+        before = known(work, count)
+        assert recall(box, index, work) == -1
+        remember(box, index, work.doubtful, count, work)
+        paired += int(work.paired[0]) > 0
+        work.doubtful[:], work.held[:], work.paired[:] = 0, 0, 0
+        work.weights[0, 1:] = 0.0
+        assert recall(box, index, work) == count
+        assert known(work, count) == before
+        other = box.copy()
+        other[4 * edges - 1] -= 1
+        assert recall(other, index, work) == -1
+        assert recall(box, index + 1, work) == -1
+        remember(other, index + 1, work.doubtful, count, work)
+        assert recall(box, index, work) == count
+        remember(box, index + 2, work.doubtful, count, work)
+        assert recall(box, index, work) == -1
+        assert recall(other, index + 1, work) == recall(box, index + 2, work) == count
+    assert paired > 10 or edges == 3
+
+
 def test_too_many_uncertain_examples_are_refused() -> None:
     rng = np.random.default_rng(1)
     points = rng.integers(0, D + 1, (2000, 2))
@@ -373,6 +427,27 @@ def test_too_many_uncertain_examples_are_refused() -> None:
     assert count > 200
     assert examined(lattice, points, labels, box, count)[1] == count
     assert examined(lattice, points, labels, box, count - 1)[1] == -1
+
+
+def test_bounds_of_pairs_fit_their_bits() -> None:
+    """So of two edges no more examples may be uncertain than that; of one edge they may be more."""
+    lattice, rng = LATTICES[0], np.random.default_rng(2)
+    points, labels = sample(0)
+    box = some_box(lattice, 2, rng)
+    counts = counted(points, labels, D)
+    tables = make_tables(count_columns(counts), lattice.basis, 0)
+    work = make_workspace()
+    count = examine(tables, order_by_column(counts), box, work)
+    few = int(rows_of(work, count)[:, 4].sum())
+    for edges in (2, 1):
+        if edges == 1:
+            box[SHEETS] = pack_sheets((int(box[SHEETS]) & 7,))
+        for times in ((1 << 25) // few, (1 << 25) // few + 1):
+            many = replace(counts, amounts=counts.amounts * times)
+            tables = make_tables(count_columns(many), lattice.basis, 0)
+            found = examine(tables, order_by_column(many), box, work)
+            assert (found < 0) == (edges == 2 and few * times > 1 << 25)
+        box = some_box(lattice, 2, np.random.default_rng(2))
 
 
 def test_a_factorised_box_without_admitted_points_weighs_nothing() -> None:
