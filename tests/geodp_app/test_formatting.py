@@ -116,9 +116,7 @@ POINTS = st.lists(
 
 
 @given(POINTS, st.booleans(), st.integers(2, 12))
-def test_all_errors_and_ticks_lie_on_the_scale(
-    points: tuple[FiguresView, ...], log: bool, most: int
-) -> None:
+def test_all_errors_and_ticks_lie_on_the_scale(points, log, most):
     scale = ErrorScale.of(points, log=log)
     bottom, top = scale.ends()
     assert bottom < top

@@ -129,9 +129,7 @@ def test_pages_with_examples_are_found() -> None:
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
-def test_commands_run(
-    page: Path, whole: bool, there: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_run(page, whole, there, capsys):
     made_here = any(line.startswith("geodp sample") for line in commands(page))
     if not made_here:  # what another page makes
         assert run(f"geodp {POINTS}", whole=whole) == 0

@@ -169,9 +169,7 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
         ),
     ],
 )
-def test_the_api_reference_is_built_and_every_public_name_is_in_it(
-    packages: str, tmp_path: Path
-) -> None:
+def test_the_api_reference_is_built_and_every_public_name_is_in_it(packages, tmp_path):
     script = ROOT / ".ci" / "reference.py"
     command = [sys.executable, "-c", _QUICKLY, packages, str(script), str(tmp_path)]
     command.append("--without-source")

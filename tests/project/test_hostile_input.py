@@ -290,9 +290,7 @@ def good(tmp_path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_members_that_may_ask_for_gigabytes_are_refused(
-    tmp_path: Path, good: bytes, method: int
-) -> None:
+def test_members_that_may_ask_for_gigabytes_are_refused(tmp_path, good, method):
     path = tmp_path / "a.geodp"
     with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(path, "w", method) as new:
         for name in old.namelist():
@@ -326,9 +324,7 @@ def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "..\\evil", "session.json/", "a\0b"])
-def test_members_that_would_leave_their_folder_are_refused(
-    tmp_path: Path, good: bytes, name: str
-) -> None:
+def test_members_that_would_leave_their_folder_are_refused(tmp_path, good, name):
     path = tmp_path / "in" / "a.geodp"
     path.parent.mkdir()
     path.write_bytes(good)
@@ -453,9 +449,7 @@ WRITTEN = (".geojson", ".gpkg", ".shp", ".fgb", ".parquet")
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 500, b"PAR1", b"SQLite format 3\0", b"fgb\3fgb\0"]
 )
-def test_bad_files_of_every_format_end_with_one_line_and_no_file(
-    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_files_of_every_format_end_with_one_line_and_no_file(content, tmp_path, capsys):
     good = tmp_path / "good.csv"
     good.write_text("x,y,label\n3,4,1\n")
     for ending in READ:
@@ -474,9 +468,7 @@ def test_bad_files_of_every_format_end_with_one_line_and_no_file(
 
 
 @pytest.mark.parametrize("ending", WRITTEN)
-def test_what_cannot_be_written_ends_with_one_line_and_no_file(
-    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written_ends_with_one_line_and_no_file(ending, tmp_path, capsys):
     good = tmp_path / "good.csv"
     good.write_text("x,y,label\n3,4,1\n")
     (tmp_path / f"folder{ending}").mkdir()
@@ -501,9 +493,7 @@ def _refuses(
     assert {each.name for each in folder.iterdir()} == there, command
 
 
-def test_a_message_does_not_obey_what_a_file_holds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_message_does_not_obey_what_a_file_holds(tmp_path, capsys):
     """A column whose name clears the screen is shown with a mark."""
     path = tmp_path / "a.csv"
     for label, code in (("1", 0), ("maybe", 2)):

@@ -351,9 +351,7 @@ def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "learner", [["tiles", "--tiles", "2"], ["threshold"], ["discs"], ["convex-cover", "--k", "1"]]
 )
-def test_learn_says_and_writes_nothing_private(
-    learner: list[str], points: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_learn_says_and_writes_nothing_private(learner, points, tmp_path, capfd):
     out, outcome = tmp_path / "l.geojson", tmp_path / "r.json"
     argv = ["learn", str(points), "--learner", *learner, "--seed", str(SEED)]
     assert main([*argv, "-o", str(out), "--report", str(outcome)]) == 0
@@ -367,9 +365,7 @@ def test_learn_says_and_writes_nothing_private(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["l.geojson", "r.json"]
 
 
-def test_shapes_of_a_comparison_tell_nothing(
-    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shapes_of_a_comparison_tell_nothing(points, tmp_path, capsys):
     folder = tmp_path / "shapes"
     argv = ["compare", str(points), "--learners", "histogram,quadtree", "--seed", str(SEED)]
     assert main([*argv, "-o", str(folder)]) == 0

@@ -34,9 +34,7 @@ def kinds(outputs: list[dict[str, Any]]) -> list[tuple[str, ...]]:
 
 
 @everyone
-def test_a_notebook_runs_and_shows_what_is_stored_in_it(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_runs_and_shows_what_is_stored_in_it(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     notebook = json.loads(path.read_text(encoding="utf-8"))
     with warnings.catch_warnings():

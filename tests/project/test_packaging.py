@@ -187,11 +187,13 @@ def test_the_readme_names_all_that_the_command_line_needs() -> None:
 # -- other people's packages -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stranger", ["geometry.py", "learners/__init__.py", "assets.py"])
-@pytest.mark.parametrize("start", [["-m", "geodp_app", "--version"], ["-c", "import geodp"]])
-def test_what_hides_a_package_is_named_and_not_run(
-    tmp_path: Path, stranger: str, start: list[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("stranger", "start"),
+    [("geometry.py", ["-m", "geodp_app", "--version"]),
+     ("learners/__init__.py", ["-m", "geodp_app", "--version"]),
+     ("assets.py", ["-c", "import geodp"])],
+)  # fmt: skip
+def test_what_hides_a_package_is_named_and_not_run(tmp_path, stranger, start):
     path = tmp_path / stranger
     path.parent.mkdir(exist_ok=True)
     path.write_text("print('run')\n")

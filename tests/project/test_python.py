@@ -184,9 +184,7 @@ def test_examples_do_not_show_themselves(examples: Examples) -> None:
     assert "array" not in repr(examples)
 
 
-def test_whatever_is_wrong_can_be_caught_from_the_one_import(
-    examples: Examples, tmp_path: Path
-) -> None:
+def test_whatever_is_wrong_can_be_caught_from_the_one_import(examples, tmp_path):
     frame = pandas.DataFrame({"x": [1], "y": [2], "label": [1]})
     placed = pandas.DataFrame({"lon": [1.0], "lat": [91.0], "label": [1]})
     unnamed = pandas.DataFrame({"lon": [1.0], "lat": [9.0], "seen": ["yes"], "by": ["me"]})
@@ -255,9 +253,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(
 
 
 @pytest.mark.parametrize("placed", [False, True])
-def test_data_frames_and_files_are_learned_from_as_they_are_read(
-    examples: Examples, placed: bool, tmp_path: Path
-) -> None:
+def test_data_frames_and_files_are_learned_from_as_they_are_read(examples, placed, tmp_path):
     lonlat = own(examples, BOXES["degrees"])
     frame = pandas.DataFrame({"lon": lonlat[:, 0], "lat": lonlat[:, 1], "label": examples.labels})
     if placed:
@@ -334,9 +330,7 @@ def test_several_rows_of_each_person_are_charged_together() -> None:
 
 
 @pytest.mark.parametrize("learner", ["tiles", "histogram"])
-def test_learn_is_what_the_command_does(
-    examples: Examples, learner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_learn_is_what_the_command_does(examples, learner, tmp_path, capsys):
     (tmp_path / "p.csv").write_text(format_examples(examples))
     argv = ["learn", tmp_path / "p.csv", "--learner", learner, "--seed", 5, "--quiet"]
     assert main([str(each) for each in [*argv, "-o", tmp_path / "h.geojson"]]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,3 +23,16 @@ def of_rows(inside: Sequence[bool], counts: GridCounts, points: Any) -> tuple[bo
     for point, held in zip(counts.points.tolist(), inside, strict=True):
         assert of_point.setdefault(tuple(point), held) == held
     return tuple(of_point[tuple(point)] for point in np.asarray(points).tolist())
+
+
+#: Examples by grid point and label: how often (x, y, label) stands there.
+Cells = Counter[tuple[int, int, int]]
+
+
+def cells(points: Any, labels: Any, amounts: Any = None) -> Cells:
+    """Examples of a sample, or of counts with an amount for each place."""
+    found = Cells()
+    amounts = [1] * len(points) if amounts is None else amounts
+    for (x, y), label, n in zip(points.tolist(), labels.tolist(), amounts, strict=True):
+        found[int(x), int(y), int(label)] += int(n)
+    return found

@@ -71,9 +71,7 @@ def flat(box: Bounds) -> Callable[[Any, str], Any]:
 
 @pytest.mark.parametrize("where", BOXES)
 @pytest.mark.parametrize("drawn", ["own", "degrees"])
-def test_areas_are_those_of_an_equal_area_map(
-    released: LearnedShape, where: str, drawn: str
-) -> None:
+def test_areas_are_those_of_an_equal_area_map(released, where, drawn):
     box = BOXES[where]
     crs = "EPSG:4326" if box.crs == "OGC:CRS84" else box.crs
     if drawn == "own":  # quarters, which reach over the box
@@ -127,9 +125,7 @@ def test_an_area_on_the_ground_is_that_of_geodesics_between_close_points() -> No
 
 
 @pytest.mark.parametrize("read", [".gpkg", ".shp", ".fgb", ".parquet", ".geojson", ".geojsonl"])
-def test_any_format_says_the_same_and_keeps_its_columns(
-    shape: LearnedShape, tmp_path: Path, read: str
-) -> None:
+def test_any_format_says_the_same_and_keeps_its_columns(shape, tmp_path, read):
     """Read by path and as a data frame, in Python and at the command line, and written in each."""
     taken = {"layer": ["a", "b", "c"], "SHARE": [1, 2, 3]}
     districts = squares(DEGREES["degrees"], **taken)
@@ -144,7 +140,8 @@ def test_any_format_says_the_same_and_keeps_its_columns(
     assert list(expected) == ["name", "layer", "SHARE", "geometry", *columns]
     of_file = geodp.areas(shape, source)
     assert of_file.crs.equals(districts.crs, ignore_axis_order=True)
-    for written in (".csv", ".gpkg", ".shp", ".fgb", ".parquet", ".geojson", ".geojsonl"):
+    every = (".csv", ".gpkg", ".shp", ".fgb", ".parquet", ".geojson", ".geojsonl")
+    for written in every if read == ".gpkg" else (".csv", read):
         out = tmp_path / f"out{written}"
         argv = ("areas", learned, "--districts", source, "-o", out, "--quiet")
         assert command(*argv) == command(*argv) == 0  # geodp knows its own files again
@@ -174,9 +171,7 @@ def test_edges_of_other_systems_bend_in_geojson(released: LearnedShape, tmp_path
     assert ground_area(found.geometry) / 1e6 == pytest.approx(found.area_km2, rel=1e-5)
 
 
-def test_a_table_names_the_districts_and_says_what_the_shape_is(
-    shape: LearnedShape, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_names_the_districts_and_says_what_the_shape_is(shape, tmp_path, capfd):
     geodp.save(shape, tmp_path / "h.geojson")
     squares([(6, 36, 12.5, 42), (12.5, 36, 19, 42)], code=[7, 8]).to_file(tmp_path / "d.gpkg")
     argv = ("areas", tmp_path / "h.geojson", "--districts", tmp_path / "d.gpkg")

@@ -30,9 +30,7 @@ def learn(points: Path, *more: str) -> int:
     return main(ask)
 
 
-def test_points_of_standard_input_are_labelled_until_halts_are_used_up(
-    points: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_points_of_standard_input_are_labelled_until_halts_are_used_up(points, monkeypatch, capsys):
     border = [f"{x},{c - x}" for c in (30, 28, 32, 29, 31) for x in range(31) if x <= c <= 32]
     lines = ["3, 4", "", "31,31", "a,b", f"33,{10**30}", "1", *border]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
@@ -64,9 +62,7 @@ def test_questions_end_with_ctrl_c_and_are_text() -> None:
         list(until_cancelled(io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8")))
 
 
-def test_degrees_are_asked_about_where_there_are_bounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_degrees_are_asked_about_where_there_are_bounds(tmp_path, monkeypatch, capsys):
     rows = [f"{x / 32},{y / 32},{int(x + y <= 30)}" for x in range(33) for y in range(33)] * 2
     path = tmp_path / "degrees.csv"
     path.write_text("lon,lat,label\n" + "\n".join(rows) + "\n")
@@ -77,9 +73,7 @@ def test_degrees_are_asked_about_where_there_are_bounds(
     assert said.err == ""
 
 
-def test_other_learners_are_not_asked(
-    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_learners_are_not_asked(points, tmp_path, capsys):
     target = str(tmp_path / "o.geojson")
     assert main(["learn", str(points), "--grid", "32", "--ask", "1", "-o", target]) == 2
     assert "--ask means nothing to tiles" in capsys.readouterr().err

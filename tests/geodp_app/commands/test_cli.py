@@ -49,14 +49,6 @@ def test_sample_writes_the_frame_that_learn_needs(write, tmp_path, capsys):
     assert (examples.labels == inside).all()
 
 
-def test_sample_is_quiet_when_told(write, tmp_path, capsys):
-    target = write("t.geojson", square_geojson(10, 20))
-    out = tmp_path / "p.csv"
-    assert main(["sample", "--target", str(target), "--n", "5", "-o", str(out), "--quiet"]) == 0
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
-
-
 BOW_TIE = '{"type": "Polygon", "coordinates": [[[0,0],[2,2],[2,0],[0,2],[0,0]]]}'
 
 
@@ -97,10 +89,12 @@ def test_a_wrong_option_of_sample_is_named(write, tmp_path, capsys, option, valu
     assert not out.exists()
 
 
-def test_bounds_may_start_with_a_minus(write, tmp_path):
+def test_bounds_may_start_with_a_minus_and_quiet_is_quiet(write, tmp_path, capsys):
     target, out = write("t.geojson", square_geojson(-5, 5)), tmp_path / "p.csv"
     argv = ["sample", "--target", str(target), "--n", "5", "-o", str(out)]
     assert main([*argv, "--bounds", "-10,-10,10,10", "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
     assert read_examples(out).frame.bounds.as_tuple() == (-10, -10, 10, 10)
     assert join_negative_values(["--bounds", "1,2", "-o"]) == ["--bounds", "1,2", "-o"]
 

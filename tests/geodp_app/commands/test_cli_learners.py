@@ -15,7 +15,6 @@ from terminal import fails, geodp, printed
 from geodp_app.files.learned_file import read_learned
 from geometry.lift import ConicLattice
 from learners.core.codec import release_to_dict
-from learners.declaration import Learner
 from learners.registry import LEARNERS, offered
 from learners.theory.cover_sizes import set_cover_examples
 
@@ -43,9 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @every
-def test_it_is_learned_reported_recorded_and_evaluated(
-    learner: Learner, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_learned_reported_recorded_and_evaluated(learner, folder, tmp_path, capsys):
     points = folder / f"{'disc' if learner.piece in ('disc', 'ellipse') else 'corner'}.csv"
     out, report, records = (tmp_path / name for name in ("o.geojson", "r.json", "s.jsonl"))
     k = ["--k", "1"] if learner.counts else []
@@ -81,9 +78,7 @@ def test_it_is_learned_reported_recorded_and_evaluated(
 
 
 @every
-def test_options_of_other_learners_are_refused(
-    learner: Learner, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_of_other_learners_are_refused(learner, tmp_path, capsys):
     own = {parameter.name for parameter in learner.parameters}
     others = {
         parameter.name: parameter
@@ -102,18 +97,14 @@ def test_options_of_other_learners_are_refused(
     assert os.listdir(tmp_path) == []
 
 
-def test_learners_of_other_places_are_named_by_those_of_this(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_learners_of_other_places_are_named_by_those_of_this(tmp_path, capsys):
     for learner in set(LEARNERS) - set(offered("learn")):
         ask = ["learn", tmp_path / "p.csv", "--learner", learner.id, "-o", tmp_path / "o.geojson"]
         assert f"unknown learner '{learner.id}': use cover, " in fails(capsys, *ask)
 
 
 @pytest.mark.parametrize(("learner", "kind"), [("discs", "disc"), ("ellipses", "ellipse")])
-def test_the_plan_of_curved_pieces_is_that_of_a_cover_by_so_many(
-    capsys: pytest.CaptureFixture[str], learner: str, kind: str
-) -> None:
+def test_the_plan_of_curved_pieces_is_that_of_a_cover_by_so_many(capsys, learner, kind):
     plan = ["plan", "--learner", learner, "--grid", 256, "--k", 2]
     outcome = printed(capsys, *plan)
     members = ConicLattice(256, kind).members

@@ -212,9 +212,7 @@ def linked(points, ledger, tmp_path) -> Path:
     ["q.csv", "--table csv:*.csv", "--table csv:file://HERE/plain.csv", "--table duckdb:a.db::over",
      "--table duckdb:a.db::called", "--table duckdb:a.db::main.direct"],
 )  # fmt: skip
-def test_a_link_or_a_view_does_not_lead_past_a_ledger(
-    linked, ledger, capsys, monkeypatch, source
-) -> None:
+def test_a_link_or_a_view_does_not_lead_past_a_ledger(linked, ledger, capsys, monkeypatch, source):
     monkeypatch.chdir(linked)
     given = source.replace("HERE", str(linked)).split()
     if "*" in source:
@@ -257,9 +255,7 @@ def test_a_table_of_its_own_is_beside_its_own_database(linked, ledger, monkeypat
     assert len(Ledger(linked / "geodp.ledger").state().entries) == 1
 
 
-def test_a_run_that_asks_for_a_head_is_not_entered_in_an_older_ledger(
-    points, ledger, capsys
-) -> None:
+def test_a_run_that_asks_for_a_head_is_not_entered_in_an_older_ledger(points, ledger, capsys):
     old = ledger.path.read_bytes()
     assert spend(points) == 0
     head = ledger.state().head
@@ -278,9 +274,7 @@ def test_a_run_that_asks_for_a_head_is_not_entered_in_an_older_ledger(
 # -- names of runs -----------------------------------------------------------------------------
 
 
-def test_equal_releases_of_several_runs_count_each_and_a_file_counts_once(
-    points, tmp_path, capsys
-) -> None:
+def test_equal_releases_of_several_runs_count_each_and_a_file_counts_once(points, tmp_path, capsys):
     files = [tmp_path / f"{name}.geojson" for name in "abc"]
     rows = ["x,y,label", *(f"{i % D},{i // 2},{int(i >= 20)}" for i in range(20))]
     rows += [f"{D},{D},1"] * 20
@@ -358,7 +352,7 @@ def test_files_that_do_not_name_their_run_count_each(points, tmp_path, capsys) -
 )
 def test_no_format_brings_a_statement_that_nobody_made(
     points, tmp_path, capsys, learner, parameters, members, ending
-) -> None:
+):
     """Written as if it were so, and read by every road."""
     examples = geodp.read_points(points)
     release = geodp.learn(examples, learner, **parameters).release
@@ -511,7 +505,7 @@ def test_what_goes_wrong_is_one_line(points, tmp_path, capsys, monkeypatch, argv
 
 def test_a_ledger_that_cannot_be_read_ends_before_the_examples_are(
     points, ledger, capsys, monkeypatch
-) -> None:
+):
     changed = ledger.path.read_bytes().replace(b'"epsilon":2.0', b'"epsilon":9.0')
     ledger.path.write_bytes(changed)
     points.write_text("no examples at all")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -54,9 +53,7 @@ def test_a_file_in_metres_and_one_in_degrees_are_the_same_reports(folder: Path) 
     assert learned[0] == learned[1]
 
 
-def test_a_grid_in_metres_is_written_in_degrees(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_grid_in_metres_is_written_in_degrees(folder, capsys):
     """The disc comes back with its true area, seen by another reader, and is evaluated as it is."""
     out = folder / "utm.geojson"
     box = ("--bounds", "500000,4990000,580000,5090000", "--crs", "epsg:32633")
@@ -75,9 +72,7 @@ def test_a_grid_in_metres_is_written_in_degrees(
         assert json.loads(capsys.readouterr().out)["error"] < 0.05
 
 
-def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(folder, tmp_path, capsys):
     """Bounds are the learned shape's own, and in another system than the points."""
     out, metres = tmp_path / "l.geojson", tmp_path / "metres.csv"
     argv = ("--bounds", BOX, "--grid", GRID, "-o", out, *SEED)
@@ -104,8 +99,8 @@ def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
     ],
 )
 def test_points_are_clipped_to_the_nearest_place_across_the_antimeridian(
-    tmp_path: Path, bounds: tuple[float, ...], expected: list[list[int]]
-) -> None:
+    tmp_path, bounds, expected
+):
     path = tmp_path / "p.csv"
     path.write_text("lon,lat,label\n169,-15,1\n-169,-15,0\n180,-15,1\n")
     read = read_points(path, grid=100, bounds=bounds, out_of_bounds="clip")
@@ -142,12 +137,8 @@ def test_a_shape_across_the_antimeridian_is_cut_there(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
-    folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    reason: str,
-) -> None:
+    folder, tmp_path, capsys, options, reason
+):
     out = tmp_path / "l.geojson"
     assert geodp("learn", folder / "degrees.csv", "-o", out, *options) == 2
     outcome = capsys.readouterr().err
@@ -156,9 +147,7 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
     assert not out.exists()
 
 
-def test_a_target_is_sampled_on_a_grid_in_metres(
-    tmp_path: Path, write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_target_is_sampled_on_a_grid_in_metres(tmp_path, write, capsys):
     ring = [[15.2, 45.2], [15.8, 45.2], [15.8, 45.8], [15.2, 45.8], [15.2, 45.2]]
     target = write("t.geojson", {"type": "Polygon", "coordinates": [ring]})
     points = tmp_path / "p.csv"

@@ -41,9 +41,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("learned", ["l.geojson", "l.gpkg"])
-def test_rows_keep_their_columns_and_get_what_the_shape_says(
-    folder: Path, tmp_path: Path, learned: str
-) -> None:
+def test_rows_keep_their_columns_and_get_what_the_shape_says(folder, tmp_path, learned):
     out = tmp_path / "out.csv"
     argv = ("predict", folder / learned, folder / "q.csv", "-o", out)
     assert geodp(*argv) == 2  # the last point lies outside the bounds
@@ -82,9 +80,7 @@ def test_a_shape_of_another_program_labels_points_too(folder: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("learned", ["l.geojson", "l.gpkg"])
-def test_pictures_show_the_shape_and_nothing_of_the_examples(
-    folder: Path, tmp_path: Path, learned: str
-) -> None:
+def test_pictures_show_the_shape_and_nothing_of_the_examples(folder, tmp_path, learned):
     png, svg = tmp_path / "p.png", tmp_path / "p.svg"
     for out in (png, svg):
         assert geodp("render", folder / learned, "-o", out, "--title", "A <flood>") == 0
@@ -100,9 +96,7 @@ def test_pictures_show_the_shape_and_nothing_of_the_examples(
     assert "no: seeded" in text
 
 
-def test_polygons_of_another_program_are_drawn_on_their_own_box(
-    tmp_path: Path, folder: Path
-) -> None:
+def test_polygons_of_another_program_are_drawn_on_their_own_box(tmp_path, folder):
     shape, out = tmp_path / "s.geojson", tmp_path / "p.png"
     shape.write_text('{"type":"Polygon","coordinates":[[[1,2],[3,2],[3,5],[1,5],[1,2]]]}')
     assert geodp("render", shape, "-o", out, "--quiet") == 0
@@ -111,9 +105,7 @@ def test_polygons_of_another_program_are_drawn_on_their_own_box(
 
 
 @pytest.mark.parametrize("title", ["a\x01b", "tab\tand\x1f<&>", "\ufffe\x00", "\udcff"])
-def test_a_picture_is_readable_whatever_its_title_holds(
-    folder: Path, tmp_path: Path, title: str
-) -> None:
+def test_a_picture_is_readable_whatever_its_title_holds(folder, tmp_path, title):
     drawn = tmp_path / "l.svg"
     shape = tmp_path / f"{title[:1] if title[0] != chr(0xDCFF) else 'x'}\x02.geojson"
     shape.write_bytes((folder / "l.geojson").read_bytes())

@@ -138,12 +138,8 @@ def test_a_picture_at_twice_the_pixels_before_any_step(shot: Shot, tmp_path: Pat
     ],
 )
 def test_wrong_arguments_are_one_line_and_write_nothing(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    said: str,
-) -> None:
+    tmp_path, monkeypatch, capsys, arguments, said
+):
     monkeypatch.chdir(tmp_path)
     assert main(["shot", *arguments]) == 2
     err = capsys.readouterr().err
@@ -174,9 +170,7 @@ def test_learner_k_and_epsilon_are_those_asked_for(shot: Shot, tmp_path: Path) -
          "--k means nothing to tiles"),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_run_on_is_refused(
-    shot: Shot, tmp_path: Path, name: str, content: str | Work, more: list[str], reason: str
-) -> None:
+def test_a_file_that_cannot_be_run_on_is_refused(shot, tmp_path, name, content, more, reason):
     if isinstance(content, str):
         (tmp_path / name).write_text(content)
     else:
@@ -196,9 +190,7 @@ def test_a_run_that_has_no_shape_yet_leaves_no_picture_either(shot: Shot, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(
-    shot: Shot, tmp_path: Path
-) -> None:
+def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(shot, tmp_path):
     (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
     argv = ["--file", "p.csv", "--learner", "threshold", "--size", "1280x800", "--quiet"]
     for view, mode in (("curator", 0o600), ("release", 0o644)):
@@ -209,9 +201,7 @@ def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(
         assert (tmp_path / "w.png").stat().st_mode & 0o777 == mode
 
 
-def test_open_needs_a_display_and_a_file_that_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_open_needs_a_display_and_a_file_that_is_there(tmp_path, monkeypatch, capsys):
     assert main(["open", str(tmp_path / "no.geodp")]) == 2
     assert "no such file" in capsys.readouterr().err
     assert main(["open"]) == 2  # tests run off-screen

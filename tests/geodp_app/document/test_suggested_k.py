@@ -39,9 +39,7 @@ def star_shaped(rng: np.random.Generator, corners: int, at: tuple[int, int], r: 
     corners=st.integers(5, 40),
     holes=st.lists(st.integers(3, 7), max_size=3),
 )
-def test_as_many_triangles_as_a_triangulation_has(
-    seed: int, corners: int, holes: list[int]
-) -> None:
+def test_as_many_triangles_as_a_triangulation_has(seed, corners, holes):
     """Against a constrained Delaunay triangulation, and the sum of the angles."""
     rng = np.random.default_rng(seed)
     outer = star_shaped(rng, corners, (500, 500), 480)
@@ -92,9 +90,7 @@ def test_parts_add_up_and_what_is_no_area_needs_none() -> None:
         ((), "cover", None),
     ],
 )
-def test_k_counts_what_the_learner_counts(
-    shapes: tuple[Shape, ...], learner: str, k: int | None
-) -> None:
+def test_k_counts_what_the_learner_counts(shapes, learner, k):
     assert suggested_k(Drawing(100, shapes), BY_ID[learner]) == k
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -91,6 +92,117 @@ class Hand:
             for _ in range(abs(steps)):
                 self.editor.key(name if steps > 0 else back)
         assert self.editor.grid_cursor == (x, y)
+
+
+# one thing that a hand does, what is drawn then, what is said of it and what undo would take back
+
+CORNERS: Ring = ((10, 10), (30, 10), (30, 30))
+NARROW: Ring = ((20, 20), (21, 20), (21, 60))
+WIDE: Ring = ((10, 10), (30, 10), (30, 25), (10, 25))
+
+
+def by_keys(*points: Point) -> Callable[[Hand], object]:
+    """The cursor goes to places, and what is there is taken."""
+
+    def do(hand: Hand) -> None:
+        for point in points:
+            hand.cursor_to(*point)
+            hand.keys("Insert")
+
+    return do
+
+
+def escaped(hand: Hand) -> None:
+    hand.editor.press((10, 10), 2)
+    hand.editor.move((30, 30), 2)
+    hand.keys("Escape")
+    hand.editor.release((30, 30), 2)
+
+
+def alt_double(hand: Hand) -> None:
+    hand.click(20, 20.4, ALT)
+    hand.editor.press((20, 20.4), 2, ALT, double=True)
+
+
+CLOSED, MOVED = "The polygon was closed.", "Hole 1 crosses the outline at (60, 30)."
+GONE = "The hole removed a shape whole. Undo brings it back."
+BARE = "The shape had only 3 vertices and was removed. Undo brings it back."
+DONE: dict[str, tuple[ToolName, list[Shape], Callable[[Hand], object], list[Shape], str | None]] = {
+    "another tool closes a polygon that can be closed": (
+        "polygon", [], lambda h: (h.clicks(*CORNERS), h.editor.set_tool("select")),
+        [Shape(CORNERS)], CLOSED,
+    ),
+    "a polygon is closed by keys on its first vertex": (
+        "polygon", [], by_keys((50, 50), (53, 50), (53, 53), (50, 50)),
+        [Shape(((50, 50), (53, 50), (53, 53)))], None,
+    ),
+    "a hole is cut where a shape surrounds it": (
+        "hole", [Shape(SQUARE)], lambda h: (h.clicks(*HOLE), h.keys("Enter")),
+        [Shape(SQUARE, (HOLE,))], None,
+    ),
+    "a hole over a whole shape removes it": (
+        "hole", [Shape(TRIANGLE)],
+        lambda h: (h.clicks((65, 65), (95, 65), (95, 95), (65, 95)), h.keys("Enter")), [], GONE,
+    ),
+    "a hole moved out is allowed": (
+        "select", [Shape(SQUARE, (HOLE,))], lambda h: h.drag((35, 35), (60, 35)),
+        [Shape(SQUARE, (tuple((x + 25, y) for x, y in HOLE),))], MOVED,
+    ),
+    "a rectangle is dragged": (
+        "rectangle", [], lambda h: h.drag((10, 10), (20, 15), (30.4, 25)), [Shape(WIDE)], None,
+    ),
+    "a rectangle without width": (
+        "rectangle", [], lambda h: h.drag((10, 10), (10, 40)), [],
+        "A rectangle needs a width and a height.",
+    ),
+    "a rectangle by keys": (
+        "rectangle", [],
+        lambda h: (h.keys("Insert"), h.keys("Right", "Up", keys=SHIFT), h.keys("Up", "Insert")),
+        [Shape(((50, 50), (60, 50), (60, 61), (50, 61)))], None,
+    ),
+    "a release after Escape": ("rectangle", [], escaped, [], "Rectangle cancelled."),
+    "a freehand line encloses nothing": (
+        "freehand", [], lambda h: h.drag((10, 10), (20, 10), (40, 10)), [],
+        "The outline encloses nothing: no shape was drawn.",
+    ),
+    "a double click on an edge inserts one vertex": (
+        "vertices", [Shape(SQUARE)], lambda h: h.double_click(40, 20),
+        [Shape((SQUARE[0], (40, 20), *SQUARE[1:]))], None,
+    ),
+    "a double Alt click removes one vertex": (
+        "vertices", [Shape((*SQUARE, (20, 21)))], alt_double, [Shape((*SQUARE[1:], (20, 21)))],
+        None,
+    ),
+    "no grid point lies between neighbours": (
+        "vertices", [Shape(NARROW)], lambda h: h.click(20.5, 20, radius=0.4), [Shape(NARROW)],
+        "There is no grid point between the ends of this edge.",
+    ),
+    "a triangle goes with its vertex": (
+        "vertices", [Shape(SQUARE), Shape(TRIANGLE)], lambda h: h.click(70, 70, ALT),
+        [Shape(SQUARE)], BARE,
+    ),
+    "a dragged vertex is caught by no edge of its own ring": (
+        "vertices", [Shape(SQUARE), Shape(TRIANGLE)],
+        lambda h: h.drag((60, 20), (60, 40), (61, 59)),
+        [Shape((SQUARE[0], (61, 59), *SQUARE[2:])), Shape(TRIANGLE)], None,
+    ),
+    "a dragged vertex is caught by other rings": (
+        "vertices", [Shape(SQUARE), Shape(TRIANGLE)],
+        lambda h: h.drag((70, 70), (65, 65), (59, 61)),
+        [Shape(SQUARE), Shape(((60, 60), *TRIANGLE[1:]))], None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DONE)
+def test_what_a_hand_does_is_drawn_and_told(what: str) -> None:
+    tool, shapes, do, left, said = DONE[what]
+    hand = Hand(tool, *shapes)
+    do(hand)
+    assert hand.shapes == tuple(left)
+    assert said is None or hand.editor.message == said
+    assert hand.editor.draft is None
+    assert (hand.host.history.undo_label is None) == (left == shapes)
 
 
 # polygon
@@ -229,18 +341,8 @@ def test_where_the_closing_edge_would_cross_is_told_on_the_first_vertex() -> Non
     assert hand.draft.fault is not None
 
 
-def test_another_tool_closes_a_polygon_that_can_be_closed() -> None:
-    hand = Hand("polygon")
-    hand.clicks((10, 10), (30, 10), (30, 30))
-    hand.editor.set_tool("select")
-    assert len(hand.shapes) == 1
-    assert hand.editor.message == "The polygon was closed."
-
-
 @pytest.mark.parametrize("points", [((10, 10), (30, 10)), ((10, 10), (30, 30), (30, 10), (10, 30))])
-def test_another_tool_drops_other_drafts_aloud_and_undo_takes_them_up(
-    points: tuple[Point, ...],
-) -> None:
+def test_another_tool_drops_other_drafts_aloud_and_undo_takes_them_up(points):
     hand = Hand("polygon")
     hand.clicks(*points)
     hand.editor.set_tool("select")
@@ -281,14 +383,6 @@ def test_a_coarser_grid_drops_a_draft_that_lies_off_it() -> None:
 # hole
 
 
-def test_a_hole_is_cut_where_a_shape_surrounds_it() -> None:
-    hand = Hand("hole", Shape(SQUARE))
-    hand.clicks(*HOLE)
-    hand.keys("Enter")
-    assert hand.shapes == (Shape(SQUARE, (HOLE,)),)
-    assert hand.host.history.undo_label == "cut a hole"
-
-
 def test_a_hole_outside_every_shape_is_kept_and_told() -> None:
     hand = Hand("hole", Shape(TRIANGLE))
     hand.clicks(*HOLE)
@@ -302,21 +396,7 @@ def test_a_hole_outside_every_shape_is_kept_and_told() -> None:
     assert hand.editor.tool == "hole"
 
 
-def test_a_hole_over_a_whole_shape_removes_it_and_says_so() -> None:
-    hand = Hand("hole", Shape(TRIANGLE))
-    hand.clicks((65, 65), (95, 65), (95, 95), (65, 95))
-    hand.keys("Enter")
-    assert hand.shapes == ()
-    assert hand.editor.message == "The hole removed a shape whole. Undo brings it back."
-
-
 # rectangle
-
-
-def test_a_rectangle_is_dragged() -> None:
-    hand = Hand("rectangle")
-    hand.drag((10, 10), (20, 15), (30.4, 25))
-    assert hand.shapes == (Shape(((10, 10), (30, 10), (30, 25), (10, 25))),)
 
 
 def test_a_rectangle_takes_two_clicks() -> None:
@@ -337,23 +417,6 @@ def test_shift_makes_a_square_within_the_grid(to: Point, corner: Point) -> None:
     hand.drag((10, 10), to, keys=SHIFT)
     (shape,) = hand.shapes
     assert shape.outer[2] == corner
-
-
-def test_a_rectangle_without_width_is_refused() -> None:
-    hand = Hand("rectangle")
-    hand.drag((10, 10), (10, 40))
-    assert hand.shapes == ()
-    assert hand.editor.message == "A rectangle needs a width and a height."
-    assert hand.editor.draft is None
-
-
-def test_a_release_after_escape_draws_nothing() -> None:
-    hand = Hand("rectangle")
-    hand.editor.press((10, 10), 2)
-    hand.editor.move((30, 30), 2)
-    hand.keys("Escape")
-    hand.editor.release((30, 30), 2)
-    assert hand.shapes == ()
 
 
 # freehand
@@ -392,13 +455,6 @@ def test_a_freehand_eight_is_two_shapes() -> None:
     assert hand.editor.message == "The outline crosses itself: 2 shapes were drawn."
     hand.host.history.undo()
     assert hand.shapes == ()
-
-
-def test_a_freehand_line_encloses_nothing() -> None:
-    hand = Hand("freehand")
-    hand.drag((10, 10), (20, 10), (40, 10))
-    assert hand.shapes == ()
-    assert hand.editor.message == "The outline encloses nothing: no shape was drawn."
 
 
 # select
@@ -503,13 +559,6 @@ def test_arrows_nudge_the_selection_or_move_the_cursor() -> None:
     assert hand.shapes[0].outer[0] == (11, 21)
 
 
-def test_a_hole_moved_out_is_allowed_and_told() -> None:
-    hand = Hand("select", Shape(SQUARE, (HOLE,)))
-    hand.drag((35, 35), (60, 35))
-    assert hand.editor.message == "Hole 1 crosses the outline at (60, 30)."
-    assert faults(hand.host.drawing)
-
-
 def test_undo_elsewhere_lets_go_of_the_selection() -> None:
     hand = Hand("select", Shape(SQUARE))
     hand.drag((25, 25), (35, 25))
@@ -560,26 +609,6 @@ def test_a_click_on_an_edge_inserts_and_a_drag_pulls_out_a_vertex_in_one_step() 
     assert len(hand.shapes[0].outer) == 5
 
 
-def test_a_double_click_on_an_edge_inserts_one_vertex() -> None:
-    hand = Hand("vertices", Shape(SQUARE))
-    hand.double_click(40, 20)
-    assert len(hand.shapes[0].outer) == 5
-
-
-def test_a_double_alt_click_removes_one_vertex() -> None:
-    hand = Hand("vertices", Shape((*SQUARE, (20, 21))))
-    hand.click(20, 20.4, ALT)
-    hand.editor.press((20, 20.4), 2, ALT, double=True)
-    assert hand.shapes[0].outer == (*SQUARE[1:], (20, 21))
-
-
-def test_an_edge_between_neighbouring_grid_points_takes_no_vertex() -> None:
-    hand = Hand("vertices", Shape(((20, 20), (21, 20), (21, 60))))
-    hand.click(20.5, 20, radius=0.4)
-    assert hand.shapes == (Shape(((20, 20), (21, 20), (21, 60))),)
-    assert hand.editor.message == "There is no grid point between the ends of this edge."
-
-
 @pytest.mark.parametrize("how", ["Delete", "Backspace", "Alt"])
 def test_a_vertex_is_removed(how: str) -> None:
     hand = Hand("vertices", Shape(SQUARE))
@@ -601,15 +630,6 @@ def test_the_vertex_under_the_pointer_is_removed_when_none_is_selected() -> None
     assert not hand.editor.key("Delete")
 
 
-def test_a_triangle_goes_with_its_vertex_and_this_is_said() -> None:
-    hand = Hand("vertices", Shape(SQUARE), Shape(TRIANGLE))
-    hand.click(70, 70, ALT)
-    assert hand.shapes == (Shape(SQUARE),)
-    assert hand.editor.message == (
-        "The shape had only 3 vertices and was removed. Undo brings it back."
-    )
-
-
 def test_a_vertex_dropped_across_an_edge_is_allowed_and_told() -> None:
     hand = Hand("vertices", Shape(SQUARE))
     hand.editor.press((20, 20), 2)
@@ -618,14 +638,6 @@ def test_a_vertex_dropped_across_an_edge_is_allowed_and_told() -> None:
     hand.editor.release((80, 40), 2)
     assert hand.shapes[0].outer[0] == (80, 40)
     assert hand.editor.message == "Edges 2 and 4 cross at (60, 46.67)."
-
-
-def test_a_dragged_vertex_is_caught_by_other_rings_but_not_by_its_own() -> None:
-    hand = Hand("vertices", Shape(SQUARE), Shape(TRIANGLE))
-    hand.drag((60, 20), (60, 40), (61, 59))
-    assert hand.shapes[0].outer[1] == (61, 59)
-    hand.drag((70, 70), (65, 65), (59, 61))
-    assert hand.shapes[1].outer[0] == (60, 60)
 
 
 # paint, pan
@@ -684,24 +696,11 @@ def test_rings_are_drawn_by_keys(tool: ToolName) -> None:
         hand.keys("Insert")
     hand.keys("Enter")
     ring = ((21, 21), (40, 21), (40, 40))
-    expected = (Shape(SQUARE), Shape(ring)) if tool == "polygon" else (Shape(SQUARE, (ring,)),)
-    assert hand.shapes == expected
-
-
-def test_a_polygon_is_closed_by_keys_on_its_first_vertex() -> None:
-    hand = Hand("polygon")
-    for point in ((50, 50), (53, 50), (53, 53), (50, 50)):
-        hand.cursor_to(*point)
-        hand.keys("Insert")
-    assert hand.shapes == (Shape(((50, 50), (53, 50), (53, 53))),)
-
-
-def test_a_rectangle_is_drawn_by_keys() -> None:
-    hand = Hand("rectangle")
-    hand.keys("Insert")
-    hand.keys("Right", "Up", keys=SHIFT)
-    hand.keys("Up", "Insert")
-    assert hand.shapes == (Shape(((50, 50), (60, 50), (60, 61), (50, 61))),)
+    done, expected = {
+        "polygon": ("draw a polygon", (Shape(SQUARE), Shape(ring))),
+        "hole": ("cut a hole", (Shape(SQUARE, (ring,)),)),
+    }[tool]
+    assert (hand.host.history.undo_label, hand.shapes) == (done, expected)
 
 
 def test_freehand_is_drawn_by_keys() -> None:

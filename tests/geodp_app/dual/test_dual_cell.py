@@ -84,9 +84,7 @@ def test_the_outline_is_that_of_the_arrangement(lattice: HalfplaneLattice, sheet
 
 
 @pytest.mark.parametrize("lattice", COARSE, ids=str)
-def test_a_point_on_lines_is_in_the_cell_whose_halfplanes_hold_the_same_examples(
-    lattice: HalfplaneLattice,
-) -> None:
+def test_a_point_on_lines_is_in_the_cell_whose_halfplanes_hold_the_same_examples(lattice):
     """Every lattice point of every sheet; on such a grid most are on some line."""
     points, whole, shape = examples(lattice, 9), extent(lattice).grown(0.1), region(lattice)
     on_some = 0

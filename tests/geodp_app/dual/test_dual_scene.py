@@ -88,9 +88,7 @@ def on_line(
 
 
 @pytest.mark.parametrize(("lattice", "sheet"), PAIRS, ids=str)
-def test_segments_end_on_the_dual_line_and_on_the_border_of_the_region(
-    lattice: HalfplaneLattice, sheet: Sheet
-) -> None:
+def test_segments_end_on_the_dual_line_and_on_the_border_of_the_region(lattice, sheet):
     """Chord ends are integers and exact; the whole line within the region is one segment."""
     border = region(lattice).exterior
     for example in some_examples(lattice):
@@ -122,9 +120,7 @@ def far_ends(a: int, b: int, c: float, around: Window) -> list[tuple[float, floa
     place=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     log_size=st.floats(-6, 0),
 )
-def test_a_window_shows_the_lines_that_cross_it_and_only_within(
-    pair: tuple[HalfplaneLattice, Sheet], place: tuple[float, float], log_size: float
-) -> None:
+def test_a_window_shows_the_lines_that_cross_it_and_only_within(pair, place, log_size):
     """A line of falling slope crosses a box iff its corners lie on different sides."""
     lattice, sheet = pair
     whole = extent(lattice)
@@ -252,9 +248,7 @@ def many(n: int, d: int = 1024) -> ExampleLines:
         (20_001, SOME_DRAWN, "20,001 lines, 250 of them drawn"),
     ],
 )
-def test_few_lines_are_drawn_more_are_thinned_many_are_counted(
-    n: int, drawn: int, note: str
-) -> None:
+def test_few_lines_are_drawn_more_are_thinned_many_are_counted(n, drawn, note):
     lattice = HalfplaneLattice(1024)
     picture = draw_lines(lattice, Sheet.STEEP_LEFT, many(n), extent(lattice))
     assert len(picture.positive) + len(picture.negative) == 2 * drawn
@@ -296,9 +290,7 @@ def test_the_drawn_region_is_the_admitted_one(lattice: HalfplaneLattice) -> None
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), pair=st.sampled_from(PAIRS))
-def test_a_halfplane_is_found_again_at_its_dual_point(
-    data: st.DataObject, pair: tuple[HalfplaneLattice, Sheet]
-) -> None:
+def test_a_halfplane_is_found_again_at_its_dual_point(data, pair):
     """Dual point to halfplane and back, also a little off and on the border of the region."""
     lattice, sheet = pair
     span = st.integers(lattice.low, lattice.high)

@@ -84,10 +84,7 @@ def held(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["new", "old"])
-def test_a_layer_that_does_not_fit_leaves_everything_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: tuple[str, Callable[[Path], None]],
-    old: bool,
-) -> None:  # fmt: skip
+def test_a_layer_that_does_not_fit_leaves_everything_as_it_was(tmp_path, monkeypatch, write, old):
     ending, do = write
     out, temporary = tmp_path / "out", tmp_path / "temporary"
     out.mkdir()
@@ -115,9 +112,7 @@ def test_a_layer_that_does_not_fit_leaves_everything_as_it_was(
 @pytest.mark.parametrize(
     "ending", [".csv", ".gpkg", ".fgb", pytest.param(".shp", id="shp, by way of a folder")]
 )
-def test_the_command_ends_with_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], release: Release, ending: str
-) -> None:
+def test_the_command_ends_with_one_line(tmp_path, capsys, release, ending):
     learned, points = tmp_path / "learned.geojson", tmp_path / "points.csv"
     save(LearnedShape(release, FRAME), learned)
     points.write_text("lon,lat\n" + "14.5,43.5\n" * 100)
@@ -145,9 +140,7 @@ def test_standard_output_that_is_full_is_told_in_one_line() -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_files_that_belong_together_are_all_there_or_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_belong_together_are_all_there_or_none(tmp_path, monkeypatch):
     for name in "ab":
         (tmp_path / name).write_text("old")
     real, calls = os.fsync, []

@@ -60,9 +60,7 @@ def outcome(checked: CheckedRows) -> list[tuple[int, int | None, str, str]]:
         ("a,b,c", (None, None, None), "degrees"),
     ],
 )
-def test_columns_are_guessed_from_their_names(
-    names: str, places: tuple[int | None, ...], kind: str
-) -> None:
+def test_columns_are_guessed_from_their_names(names, places, kind):
     assert guess_columns(names.split(",")) == (Columns(*places), kind)
 
 
@@ -87,9 +85,7 @@ def test_a_column_of_yes_and_no_is_a_label_where_no_name_tells() -> None:
         (["yes", "no", "1", "0"], (None, None)),
     ],
 )
-def test_labels_are_guessed_from_words_alone(
-    found: list[str], pair: tuple[str | None, str | None]
-) -> None:
+def test_labels_are_guessed_from_words_alone(found, pair):
     assert guess_labels(found) == pair
 
 
@@ -171,41 +167,6 @@ def test_rows_that_do_not_fit_are_told_by_row_line_column_and_reason(write: Writ
         (12, 15, "label", "is empty"),
     ]
     assert checked.dropped == 10
-
-
-def test_a_row_more_is_one_example_more_or_none(write: Write) -> None:
-    """Each row is judged by itself: what is left out leaves neighbours neighbours."""
-    lines = BAD.splitlines()
-    rows = [line for line in lines[2:] if line]
-    meaning = Meaning("grid", Frame(8), "1", "0")
-    whole = check(write("p.csv", BAD), meaning)
-    pairs = np.column_stack([whole.examples.points, whole.examples.labels]).tolist()
-    for i in range(len(rows)):
-        text = "\n".join([*lines[:2], *rows[:i], *rows[i + 1 :]])
-        less = check(write("q.csv", text), meaning)
-        left = np.column_stack([less.examples.points, less.examples.labels]).tolist()
-        alone = check(write("r.csv", f"x,y,label\n{rows[i]}\n"), meaning)
-        own = np.column_stack([alone.examples.points, alone.examples.labels]).tolist()
-        assert sorted(left + own) == sorted(pairs)
-
-
-def test_bounds_are_inclusive_and_rows_off_them_are_told(write: Write) -> None:
-    path = write("p.csv", "lat,lon,label\n40,10,1\n50,20,0\n45,20.001,0\n39.9,15,0\n")
-    checked = check(path, Meaning("degrees", Frame(10, BOX), "1", "0"))
-    assert checked.examples.points.tolist() == [[0, 0], [10, 10]]
-    assert outcome(checked) == [
-        (3, 4, "lon", "20.001 is outside the bounds 10..20"),
-        (4, 5, "lat", "39.9 is outside the bounds 40..50"),
-    ]
-
-
-def test_either_label_may_be_inside_and_case_makes_no_difference(write: Write) -> None:
-    path = write("p.csv", "x,y,state\n1,1,wet\n2,2,Dry\n3,3,WET \n4,4,?\n")
-    checked = check(path, Meaning("grid", Frame(8), "dry", "wet"))
-    assert checked.examples.labels.tolist() == [0, 1, 0]
-    assert outcome(checked) == [(4, 5, "state", "'?' means neither inside nor outside")]
-    none = check(path, Meaning("grid", Frame(8), "wet", None))
-    assert none.examples.labels.tolist() == [1, 1]
 
 
 def test_of_many_misfits_the_first_are_told_and_all_are_counted(write: Write) -> None:

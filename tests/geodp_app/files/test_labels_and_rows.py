@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 import pandas
 import pytest
 import shapely
+from counted import Cells, cells as counted
 from terminal import geodp as command
 
 import geodp
@@ -41,26 +41,18 @@ ROWS: list[tuple[float | None, float | None, str | None]] = [
     (90.0, 45.0, "DRY"), (None, None, None), (15.0, 45.0, "damp"),
 ]  # fmt: skip
 
-Found = Counter[tuple[int, int, int]]
+Found = Cells
 
 
 def right(inside: Sequence[str], outside: Sequence[str]) -> Found:
     """What the rows say: by hand."""
-    found: Found = Counter()
+    found: Found = Cells()
     for lon, lat, label in ROWS:
         word = (label or "").strip().lower()
         if lon is None or lat is None or not word:
             continue
         if word in inside or not outside or word in outside:
             found[round(lon), round(2 * lat), int(word in inside)] += 1
-    return found
-
-
-def counted(points: Any, labels: Any, amounts: Any = None) -> Found:
-    found: Found = Counter()
-    amounts = [1] * len(points) if amounts is None else amounts
-    for (x, y), label, n in zip(points.tolist(), labels.tolist(), amounts, strict=True):
-        found[int(x), int(y), int(label)] += int(n)
     return found
 
 
@@ -137,8 +129,6 @@ def by_frame(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found
 
 
 def by_table(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
-    if path.name not in ("p.csv", "q.csv", "p.parquet"):
-        pytest.skip("no format of tables")
     source = table_source(f"{path.suffix[1:]}:{path}")
     words = LabelWords.named(inside, outside)
     found = read_counts(source, grid=GRID, bounds=BOX, words=words, drop=True)
@@ -148,8 +138,6 @@ def by_table(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found
 
 def by_window(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     """What the dialog takes where one label is chosen for each, and rows are left out."""
-    if len(inside) > 1 or len(outside) != 1:
-        pytest.skip("the dialog asks for one label each")
     file = open_import(path)
     rows = read_rows(file, Columns(0, 1, file.columns.index("label")))
     assert rows is not None
@@ -192,12 +180,21 @@ def by_qgis(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     return counted(found.points, found.labels)
 
 
-@pytest.mark.parametrize("road", [by_command, by_python, by_frame, by_table, by_window, by_qgis])
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("choice", CHOICES)
+#: Every road with every format that it reads, and with every choice that it can be given: the
+#: dialog asks for one label each.
+ASKED = [
+    *((road, name, [*CHOICES][(i + j) % len(CHOICES)])
+      for i, road in enumerate((by_command, by_python, by_frame, by_qgis))
+      for j, name in enumerate(FORMATS)),
+    *((by_table, *each) for each in product(("p.csv", "q.csv", "p.parquet"), CHOICES)),
+    *((by_window, name, "both") for name in FORMATS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("road", "name", "choice"), ASKED)
 def test_every_road_reads_the_labels_that_are_named_and_drops_what_is_not_usable(
-    tmp_path: Path, name: str, choice: str, road: Callable[..., Found]
-) -> None:
+    tmp_path, road, name, choice
+):
     FORMATS[name](tmp_path / name)
     assert road(tmp_path / name, *CHOICES[choice]) == right(*CHOICES[choice])
 
@@ -249,7 +246,7 @@ def test_a_row_becomes_what_it_is_whatever_the_others_are(tmp_path: Path) -> Non
         return counted(found.examples.points, found.examples.labels)
 
     for words in (LabelWords(), LabelWords.named(["flooded"]), LabelWords.named(["yes"], ["dry"])):
-        alone: Found = Counter()
+        alone: Found = Cells()
         for row in marked + noise:
             if row in marked or row in noise[-3:]:
                 alone += of([row], labels=words)
@@ -283,9 +280,7 @@ def test_a_person_s_dropped_rows_stand_in_no_other_s_way(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
-def test_what_lies_elsewhere_or_is_nobody_s_is_refused_all_the_same(
-    tmp_path: Path, name: str
-) -> None:
+def test_what_lies_elsewhere_or_is_nobody_s_is_refused_all_the_same(tmp_path, name):
     table = pandas.DataFrame({
         "lon": [10.0, 250.0], "lat": 5.0, "label": ["yes", "no"], "who": ["a", "b"]
     })  # fmt: skip
@@ -336,9 +331,8 @@ def test_labels_that_contradict_each_other_are_refused(inside, outside, message)
 
 @pytest.mark.parametrize("source", [["p.csv"], ["--table", "csv:p.csv"]])
 def test_how_many_rows_were_dropped_is_told_at_a_terminal_alone(
-    tmp_path: Path, source: list[str], monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    tmp_path, source, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     text(tmp_path / "p.csv")
     argv = ["learn", *source, "--grid", GRID, "--bounds", "0,0,100,50", "--inside", "flooded",
@@ -350,9 +344,7 @@ def test_how_many_rows_were_dropped_is_told_at_a_terminal_alone(
     assert "rows without a usable label or place: 4, dropped" in capsys.readouterr().err
 
 
-def test_learning_comparing_and_measuring_take_labels_and_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_learning_comparing_and_measuring_take_labels_and_rows(tmp_path, capsys):
     rng = np.random.default_rng(2)
     xy = rng.integers(0, 65, (4_000, 2))
     labels = np.where(xy[:, 0] > 32, "flooded", "dry").astype(object)

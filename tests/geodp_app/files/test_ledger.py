@@ -216,9 +216,7 @@ def test_what_a_session_spent_joins_once(ledger: Ledger) -> None:
     ("error", "end"),
     [(KeyboardInterrupt(), "cancelled"), (Cancelled(), "cancelled"), (MemoryError(), "failed")],
 )
-def test_a_run_that_is_broken_off_counts_and_those_after_it_never_drew(
-    ledger: Ledger, capsys, error: BaseException, end: str
-) -> None:
+def test_a_run_that_is_broken_off_counts_and_those_after_it_never_drew(ledger, capsys, error, end):
     def break_off() -> None:
         with Recording(ledger, ROWS) as recording:
             recording.enter("learn", [("tiles", one(each)) for each in (0.5, 0.25, 0.125)])
@@ -281,6 +279,11 @@ def test_a_run_is_in_a_ledger_once_and_says_one_thing(ledger: Ledger) -> None:
     less = NewRun("file", "histogram", one(0.5).of_run(named.run))
     with pytest.raises(InputError, match=f"says otherwise of run {named.run}"):
         ledger.join([(less, "released")], ROWS)
+    undrawn = run(one(0.5).of_run())
+    ledger.begin([undrawn], ROWS)
+    ledger.end({undrawn.run: "withdrawn"})
+    with pytest.raises(InputError, match=f"says otherwise of run {undrawn.run}"):
+        ledger.join([(undrawn, "released")], ROWS)  # it would count nowhere
     wrong = replace(one(), epsilon=0.1)
     for use in (ledger.begin, lambda runs, _: ledger.join([(runs[0], "released")], ROWS)):
         with pytest.raises(InputError, match="its charges compose to epsilon = 1"):

@@ -177,11 +177,16 @@ def test_the_test_means_something() -> None:
     assert 0.3 < INSIDE.mean() < 0.7
 
 
-@pytest.mark.parametrize("road", [by_python, by_command, by_window, by_table, by_qgis])
-@pytest.mark.parametrize("what", FILES)
-def test_a_mask_of_any_file_is_its_polygons_where_they_lie(
-    tmp_path: Path, what: str, road: Callable[[Path, str | None], NDArray[np.int64]]
-) -> None:
+#: Every file, and by every road one of several layers, one in degrees and one in another system.
+ASKED = [
+    *((by_python, what) for what in FILES),
+    *((road, what) for road in (by_command, by_window, by_table, by_qgis)
+      for what in ("a layer of three", "GeoPackage in degrees", "GeoParquet")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("road", "what"), ASKED)
+def test_a_mask_of_any_file_is_its_polygons_where_they_lie(tmp_path, road, what):
     layer = "land" if what == "a layer of three" else None
     assert (road(FILES[what](tmp_path), layer) == INSIDE).all()
 
@@ -192,9 +197,7 @@ def test_a_mask_in_memory_is_its_polygons_where_they_lie(what: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["croatia", "land"])
-def test_a_name_is_the_map_that_ships_with_geodp(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_is_the_map_that_ships_with_geodp(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = str(assets.shape_path(name))
     whole = whole_square(FRAME)
@@ -255,9 +258,7 @@ def nowhere(folder: Path) -> Path:
         (damaged, "cannot be read"),
     ],
 )  # fmt: skip
-def test_what_is_no_mask_is_refused_in_one_line(
-    tmp_path: Path, source: Callable[[Path], Any], message: str
-) -> None:
+def test_what_is_no_mask_is_refused_in_one_line(tmp_path, source, message):
     with pytest.raises((GeoJSONError, InputError, OSError), match=message):
         whole_square(FRAME).clip(source(tmp_path))
 
@@ -276,8 +277,8 @@ def clipped() -> LearnedShape:
 
 @pytest.mark.parametrize("ending", ["geojson", "gpkg", "parquet", "fgb", "shp"])
 def test_a_clipped_file_predicts_measures_and_draws_what_it_shows(
-    clipped: LearnedShape, tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    clipped, tmp_path, ending, capsys
+):
     path = tmp_path / f"h.{ending}"
     geodp.save(clipped, path)
     shown = geopandas.read_file(path) if ending != "parquet" else geopandas.read_parquet(path)

@@ -7,10 +7,8 @@ import gzip
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +23,7 @@ import pyarrow.parquet as parquet
 import pyogrio
 import pytest
 import shapely
+from counted import Cells, cells
 from pyproj import Transformer
 
 import geodp
@@ -45,50 +44,37 @@ AT = np.array([[-97.5, 35.25], [-91.125, 31.5]])
 LABELS = [1, 0]
 CELLS = np.rint((AT - (-100, 30)) / 10 * GRID).astype(int).tolist()
 
-Cells = Counter  # of (x, y, label)
-
-
-def cells(points: Any, labels: Any, amounts: Any = None) -> Cells[tuple[int, int, int]]:
-    found: Cells[tuple[int, int, int]] = Counter()
-    amounts = [1] * len(points) if amounts is None else amounts
-    for (x, y), label, n in zip(points.tolist(), labels.tolist(), amounts, strict=True):
-        found[int(x), int(y), int(label)] += int(n)
-    return found
-
-
-RIGHT: Cells[tuple[int, int, int]] = Counter(
-    {(x, y, label): 1 for (x, y), label in zip(CELLS, LABELS, strict=True)}
-)
+RIGHT: Cells = Cells({(x, y, label): 1 for (x, y), label in zip(CELLS, LABELS, strict=True)})
 
 
 # -- roads --------------------------------------------------------------------------------------
 
 
-def by_file(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
+def by_file(path: Path, **outcome: Any) -> Cells:
     """The command line's road."""
     found = read_points(path, PointOptions(GRID, BOX, person=outcome.get("id"))).examples
     return cells(found.points, found.labels)
 
 
-def by_python(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
+def by_python(path: Path, **outcome: Any) -> Cells:
     found = geodp.read_points(path, bounds=BOX, grid=GRID, **outcome)
     return cells(found.points, found.labels)
 
 
-def by_frame(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
+def by_frame(path: Path, **outcome: Any) -> Cells:
     frame = pandas.read_parquet(path) if path.suffix == ".parquet" else geopandas.read_file(path)
     found = geodp.read_points(frame, bounds=BOX, grid=GRID, **outcome)
     return cells(found.points, found.labels)
 
 
-def by_table(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
+def by_table(path: Path, **outcome: Any) -> Cells:
     kind = "parquet" if path.suffix == ".parquet" else "csv"
     source = table_source(f"{kind}:{path}")
     found = read_counts(source, grid=GRID, bounds=BOX, person=outcome.get("id")).counts
     return cells(found.points, found.labels, found.amounts)
 
 
-def by_window(path: Path, **outcome: Any) -> Cells[tuple[int, int, int]]:
+def by_window(path: Path, **outcome: Any) -> Cells:
     """What the import dialog does where nothing is chosen by hand."""
     file = open_import(path)
     columns, kind = guess_columns(file.columns, file.preview, placed=file.placed, loose=file.loose)
@@ -144,84 +130,64 @@ def sequence(mark: str = "") -> bytes:
 
 
 X, Y = AT.T.tolist()
-PLAIN = rows(X, Y, LABELS, header="lon,lat,label")
-READ: dict[str, tuple[str, str, str | bytes]] = {
-    "plain": ("text", "p.csv", PLAIN),
-    "a line of the separator": (
-        "text",
-        "p.csv",
-        "sep=;\n" + rows(X, Y, LABELS, header="lon;lat;label", sep=";"),
-    ),
-    "a separator and decimal commas": (
-        "text",
-        "p.csv",
-        rows(X, Y, ["1,0", "0,0"], header="lon;lat;label", sep=";").replace(".", ","),
-    ),
-    "empty lines above": ("text", "p.csv", "\n\n" + PLAIN.replace("\n", "\n\n")),
-    "empty lines below a separator": ("text", "p.csv", "sep=,\n\n" + PLAIN),
-    "a space of another alphabet": (
-        "text",
-        "p.csv",
-        rows(X, Y, ["\u00a0yes", "no\u00a0"], header="lon,lat,label"),
-    ),
-    "tabs": ("text", "p.csv", rows(X, Y, ["yes", "no"], header="lon\tlat\tlabel", sep="\t")),
-    "spaces before quotes": (
-        "text",
-        "p.csv",
-        rows(X, Y, [' "yes"', ' "no"'], header="lon,lat,label"),
-    ),
-    "spaces before a quoted comma": (
-        "text",
-        "p.csv",
-        rows(X, Y, [' "a, b"', ' "c, ""d"""'], ["t", "F"], header="lon,lat,note,label"),
-    ),
-    "bars": ("text", "p.csv", rows(X, Y, ["inside", "outside"], header="lon|lat|label", sep="|")),
-    "WKT with its system, called the_geom": (
-        "file",
-        "p.csv",
-        rows([wkt(at, 4326) for at in AT], LABELS, header="the_geom,wet"),
-    ),
-    "true and false": ("text", "p.csv", rows(X, Y, ["true", "FALSE"], header="lon,lat,label")),
-    "one and minus one": ("text", "p.csv", rows(X, Y, ["+1", "-1.0"], header="lon,lat,label")),
-    "other names": ("text", "p.csv", rows(X, Y, LABELS, header="Longitude,Latitude,wet")),
-    "names of two customs": ("text", "p.csv", rows(X, Y, LABELS, header="lng,LATITUDE,wet")),
-    "UTF-16": ("file", "p.csv", PLAIN.encode("utf-16")),
-    "big-endian UTF-16": ("file", "p.csv", b"\xfe\xff" + PLAIN.encode("utf-16-be")),
-    "WKT": ("file", "p.csv", rows([f'"{p.wkt}"' for p in POINTS], LABELS, header="wkt,label")),
-    "WKB in hex digits": ("file", "p.csv", rows(WKB, LABELS, header="geom,label")),
-    "WKB with a system": ("file", "p.csv", rows(EWKB, LABELS, header="the_geom,label")),
-    "WKB beside coordinates": (
-        "file",
-        "p.csv",
-        rows(WKB, X, Y, LABELS, header="geom,longitude,latitude,label"),
-    ),
-    "WKT of one point in a MultiPoint": (
-        "file",
-        "p.csv",
-        rows([f'"MULTIPOINT (({x} {y}))"' for x, y in AT.tolist()], LABELS, header="wkt,label"),
-    ),
-    "systems of their own, each another": (
-        "file",
-        "p.csv",
-        rows([wkt(NAD27[0], 4267), wkt(METRES[1], 32614)], LABELS, header="wkt,label"),
-    ),
-    "GeoJSON": ("layer", "p.geojson", collection(AT)),
-    "GeoJSON in another system": (
-        "layer",
-        "p.geojson",
-        collection(NAD27, "urn:ogc:def:crs:EPSG::4267"),
-    ),
-    "GeoJSON in metres": ("layer", "p.geojson", collection(METRES, "EPSG:32614")),
-    "GeoJSON on lines": ("layer", "p.geojsonl", sequence()),
-    "GeoJSON in records": ("layer", "p.geojsons", sequence("\x1e")),
-    "GeoJSON on lines, called otherwise": ("file", "p.json", sequence()),
+NAMES = "lon,lat,label"
+PLAIN = rows(X, Y, LABELS, header=NAMES)
+READ: dict[str, dict[str, str | bytes]] = {
+    "text": {
+        "plain": PLAIN,
+        "a line of the separator": f"sep=;\n{rows(X, Y, LABELS, header='lon;lat;label', sep=';')}",
+        "a separator and decimal commas": rows(
+            X, Y, ["1,0", "0,0"], header="lon;lat;label", sep=";"
+        ).replace(".", ","),
+        "empty lines above": "\n\n" + PLAIN.replace("\n", "\n\n"),
+        "empty lines below a separator": "sep=,\n\n" + PLAIN,
+        "a space of another alphabet": rows(X, Y, ["\u00a0yes", "no\u00a0"], header=NAMES),
+        "tabs": rows(X, Y, ["yes", "no"], header="lon\tlat\tlabel", sep="\t"),
+        "spaces before quotes": rows(X, Y, [' "yes"', ' "no"'], header=NAMES),
+        "spaces before a quoted comma": rows(
+            X, Y, [' "a, b"', ' "c, ""d"""'], ["t", "F"], header="lon,lat,note,label"
+        ),
+        "bars": rows(X, Y, ["inside", "outside"], header="lon|lat|label", sep="|"),
+        "true and false": rows(X, Y, ["true", "FALSE"], header=NAMES),
+        "one and minus one": rows(X, Y, ["+1", "-1.0"], header=NAMES),
+        "other names": rows(X, Y, LABELS, header="Longitude,Latitude,wet"),
+        "names of two customs": rows(X, Y, LABELS, header="lng,LATITUDE,wet"),
+    },
+    "file": {
+        "WKT, called the_geom": rows([wkt(at, 4326) for at in AT], LABELS, header="the_geom,wet"),
+        "UTF-16": PLAIN.encode("utf-16"),
+        "big-endian UTF-16": b"\xfe\xff" + PLAIN.encode("utf-16-be"),
+        "WKT": rows([f'"{p.wkt}"' for p in POINTS], LABELS, header="wkt,label"),
+        "WKB in hex digits": rows(WKB, LABELS, header="geom,label"),
+        "WKB with a system": rows(EWKB, LABELS, header="the_geom,label"),
+        "WKB beside places": rows(WKB, X, Y, LABELS, header="geom,longitude,latitude,label"),
+        "WKT of one point in a MultiPoint": rows(
+            [f'"MULTIPOINT (({x} {y}))"' for x, y in AT.tolist()], LABELS, header="wkt,label"
+        ),
+        "systems of their own, each another": rows(
+            [wkt(NAD27[0], 4267), wkt(METRES[1], 32614)], LABELS, header="wkt,label"
+        ),
+        "lines.json": sequence(),
+    },
+    "layer": {
+        "p.geojson": collection(AT),
+        "nad27.geojson": collection(NAD27, "urn:ogc:def:crs:EPSG::4267"),
+        "metres.geojson": collection(METRES, "EPSG:32614"),
+        "lines.geojsonl": sequence(),
+        "records.geojsons": sequence("\x1e"),
+    },
 }
 
 
-@pytest.mark.parametrize("case", READ)
-def test_every_road_reads_the_same(tmp_path: Path, case: str) -> None:
-    kind, name, content = READ[case]
-    path = tmp_path / name
+def cases(table: dict[str, dict[str, Any]]) -> pytest.MarkDecorator:
+    named = [(kind, name) for kind, several in table.items() for name in several]
+    return pytest.mark.parametrize(("kind", "case"), named)
+
+
+@cases(READ)
+def test_every_road_reads_the_same(tmp_path: Path, kind: str, case: str) -> None:
+    content = READ[kind][case]
+    path = tmp_path / (case if Path(case).suffix else "p.csv")
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     for road in ROADS[kind]:
         assert road(path) == RIGHT, road.__name__
@@ -229,21 +195,10 @@ def test_every_road_reads_the_same(tmp_path: Path, case: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "a!b.gpkg",
-        "zip:a.fgb",
-        "http:a.shp",
-        "PG:a.gpkg",
-        "a;b?c.gpkg",
-        "e[1]*.gpkg",
-        "gzip+tar:b.fgb",
-        "new\nline.gpkg",
-        "a%20b#c&d.fgb",
-    ],
-)
-def test_a_path_is_a_path_whatever_it_is_called(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+    ["a!b.gpkg", "zip:a.fgb", "http:a.shp", "PG:a.gpkg", "a;b?c.gpkg", "e[1]*.gpkg",
+     "gzip+tar:b.fgb", "new\nline.gpkg", "a%20b#c&d.fgb"],
+)  # fmt: skip
+def test_a_path_is_a_path_whatever_it_is_called(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     frame = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)
     ending = Path(name).suffix
@@ -261,7 +216,7 @@ def test_a_path_is_a_path_whatever_it_is_called(
 
 
 @pytest.mark.parametrize("form", ["csv", "geojson", "gpkg", "parquet"])
-def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
+def test_a_pipe_is_read_whole_and_once(tmp_path, form, monkeypatch):
     frame = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)
     path, pipe = tmp_path / f"p.{form}", tmp_path / "pipe"
     if form == "csv":
@@ -277,14 +232,8 @@ def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
         writer.start()
         assert road(pipe) == RIGHT
         writer.join(60)
-    code = (
-        "import sys; from geodp_app.files.points import PointOptions, read_points; "
-        "from geometry.grid import Bounds; "
-        f"e = read_points('-', PointOptions({GRID}, Bounds(-100, 30, -90, 40))).examples; "
-        "print(sorted(e.points.tolist()))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
-    assert done.stdout.decode().strip() == str(sorted(CELLS))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert by_file(Path("-")) == RIGHT
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -312,114 +261,70 @@ def test_what_is_empty_is_a_sample_of_no_examples(tmp_path: Path, ending: str) -
     path = tmp_path / f"p.{ending}"
     empty(path)
     for road in TEXT if ending in ("csv", "parquet") else FILES:
-        assert road(path) == Counter(), road.__name__
+        assert road(path) == Cells(), road.__name__
 
 
 # -- what is refused ----------------------------------------------------------------------------
 
-REFUSED: dict[str, tuple[str, str | bytes, str]] = {
-    "two labels": (
-        "text",
-        "lon,lat,label,label\n-95,35,1,0\n",
-        "'label' and 'label' have one name",
-    ),
-    "label and Label": ("text", "lon,lat,Label,label\n-95,35,1,0\n", "have one name"),
-    "two longitudes": (
-        "text",
-        "lon,lat,lon,label\n-95,35,-94,1\n",
-        "'lon' and 'lon' have one name",
-    ),
-    "two pairs": (
-        "text",
-        "x,y,lon,lat,label\n1,2,-95,35,1\n",
-        "x=x,y=y or --columns lon=lon,lat=lat",
-    ),
-    "two spellings": (
-        "text",
-        "lon,lat,longitude,latitude,label\n-95,35,1,2,1\n",
-        "several columns are places",
-    ),
-    "two names of labels": (
-        "text",
-        "lon,lat,class,inside\n-95,35,1,0\n",
-        "--columns label=class or --columns label=inside",
-    ),
-    "a number behind a space of another alphabet": (
-        "text",
-        "lon,lat,label\n\u00a0-95,35,1\n",
-        "column lon",
-    ),
-    "a second latitude": (
-        "text",
-        "lon,latitude,lat,label\n-95,35,36,1\n",
-        "--columns lon=lon,lat=latitude or --columns lon=lon,lat=lat",
-    ),
-    "a second longitude": (
-        "text",
-        "longitude,lng,lat,label\n-95,-94,35,1\n",
-        "several columns are places",
-    ),
-    "a second latitude, which may be said otherwise": (
-        "text",
-        "Latitude,LAT,Long,label\n35,36,-95,1\n",
-        "several columns are places",
-    ),
-    "a second easting": (
-        "text",
-        "easting,east,northing,label\n5,6,7,1\n",
-        "several columns are places",
-    ),
-    "WKT beside x and y": (
-        "text",
-        'wkt,x,y,label\n"POINT (-95 35)",1,2,1\n',
-        "several columns are places",
-    ),
-    "a word": (
-        "text",
-        "lon,lat,label\n-95,35,maybe\n",
-        "labels are 1 and 0, true and false, yes and no",
-    ),
-    "degrees as x and y": ("text", "x,y,label\n8.5,45.25,1\n", "--columns lon=NAME,lat=NAME"),
-    "an empty point": ("file", "wkt,label\nPOINT EMPTY,1\n", "is an empty point"),
-    "several points": (
-        "file",
-        'wkt,label\n"MULTIPOINT ((-95 35), (-94 35))",1\n',
-        "is a MultiPoint of 2 points",
-    ),
-    "a line": (
-        "file",
-        'wkt,label\n"LINESTRING (-95 35, -94 35)",1\n',
-        "is a LineString, where a point was expected",
-    ),
-    "no such system": ("file", 'wkt,label\n"SRID=1;POINT (-95 35)",1\n', "EPSG:1: no such"),
-    "Latin-1": (
-        "text",
-        "lon,lat,label,note\n-95,35,1,é\n".encode("latin-1"),
-        "line 2 is not UTF-8 text: save it as UTF-8; if it is in Latin-1 (Windows-1252): iconv",
-    ),
-    "Latin-1 in a label": (
-        "text",
-        "lon,lat,label\n-95,35,1\n-95,35,é\n".encode("cp1252"),
-        "line 3 is not UTF-8",
-    ),
-    "Latin-1 in a header": (
-        "text",
-        "lon,lat,label,é\n-95,35,1,2\n".encode("latin-1"),
-        "line 1 is not UTF-8",
-    ),
-    "half a character": ("text", "lon,lat,label\n-95,35,é".encode()[:-1], "line 2 is not UTF-8"),
-    "UTF-16 without its mark": ("file", "lon,lat,label\n-95,35,é\n".encode("utf-16-le"), "NUL"),
-    "gzip": ("file", gzip.compress(PLAIN.encode()), "is packed (gzip): unpack it first"),
-    "a spreadsheet": ("file", b"PK\x03\x04xl/worksheets", "save its sheet as CSV"),
-    "nothing": ("text", b"", "the file is empty"),
+SEVERAL = "several columns are places"
+REFUSED: dict[str, dict[str, tuple[str | bytes, str]]] = {
+    "text": {
+        "two labels": ("lon,lat,label,label\n-95,35,1,0\n", "'label' and 'label' have one name"),
+        "label and Label": ("lon,lat,Label,label\n-95,35,1,0\n", "have one name"),
+        "two longitudes": ("lon,lat,lon,label\n-95,35,-94,1\n", "'lon' and 'lon' have one name"),
+        "two pairs": ("x,y,lon,lat,label\n1,2,-95,35,1\n", "x=x,y=y or --columns lon=lon,lat=lat"),
+        "two spellings": ("lon,lat,longitude,latitude,label\n-95,35,1,2,1\n", SEVERAL),
+        "two names of labels": (
+            "lon,lat,class,inside\n-95,35,1,0\n",
+            "--columns label=class or --columns label=inside",
+        ),
+        "a space of another alphabet": ("lon,lat,label\n\u00a0-95,35,1\n", "column lon"),
+        "a second latitude": (
+            "lon,latitude,lat,label\n-95,35,36,1\n",
+            "--columns lon=lon,lat=latitude or --columns lon=lon,lat=lat",
+        ),
+        "a second longitude": ("longitude,lng,lat,label\n-95,-94,35,1\n", SEVERAL),
+        "a second latitude, said otherwise": ("Latitude,LAT,Long,label\n35,36,-95,1\n", SEVERAL),
+        "a second easting": ("easting,east,northing,label\n5,6,7,1\n", SEVERAL),
+        "WKT beside x and y": ('wkt,x,y,label\n"POINT (-95 35)",1,2,1\n', SEVERAL),
+        "a word": (
+            "lon,lat,label\n-95,35,maybe\n",
+            "labels are 1 and 0, true and false, yes and no",
+        ),
+        "degrees as x and y": ("x,y,label\n8.5,45.25,1\n", "--columns lon=NAME,lat=NAME"),
+        "Latin-1": (
+            "lon,lat,label,note\n-95,35,1,é\n".encode("latin-1"),
+            "line 2 is not UTF-8 text: save it as UTF-8; if it is in Latin-1 (Windows-1252): iconv",
+        ),
+        "Latin-1 in a label": (
+            "lon,lat,label\n-95,35,1\n-95,35,é\n".encode("cp1252"),
+            "line 3 is not UTF-8",
+        ),
+        "Latin-1 in a header": ("lon,lat,label,é\n-9,3,1,2\n".encode("latin-1"), "line 1 is not"),
+        "half a character": ("lon,lat,label\n-95,35,é".encode()[:-1], "line 2 is not UTF-8"),
+        "nothing": (b"", "the file is empty"),
+    },
+    "file": {
+        "an empty point": ("wkt,label\nPOINT EMPTY,1\n", "is an empty point"),
+        "several points": (
+            'wkt,label\n"MULTIPOINT ((-95 35), (-94 35))",1\n',
+            "is a MultiPoint of 2 points",
+        ),
+        "a line": (
+            'wkt,label\n"LINESTRING (-95 35, -94 35)",1\n',
+            "is a LineString, where a point was expected",
+        ),
+        "no such system": ('wkt,label\n"SRID=1;POINT (-95 35)",1\n', "EPSG:1: no such"),
+        "UTF-16 without its mark": ("lon,lat,label\n-95,35,é\n".encode("utf-16-le"), "NUL"),
+        "gzip": (gzip.compress(PLAIN.encode()), "is packed (gzip): unpack it first"),
+        "a spreadsheet": (b"PK\x03\x04xl/worksheets", "save its sheet as CSV"),
+    },
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_no_road_reads_what_another_refuses(
-    tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kind, content, reason = REFUSED[case]
+@cases(REFUSED)
+def test_no_road_reads_what_another_refuses(tmp_path, kind, case, capsys):
+    content, reason = REFUSED[kind][case]
     path = tmp_path / "p.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     for road in ROADS[kind]:
@@ -524,7 +429,7 @@ def test_coordinates_without_a_system_are_in_the_one_that_is_told(tmp_path: Path
 # -- persons ------------------------------------------------------------------------------------
 
 
-def persons(path: Path, road: Callable[..., Cells[tuple[int, int, int]]]) -> int:
+def persons(path: Path, road: Callable[..., Cells]) -> int:
     return sum(road(path, id="who").values())
 
 
@@ -625,9 +530,7 @@ def test_one_person_in_two_files_is_one(tmp_path: Path, one: Any, other: Any) ->
 @pytest.mark.parametrize(
     "blurred", [pa.array(np.array([2048], np.float16)), pa.array([2.0**24], pa.float32())]
 )
-def test_what_one_file_has_blurred_another_file_s_type_does_not_hide(
-    tmp_path: Path, blurred: Any, other: Any
-) -> None:
+def test_what_one_file_has_blurred_another_file_s_type_does_not_hide(tmp_path, blurred, other):
     of_persons(tmp_path / "p.parquet", blurred, other)
     with pytest.raises(InputError, match="too large to tell whole numbers apart"):
         persons(tmp_path / "*.parquet", by_table)

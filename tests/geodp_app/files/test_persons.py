@@ -13,7 +13,7 @@ import pytest
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.persons import some_each
 from learners import NoisyHistogramLearner
-from learners.privacy.accounting import Neighbours, of_persons, one_of_several
+from learners.privacy.accounting import of_persons, one_of_several
 
 Row = tuple[int, int]  # x, label; all y are 0
 Table = list[tuple[str, Row]]
@@ -83,9 +83,7 @@ def loss(one: Counter[Row], other: Counter[Row], rate: float) -> float:
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("rows", [2, 3])
-def test_a_person_moves_the_law_of_a_release_as_far_as_is_stated(
-    rows: int, neighbours: Neighbours
-) -> None:
+def test_a_person_moves_the_law_of_a_release_as_far_as_is_stated(rows, neighbours):
     """Lemma T2 for all tables of two persons, and all rows that one of them may have."""
     each, delta = one_of_several(1.0, 1e-6, rows)
     learner = NoisyHistogramLearner(

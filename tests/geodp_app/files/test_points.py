@@ -121,9 +121,7 @@ FORMATS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf", ".gm
 @pytest.mark.parametrize("ending", FORMATS)
 @pytest.mark.parametrize("name", ["degrees", "metres"])
 @pytest.mark.parametrize(("outcome", "cells"), [(DEGREES, CELLS), (METRES, CELLS_UTM)])
-def test_gdal_s_files_are_read_in_their_own_system(
-    layers: Path, ending: str, name: str, outcome: PointOptions, cells: list[list[int]]
-) -> None:
+def test_gdal_s_files_are_read_in_their_own_system(layers, ending, name, outcome, cells):
     found = read_points(layers / f"{name}{ending}", outcome).examples
     # FlatGeobuf orders features by their place
     order = np.argsort(found.points[:, 0])
@@ -143,17 +141,16 @@ def test_degrees_by_name_are_put_into_a_box_in_metres(write: Write) -> None:
     assert read_points(path, METRES).examples.points.tolist() == CELLS_UTM
 
 
-@pytest.mark.parametrize("encoding", ["WKB", "point"])
-def test_geoparquet(tmp_path: Path, encoding: str) -> None:
-    places = {
-        "WKB": [shapely.Point(*xy).wkb for xy in LONLAT],
-        "point": [{"x": x, "y": y} for x, y in LONLAT],
-    }[encoding]
-    table = pa.table({"wet": [True, False], "geometry": places})
+def geoparquet(path: Path, encoding: str, table: pa.Table) -> Path:
     geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": encoding}}}
-    path = tmp_path / "p.parquet"
     parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
-    found = read_points(path, DEGREES).examples
+    return path
+
+
+def test_geoparquet_of_coordinates(tmp_path: Path) -> None:
+    places = [{"x": x, "y": y} for x, y in LONLAT]
+    table = pa.table({"wet": [True, False], "geometry": places})
+    found = read_points(geoparquet(tmp_path / "p.parquet", "point", table), DEGREES).examples
     assert (found.points.tolist(), found.labels.tolist()) == (CELLS, [1, 0])
 
 
@@ -171,14 +168,9 @@ OTHER_WKB: list[tuple[bytes | None, bool]] = [
 
 
 @pytest.mark.parametrize(("wkb", "usable"), OTHER_WKB)
-def test_plain_places_are_read_bit_by_bit_whatever_stands_beside_them(
-    tmp_path: Path, wkb: bytes | None, usable: bool
-) -> None:
+def test_plain_places_are_read_bit_by_bit_whatever_stands_beside_them(tmp_path, wkb, usable):
     values = pa.array([*shapely.to_wkb(shapely.points(PLAIN)), wkb], pa.binary())
-    table = pa.table({"geometry": values})
-    geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}}
-    path = tmp_path / "p.parquet"
-    parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+    path = geoparquet(tmp_path / "p.parquet", "WKB", pa.table({"geometry": values}))
     read = read_points(path, PointOptions(1000, BOX, unusable="drop", labelled=False))
     right = np.array([*PLAIN, (15.5, 45.5)] if usable else PLAIN)
     assert read.places is not None
@@ -201,9 +193,7 @@ def test_layers_are_chosen(layers: Path, tmp_path: Path) -> None:
         read_points(layers / "p.csv", PointOptions(bounds=BOX, layer="c"))
 
 
-def test_without_the_libraries_it_is_said_what_to_install(
-    layers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_libraries_it_is_said_what_to_install(layers, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyogrio", None)
     with pytest.raises(InputError, match=r"pip install 'geodp\[geo\]'"):
         read_points(layers / "degrees.gpkg", DEGREES)

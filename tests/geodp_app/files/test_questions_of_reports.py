@@ -80,9 +80,7 @@ def said(capsys: pytest.CaptureFixture[str], folder: Path, *words: object) -> st
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_whose_rows_are_is_asked_by_every_road_and_from_names_alone(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_whose_rows_are_is_asked_by_every_road_and_from_names_alone(name, tmp_path, capsys):
     path, hint = tmp_path / name, "column user may say whose a row is"
     FORMATS[name](table(), path)
     roads: list[list[object]] = [[path]]
@@ -110,8 +108,8 @@ def test_whose_rows_are_is_asked_by_every_road_and_from_names_alone(
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_bounds_that_are_the_points_are_told_to_the_curator_by_every_road(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    name, tmp_path, capsys, monkeypatch
+):
     frame, path, hint = table("score"), tmp_path / name, "the bounds are the extent of the points"
     FORMATS[name](frame, path)
     west, south, east, north = geo(frame).total_bounds.tolist()
@@ -147,9 +145,7 @@ def test_a_box_is_spanned_by_points_on_all_four_sides_and_by_no_others() -> None
 # -- names --------------------------------------------------------------------------------------
 
 
-def test_examples_and_land_have_names_in_any_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_examples_and_land_have_names_in_any_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "italy").mkdir()  # a folder is no map
     drawn = ["--n", 500, "--grid", 64, "--seed", 1, "--quiet"]
@@ -166,9 +162,7 @@ def test_examples_and_land_have_names_in_any_folder(
     assert command("render", "by-name.geojson", "--within", "italy", "-o", "h.svg", "--quiet") == 0
 
 
-def test_a_name_that_a_file_has_too_is_refused_and_both_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_a_file_has_too_is_refused_and_both_are_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     square = json.loads(shapely.to_geojson(shapely.box(1, 2, 3, 4)))
     (tmp_path / "croatia").write_text(json.dumps(square))

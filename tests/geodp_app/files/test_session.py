@@ -32,6 +32,7 @@ def assert_same(one: Work, other: Work) -> None:
     assert (one.examples is None) == (other.examples is None)
     if one.examples is not None and other.examples is not None:
         assert one.examples.frame == other.examples.frame
+        assert one.examples.unit == other.examples.unit
         assert np.array_equal(one.examples.points, other.examples.points)
         assert np.array_equal(one.examples.labels, other.examples.labels)
         assert other.examples.points.dtype == other.examples.labels.dtype == np.int64
@@ -45,6 +46,7 @@ def assert_same(one: Work, other: Work) -> None:
         replace(full_work(), simulated=True),
         replace(full_work(), k_drawn=False),
         replace(full_work(), examples=examples(0)),
+        replace(full_work(), examples=replace(examples(9), unit="who")),
     ],
 )
 @pytest.mark.parametrize("run", [None, stored(), stored(False), sharpened(), sharpened(5)])

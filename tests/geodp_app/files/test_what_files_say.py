@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import geopandas
@@ -33,6 +32,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = ((points > 12) & (points < 30)).all(axis=1).astype(np.int64)
     (folder / "p.csv").write_text(format_examples(Examples(points, labels, FRAME)))
     return folder / "p.csv"
+
+
+@pytest.fixture(scope="module")
+def expected(reports: Path) -> geodp.LearnedShape:
+    return geodp.learn(reports, check=0.2, seed=3)
 
 
 def by_command(reports: Path, path: Path) -> None:
@@ -67,14 +71,19 @@ def by_qgis(reports: Path, path: Path) -> None:
     assert run("learn", reports, *typed, f"--output={path}", "--overwrite", "--quiet") == 0
 
 
-@pytest.mark.parametrize("road", [by_command, by_table, by_python, by_window, by_qgis])
-@pytest.mark.parametrize("ending", [".geojson", ".gpkg", ".fgb", ".shp", ".parquet"])
+#: Every road, and every ending: all roads write by the same function (test_outputs).
+ASKED = [
+    *((road, ".geojson") for road in (by_command, by_table, by_python, by_window, by_qgis)),
+    *((by_python, ending) for ending in (".gpkg", ".fgb", ".shp", ".parquet")),
+]
+
+
+@pytest.mark.parametrize(("road", "ending"), ASKED)
 def test_a_file_says_how_right_it_is_and_where_it_had_reports(
-    reports: Path, ending: str, road: Callable[[Path, Path], None], tmp_path: Path
-) -> None:
+    reports, expected, road, ending, tmp_path
+):
     path = tmp_path / f"h{ending}"
     road(reports, path)
-    expected = geodp.learn(reports, check=0.2, seed=3)
     check = expected.check
     assert check is not None
     read = geopandas.read_parquet if ending == ".parquet" else geopandas.read_file
@@ -97,9 +106,7 @@ def test_a_file_says_how_right_it_is_and_where_it_had_reports(
         assert shape.check == check
 
 
-def test_a_stranger_is_told_whose_it_is_what_may_be_published_and_what_was_clipped(
-    tmp_path: Path,
-) -> None:
+def test_a_stranger_is_told_whose_it_is_what_may_be_published_and_what_was_clipped(tmp_path):
     rng = np.random.default_rng(5)
     points = rng.integers(0, (33, 65), (30_000, 2))
     labels = (points[:, 0] > 12).astype(np.int64)

@@ -48,9 +48,7 @@ def mistakes_on(name: str, distribution: str, n: int, noise: float = 0.0) -> int
 
 @pytest.mark.parametrize("distribution", ["uniform", "clustered"])
 @pytest.mark.parametrize("name", assets.examples())
-def test_of_right_labels_nothing_is_said_whatever_the_outline(
-    release: TilesRelease, name: str, distribution: str
-) -> None:
+def test_of_right_labels_nothing_is_said_whatever_the_outline(release, name, distribution):
     for n in (5_200, 20_000):
         found = mistakes_on(name, distribution, n)
         # and the noise that a run at epsilon = 1 adds, but for one run in twenty

@@ -49,9 +49,7 @@ def typed(verb: str, **values: Any) -> Any:
         ((-5e6, 0, 5e6, 1), False, (-5e6, 0, 5e6, 1)),
     ],
 )
-def test_an_extent_across_the_antimeridian_is_a_box(
-    edges: tuple[float, ...], degrees: bool, expected: tuple[float, ...]
-) -> None:
+def test_an_extent_across_the_antimeridian_is_a_box(edges, degrees, expected):
     assert box_edges(edges, degrees) == expected
 
 
@@ -145,8 +143,8 @@ class Shown:
 
 
 def test_the_program_is_the_one_that_is_set_then_on_path_then_at_home(
-    program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    program, tmp_path, monkeypatch
+):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with pytest.raises(GeodpError, match="geodp was not found"):

@@ -222,9 +222,7 @@ def test_every_parameter_has_help_and_the_provider_an_icon(found: dict[str, Any]
     assert found["icon"]
 
 
-def test_a_layer_in_memory_is_learned_as_the_command_learns_it(
-    found: dict[str, Any], folder: Path
-) -> None:
+def test_a_layer_in_memory_is_learned_as_the_command_learns_it(found, folder):
     job, own = found["learn"], folder / "own.gpkg"
     assert job["error"] == ""
     where = ["--crs", "EPSG:32633", "--bounds", "500000,4990000,580000,5090000", "--grid", GRID]
@@ -249,9 +247,7 @@ def test_a_person_is_counted_once_and_named(found: dict[str, Any], folder: Path)
     assert release.privacy.rows == 2
 
 
-def test_districts_are_measured_as_the_command_measures_them(
-    found: dict[str, Any], folder: Path
-) -> None:
+def test_districts_are_measured_as_the_command_measures_them(found, folder):
     assert found["areas"]["error"] == ""
     own = measure(read_shape(folder / "l.gpkg"), folder / "d.gpkg")
     layer = found["areas"]["layer"]
@@ -264,9 +260,7 @@ def test_districts_are_measured_as_the_command_measures_them(
     assert any("shape_km2" in line for line in found["areas"]["told"])
 
 
-def test_labels_that_are_named_are_those_of_the_command(
-    found: dict[str, Any], folder: Path
-) -> None:
+def test_labels_that_are_named_are_those_of_the_command(found, folder):
     assert found["named"]["error"] == ""
     where = ["--crs", "EPSG:32633", "--bounds", "500000,4990000,580000,5090000", "--grid", GRID]
     argv = ["learn", folder / "p.csv", *where, "--epsilon", 2, "--seed", 3, "--inside", "yes"]
@@ -275,9 +269,7 @@ def test_labels_that_are_named_are_those_of_the_command(
     assert read_learned(folder / "n.geojson").release == own
 
 
-def test_figures_are_those_of_the_command(
-    found: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_are_those_of_the_command(found, folder, capsys):
     argv = ["evaluate", folder / "l.gpkg", folder / "p.csv", "--crs", "EPSG:32633", "--json"]
     assert geodp(*argv) == 0
     figures = json.loads(capsys.readouterr().out)
@@ -290,9 +282,7 @@ def test_figures_are_those_of_the_command(
     assert any("private" in line for line in found["evaluate"]["told"])
 
 
-def test_selected_points_get_what_the_shape_says_beside_their_own_fields(
-    found: dict[str, Any], folder: Path
-) -> None:
+def test_selected_points_get_what_the_shape_says_beside_their_own_fields(found, folder):
     layer = found["predict"]["layer"]
     names = ["wet", "who", "height", "predicted", "supported"]
     assert list(layer["fields"]) == names
@@ -307,9 +297,7 @@ def test_selected_points_get_what_the_shape_says_beside_their_own_fields(
     assert set(expected.tolist()) == {0, 1}
 
 
-def test_points_in_degrees_find_their_place_and_those_outside_are_left_out(
-    found: dict[str, Any],
-) -> None:
+def test_points_in_degrees_find_their_place_and_those_outside_are_left_out(found):
     assert found["beyond"]["error"] == ""
     layer = found["beyond"]["layer"]
     assert layer["crs"] == "EPSG:4326"
@@ -344,9 +332,7 @@ def test_a_comparison_is_a_table(found: dict[str, Any]) -> None:
         ("cancelled", "cancelled; nothing was written"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(
-    found: dict[str, Any], folder: Path, job: str, reason: str
-) -> None:
+def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(found, folder, job, reason):
     assert reason in found[job]["error"]
     outcome = found[job]["error"].removeprefix("Unable to execute algorithm\n")
     assert outcome.count("\n") == 0

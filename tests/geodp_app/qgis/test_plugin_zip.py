@@ -26,9 +26,7 @@ def members() -> dict[str, bytes]:
         return {name: packed.read(name) for name in packed.namelist()}
 
 
-def test_all_of_it_lies_in_one_folder_that_hides_no_other_package(
-    members: dict[str, bytes],
-) -> None:
+def test_all_of_it_lies_in_one_folder_that_hides_no_other_package(members):
     assert {Path(name).parts[0] for name in members} == {FOLDER}
     assert FOLDER not in ("geodp", "geodp_app")
     modules = {path.name for path in (ROOT / "geodp_app/qgis").glob("*.py")}

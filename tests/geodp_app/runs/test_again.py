@@ -88,9 +88,7 @@ def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWind
         yield made
 
 
-def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(qtbot, window):
     assert not window.commands.by_id["again"].isEnabled()  # nothing is sampled
     window.sample()
     action(window, "again")

@@ -50,9 +50,7 @@ def test_sound_budgets_are_not_warned_about(epsilon: float, delta: float, n: int
         (30.0, 0.1, 5, ["epsilon = 30", "delta = 0.1"]),
     ],
 )
-def test_silly_ones_are_in_one_line(
-    epsilon: float, delta: float, n: int | None, outcome: list[str]
-) -> None:
+def test_silly_ones_are_in_one_line(epsilon, delta, n, outcome):
     text = budget_warning(epsilon, delta, n=n)
     assert all(part in text for part in outcome)
     assert "\n" not in text
@@ -111,9 +109,7 @@ _COUNTED = [*_COVER, "--finish", "none"]
         ("plan", ["--epsilon", 21], "epsilon = 21"),
     ],
 )
-def test_commands_warn_once_and_not_when_quiet(
-    points: Path, tmp_path: Path, capsys, verb: str, more: list[object], outcome: str
-) -> None:
+def test_commands_warn_once_and_not_when_quiet(points, tmp_path, capsys, verb, more, outcome):
     start = {
         "learn": [points, "-o", tmp_path / "h.geojson", "--seed", 1],
         "compare": [points, "--learners", "histogram,quadtree", "--seed", 1],

@@ -83,9 +83,7 @@ def ratios(window: MainWindow) -> np.ndarray:
     return found[np.isfinite(found)]
 
 
-def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(qtbot, window):
     log = run(qtbot, window)
     action(window, "report")
     eta = log.figures(1).eta

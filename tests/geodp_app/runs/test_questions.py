@@ -52,9 +52,7 @@ def question(score: Score, others: Piece = OTHERS, rate: float | None = None) ->
 
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize(("edge", "others"), [(0, ()), (0, OTHERS), (1, OTHERS), (2, OTHERS)])
-def test_counts_scores_and_odds_are_those_of_the_exponential_mechanism(
-    name: str, edge: int, others: Piece
-) -> None:
+def test_counts_scores_and_odds_are_those_of_the_exponential_mechanism(name, edge, others):
     """Over the whole class: the odds are those of two probabilities that sum to 1."""
     score, chosen = SCORES[name], CLASS[77]
     piece = (*others[:edge], chosen, *others[edge:])

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import GRID, job
-from own_clock import unhindered
-from PySide6.QtCore import Qt, QTimer
+from own_clock import heartbeat
 from pytestqt.qtbot import QtBot
 from recorded_runs import HANGS, Recorder, hopeless, question, until
 
@@ -82,9 +79,7 @@ def test_pause_lets_the_step_under_way_end(recorder: Recorder, qtbot: QtBot) -> 
     assert len(recorder.all("stepped")) == steps
 
 
-def test_a_process_that_stops_when_asked_is_kept(
-    recorder: Recorder, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_stops_when_asked_is_kept(recorder, qtbot, monkeypatch):
     c = recorder.controller
     # however busy the machine is: that it hears soon is tests/learners/envelope/test_race.py's
     monkeypatch.setattr(c._patience, "start", lambda: None)
@@ -148,9 +143,7 @@ def test_wrong_settings_fail_the_run_with_the_reason(recorder: Recorder, qtbot: 
     until(qtbot, lambda: bool(recorder.all("stepped")))
 
 
-def test_only_the_newest_question_waits_and_is_answered_when_there_is_time(
-    recorder: Recorder, qtbot: QtBot
-) -> None:
+def test_only_the_newest_question_waits_and_is_answered_when_there_is_time(recorder, qtbot):
     c = recorder.controller
     c.start(hopeless())
     c.step()
@@ -188,9 +181,7 @@ def test_questions_of_three_kinds_wait_beside_each_other(recorder: Recorder, qtb
     assert [0 < found.share <= 1 for found in outcome[asked[3]]] == [True]
 
 
-def test_a_question_gives_way_to_a_step_and_is_asked_again(
-    recorder: Recorder, qtbot: QtBot
-) -> None:
+def test_a_question_gives_way_to_a_step_and_is_asked_again(recorder, qtbot):
     c = recorder.controller
     c.start(job())
     c.step()
@@ -207,25 +198,6 @@ def test_a_question_gives_way_to_a_step_and_is_asked_again(
 
 # the process at its other end: replaced when it must be, gone with its window, and never what the
 # window waits for
-
-
-@contextlib.contextmanager
-def heartbeat() -> Iterator[list[float]]:
-    """Seconds between the beats of a 5 ms timer in this thread, which may wait for a processor."""
-    gaps: list[float] = []
-    last = [unhindered()]
-
-    def beat() -> None:
-        now = unhindered()
-        gaps.append(now - last[0])
-        last[0] = now
-
-    timer = QTimer(timerType=Qt.TimerType.PreciseTimer, interval=5)
-    timer.timeout.connect(beat)
-    timer.start()
-    yield gaps
-    beat()
-    timer.stop()
 
 
 def assert_alive(gaps: list[float]) -> None:
@@ -256,9 +228,7 @@ def test_a_process_that_does_not_stop_is_replaced(recorder: Recorder, qtbot: QtB
     assert recorder.states[-2:] == ["preparing", "ready"]
 
 
-def test_a_process_that_dies_loses_its_run_and_is_replaced(
-    recorder: Recorder, qtbot: QtBot
-) -> None:
+def test_a_process_that_dies_loses_its_run_and_is_replaced(recorder, qtbot):
     c = recorder.controller
     c.start(hopeless())
     c.run()
@@ -274,9 +244,7 @@ def test_a_process_that_dies_loses_its_run_and_is_replaced(
     until(qtbot, lambda: c.state == "finished")
 
 
-def test_the_window_never_freezes_while_a_process_prepares_and_runs(
-    qtbot: QtBot, recorder: Recorder
-) -> None:
+def test_the_window_never_freezes_while_a_process_prepares_and_runs(qtbot, recorder):
     """A second process is prepared from the cache and selects among 100,000 examples."""
     with heartbeat() as gaps:
         other = RunController()
@@ -377,9 +345,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks at /proc")
-def test_the_process_ends_with_a_window_that_crashes_and_keeps_loops_out_of_it(
-    tmp_path: Path,
-) -> None:
+def test_the_process_ends_with_a_window_that_crashes_and_keeps_loops_out_of_it(tmp_path):
     script = tmp_path / "window.py"
     script.write_text(_WINDOW)
     window = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
@@ -393,9 +359,7 @@ def test_the_process_ends_with_a_window_that_crashes_and_keeps_loops_out_of_it(
 
 
 @pytest.mark.slow
-def test_the_window_never_freezes_while_the_loops_are_compiled(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_window_never_freezes_while_the_loops_are_compiled(qtbot, tmp_path, monkeypatch):
     """From an empty cache."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     with heartbeat() as gaps:

@@ -128,37 +128,38 @@ class Pressing(RuleBasedStateMachine):
         self.faults: list[str] = []
         self.controller = RunController()
         self.steps: list[int] = []
-        self.over = True
+        self.over, self.stopping = True, False
         self.outcomes: list[str] = []
         self.answers: list[int] = []
         self.asked: list[int] = []
         c = self.controller
         c.stepped.connect(self._stepped)
         c.progressed.connect(lambda _: self._must_be_under_way())
-        c.finished.connect(lambda _: self._ended("finished"))
+        c.finished.connect(lambda _: (self._must_be_under_way(), self._ended("finished")))
         c.stopped.connect(lambda: self._ended("stopped"))
         c.failed.connect(self._failed)
         c.answered.connect(lambda reply: self.answers.append(reply.tag))
         self._settle()
 
     def _must_be_under_way(self) -> None:
-        if self.over:
-            self.faults.append("heard of a run that is over")
+        if self.over or self.stopping:
+            self.faults.append("heard of a run that is over, or was to stop")
 
     def _stepped(self, reply: Stepped) -> None:
         self._must_be_under_way()
         self.steps.append(reply.record.step)
 
     def _ended(self, how: str) -> None:
-        self._must_be_under_way()
-        self.over = True
+        if self.over:
+            self.faults.append(f"{how}: a run that is over")
+        self.over, self.stopping = True, False
         self.outcomes.append(how)
 
     def _failed(self, message: str) -> None:
         if "run" in message:
             self._ended("failed")
         elif "prepared" in message or "start" in message:
-            self.over = True
+            self.over, self.stopping = True, False
 
     def _settle(self) -> None:
         QCoreApplication.processEvents()
@@ -173,7 +174,7 @@ class Pressing(RuleBasedStateMachine):
         none = np.empty((0, 2), dtype=np.int64)
         job = Job(none, none[:, 0] > 0, 8, RunSettings(), at_once=at_once)
         self.controller.start(job)
-        self.steps, self.over = [], False
+        self.steps, self.over, self.stopping = [], False, False
         assert self.controller.state in ("paused", "preparing")
         self._settle()
 
@@ -195,13 +196,14 @@ class Pressing(RuleBasedStateMachine):
 
     @rule()
     def cancel(self) -> None:
+        self.stopping = self.controller.state == "selecting"
         self.controller.cancel()
         self._settle()
 
     @rule()
     def reset(self) -> None:
         self.controller.reset()
-        self.over = True
+        self.over, self.stopping = True, False
         assert self.controller.state in ("ready", "preparing", "failed")
         self._settle()
 
@@ -353,5 +355,20 @@ def test_a_question_waits_for_a_run_that_began_by_itself_and_is_given_up() -> No
     pressing.answer(False, 1)  # the first run selects, and nobody follows it any more
     pressing.cancel()
     pressing.ask()
+    pressing.nothing_was_sent_or_heard_that_should_not_be()
+    pressing.teardown()
+
+
+@pytest.mark.usefixtures("_played")
+def test_a_step_that_is_done_as_its_run_is_cancelled_is_not_told() -> None:
+    pressing = Pressing()
+    pressing.open()
+    pressing.answer(False, 1)
+    pressing.start(at_once=False)
+    pressing.answer(False, 1)
+    pressing.run()
+    pressing.cancel()
+    pressing.answer(True, 1)  # before it saw that it was to stop
+    assert pressing.steps == []
     pressing.nothing_was_sent_or_heard_that_should_not_be()
     pressing.teardown()

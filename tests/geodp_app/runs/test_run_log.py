@@ -215,9 +215,7 @@ def test_steps_come_in_order_and_only_those_made_have_figures() -> None:
 @pytest.mark.parametrize(
     ("learner", "n", "k"), [("cover", 60, 3), ("convex-cover", 60, 3), ("tiles", 200, 1)]
 )
-def test_shading_scores_the_chosen_halfplane_as_the_record_does(
-    learner: str, n: int, k: int
-) -> None:
+def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner, n, k):
     """The question of a step leads to the very score that the learner saw."""
     log, release = finished(learner, n)
     asked = 0
@@ -318,8 +316,8 @@ def test_a_step_of_a_million_examples_takes_a_few_looks_at_each() -> None:
     [(6_000, None, None, True), (N, None, None, False), (6_000, 2, 0.1, False)],
 )
 def test_the_rate_of_a_tile_leaves_out_what_the_choice_of_their_number_took(
-    n: int, tiles: int | None, support: float | None, chose: bool
-) -> None:
+    n, tiles, support, chose
+):
     sample = examples(n, seed=1, noise=0.0)
     settings = RunSettings("tiles", epsilon=2.0, seed=2, tiles=tiles, support=support)
     model = make_learner(settings, GRID)

@@ -270,9 +270,7 @@ def number(text: str) -> int:
 
 
 @pytest.mark.parametrize(("n", "kinds"), [(FEW, {0, 1, 2}), (MANY, {0, 1, 2})])
-def test_a_zone_says_whose_edge_it_draws_and_how_many_are_wrong_before_and_after(
-    n: int, kinds: set[int]
-) -> None:
+def test_a_zone_says_whose_edge_it_draws_and_how_many_are_wrong_before_and_after(n, kinds):
     log, release = finished(n)
     sample = examples(n, seed=1)
     own = sample.labels != 0
@@ -342,9 +340,7 @@ def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
 
 @pytest.mark.parametrize("n", [FEW, MANY])
 @pytest.mark.parametrize("empty", [(), (0, 2, 3), (8,), tuple(range(9))])
-def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples(
-    n: int, empty: tuple[int, ...]
-) -> None:
+def test_the_course_has_a_stop_for_each_triangle_and_each_edge_that_has_examples(n, empty):
     """While the run grows, against its records looked through one by one; `empty` are edges that no
     example is nearest to."""
     done, release = finished(n)

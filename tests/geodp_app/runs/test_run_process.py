@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -250,9 +249,7 @@ def test_wrong_settings_and_examples_are_told_in_one_line(client: Client) -> Non
         (RuntimeError("two\nlines"), "internal error, nothing was released: RuntimeError: two"),
     ],
 )
-def test_errors_inside_a_step_end_the_run_and_not_the_process(
-    client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, text: str
-) -> None:
+def test_errors_inside_a_step_end_the_run_and_not_the_process(client, monkeypatch, error, text):
     class Broken:
         def plan(self) -> None:
             pass
@@ -278,9 +275,7 @@ def test_errors_inside_a_step_end_the_run_and_not_the_process(
     client.until(Stepped)
 
 
-def test_a_run_by_votes_answers_for_points_after_its_end_and_no_other_run_does(
-    client: Client,
-) -> None:
+def test_a_run_by_votes_answers_for_points_after_its_end_and_no_other_run_does(client):
     votes = job("stability", epsilon=8.0, k=1, halts=2, kept=1)
     points = np.array([[30, 30], [60, 60]])
     client.send(Query(1, points), Start(1, votes), Query(1, points), Next(1), Query(2, points))
@@ -387,9 +382,7 @@ def test_after_warming_up_a_real_run_loads_and_compiles_nothing() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_preparing_is_told_once_when_a_loop_is_not_cached(
-    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_preparing_is_told_once_when_a_loop_is_not_cached(client, monkeypatch, tmp_path):
     client.send(Prepare())
     # loops that are loaded already, or in the cache
     while isinstance(client.receive(), Preparing):

@@ -125,9 +125,7 @@ def test_cells_have_the_law_of_the_arrangement_selection(measure: str, role: str
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 @pytest.mark.parametrize("threshold", [4, None])
-def test_with_two_edges_held_cells_weigh_area_times_exponential(
-    measure: str, threshold: int | None
-) -> None:
+def test_with_two_edges_held_cells_weigh_area_times_exponential(measure, threshold):
     """The base measure is a product and the lattice is fine, so areas stand for counts."""
     lattice = HalfplaneLattice(16, measure)  # type: ignore[arg-type]
     others = wedge(lattice)
@@ -150,9 +148,7 @@ def test_with_two_edges_held_cells_weigh_area_times_exponential(
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 24), st.integers(0, 14), st.integers(0, 10**6))
-def test_cells_tile_the_region_and_none_is_cut_along_the_diagonal(
-    d: int, n: int, seed: int
-) -> None:
+def test_cells_tile_the_region_and_none_is_cut_along_the_diagonal(d, n, seed):
     for sheet in shade(question(d, n, seed)):
         polygons = [shapely.Polygon(cell.outline) for cell in sheet.cells]
         assert all(polygon.is_valid for polygon in polygons)
@@ -197,9 +193,7 @@ def test_only_examples_inside_the_other_edges_make_lines() -> None:
         ("conjunction", None, False),
     ],
 )
-def test_a_raster_counts_like_one_by_one(
-    d: int, measure: str, role: str, threshold: int | None, held: bool
-) -> None:
+def test_a_raster_counts_like_one_by_one(d, measure, role, threshold, held):
     lattice = HalfplaneLattice(d, measure)  # type: ignore[arg-type]
     others = wedge(lattice) if held else ()
     q = question(d, 400, 5, measure=measure, role=role, threshold=threshold, others=others)

@@ -62,8 +62,8 @@ def test_the_promise_is_the_theorems() -> None:
 @pytest.mark.parametrize(("epsilon", "rate"), [(1.0, 1.0), (100.0, 16.0)])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all_triangles(
-    epsilon: float, rate: float, neighbours: str
-) -> None:
+    epsilon, rate, neighbours
+):
     """By the exponential mechanism's tail: no more than size * exp(-rate * mistakes) beyond."""
     n, lattice = 10_000, HalfplaneLattice(64)
     promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours, finish="sharpen")).promise
@@ -129,9 +129,7 @@ def test_of_sharpened_edges_no_error_is_proved() -> None:
         (9_000, {"learner": "cover", "k": 1, "delta": 1e-9}, "δ = 1e-06"),
     ],
 )
-def test_what_was_not_measured_is_not_estimated(
-    n: int, run: dict[str, object], reason: str
-) -> None:
+def test_what_was_not_measured_is_not_estimated(n, run, reason):
     outcome = verdict(on_grid(n, **{"learner": "tiles", **run})).practice
     assert outcome.startswith("No estimate is made: ")
     assert reason in outcome

@@ -82,8 +82,8 @@ def counted(log: RunLog, record: StepRecord) -> tuple[int, int, int]:
     ],
 )
 def test_a_step_of_a_cover_says_what_it_decided_and_how_its_score_adds_up(
-    learner: str, verb: str, right: str, wrong: str
-) -> None:
+    learner, verb, right, wrong
+):
     log = finished(learner)
     assert len(log.records) - log.gains.count(0) > 2
     for record in log.records:
@@ -203,9 +203,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
         ),
     ],
 )
-def test_odds_are_shares_in_percent_and_say_when_they_are_estimates(
-    known: tuple[AsGood, ...], words: str
-) -> None:
+def test_odds_are_shares_in_percent_and_say_when_they_are_estimates(known, words):
     assert odds_words(known) == f"Chance of {words}"
     assert odds_words(()) == ""
 

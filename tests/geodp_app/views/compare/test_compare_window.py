@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import signal
-from pathlib import Path
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
@@ -62,9 +60,7 @@ def row_rect(compare: CompareWindow, line: int, column: int) -> QRect:
     return compare.table.visualRect(compare.table.model().index(line, column))
 
 
-def test_three_learners_on_a_drawing(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_three_learners_on_a_drawing(qtbot, window, tmp_path, monkeypatch):
     target(window)
     window.document.set_run(epsilon=2.0)
     compare = opened(qtbot, window)
@@ -145,8 +141,8 @@ def typed(field: QLineEdit, text: str) -> None:
 
 
 def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     target(window)
     compare = opened(qtbot, window)
     choose(compare, "histogram", "quadtree", "greedy-cover")

@@ -14,7 +14,7 @@ from geodp_app.dual.line_picture import SOME_DRAWN
 from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
-from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet, WhyNone
+from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.widgets.plotting import rgba_image
@@ -110,9 +110,7 @@ def test_every_sheet_shows_all_lines_by_class(qtbot: QtBot, view: DualView) -> N
         assert view.note == f"{len(distinct)} lines"
 
 
-def test_one_sheet_is_large_and_a_click_or_a_key_on_a_small_one_brings_it(
-    qtbot: QtBot, view: DualView
-) -> None:
+def test_one_sheet_is_large_and_a_click_or_a_key_on_a_small_one_brings_it(qtbot, view):
     thumbs = view.strip.thumbs
     assert [thumb.text() for thumb in thumbs.values()] == ["Above", "Below", "Right", "Left"]
     assert large(view) == [view.sheet] == [Sheet.FLAT_ABOVE]
@@ -164,9 +162,7 @@ def test_hidden_sheets_wait_until_they_are_seen(qtbot: QtBot, view: DualView) ->
     assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) == 3
 
 
-def test_only_lines_of_alive_examples_and_wanted_classes_are_drawn(
-    qtbot: QtBot, view: DualView
-) -> None:
+def test_only_lines_of_alive_examples_and_wanted_classes_are_drawn(qtbot, view):
     view.set_examples(POINTS, LABELS, LABELS)
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     assert len(sheet.negative.getData()[0]) == 0
@@ -176,9 +172,7 @@ def test_only_lines_of_alive_examples_and_wanted_classes_are_drawn(
 
 
 @pytest.mark.parametrize("number", list(Sheet))
-def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
-    qtbot: QtBot, view: DualView, number: Sheet
-) -> None:
+def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(qtbot, view, number):
     sheet = view.sheets[number]
     view.show_sheet(number)
     settle(qtbot, view)
@@ -197,9 +191,7 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
     assert pixel(sheet, *sheet.pointer.halfplane) == pixel(sheet, *dual_position(halfplane))
 
 
-def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(
-    qtbot: QtBot, view: DualView
-) -> None:
+def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(qtbot, view):
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     for elsewhere in (pixel(sheet, -30.0, -30.0), None):
         assert told_of(qtbot, view, pixel(sheet, 25.0, 40.0)) is not None
@@ -223,9 +215,7 @@ def test_a_click_on_a_chosen_point_picks_its_step(qtbot: QtBot, view: DualView) 
         qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
 
 
-def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(
-    qtbot: QtBot, view: DualView
-) -> None:
+def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(qtbot, view):
     view.resize(430, 430)
     qtbot.mouseClick(view.controls.modes[1], Qt.MouseButton.LeftButton)
     view.set_shading(raster(), nats=1.0)
@@ -329,9 +319,7 @@ def test_the_plot_keeps_its_keys_from_shortcuts_of_the_window(view: DualView) ->
         assert event.isAccepted() == kept
 
 
-def test_zoom_to_chosen_shows_the_newest_point_and_fit_everything(
-    qtbot: QtBot, view: DualView
-) -> None:
+def test_zoom_to_chosen_shows_the_newest_point_and_fit_everything(qtbot, view):
     whole = extent(LATTICE)
     for number, place in ((0, (30, 5)), (1, (40, 60)), (2, None), (3, (20.5, 40.25))):
         sheet = view.sheets[Sheet(number)]
@@ -374,9 +362,7 @@ def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: D
 
 
 @pytest.mark.parametrize("why", ["decided", "outside", "elsewhere"])
-def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale(
-    qtbot: QtBot, view: DualView, why: WhyNone
-) -> None:
+def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale(qtbot, view, why):
     """Whatever lies below: a density of lines has other colours, and another scale."""
     rng = np.random.default_rng(4)
     view.set_change(Change((), 0.0, 0.0, 0.0, why), 0.5)
@@ -392,9 +378,7 @@ def test_a_report_that_changes_nothing_has_the_colour_of_nought_on_its_own_scale
         assert view.pictures.shade_at(sheet, 10.0, 10.0) == 0.0
 
 
-def test_the_release_view_is_the_same_whatever_the_private_data(
-    qtbot: QtBot, view: DualView
-) -> None:
+def test_the_release_view_is_the_same_whatever_the_private_data(qtbot, view):
     """Pixel by pixel: no line, shading, box, highlight or note, nor any that comes late."""
     view.controls.choose("score", 1)
     view.set_shading(raster())
@@ -451,9 +435,7 @@ def test_the_release_view_is_the_same_whatever_the_private_data(
     assert all(item.isVisible() for item in sheet.private_items)
 
 
-def test_the_release_view_drops_a_window_that_private_data_chose(
-    qtbot: QtBot, view: DualView
-) -> None:
+def test_the_release_view_drops_a_window_that_private_data_chose(qtbot, view):
     """And zooms to a chosen point alike for any sample."""
     widths = []
     view.sheets[Sheet.STEEP_RIGHT].zoom_to(Window(3.0, 4.0, 3.0, 4.0))  # is not shown now

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -136,6 +136,27 @@ def test_every_vertex_of_a_long_outline_has_a_handle(view: PlaneView) -> None:
     ]
     for x, y in inner[::97]:
         assert colour_at(view, image, x, y) != colour_at(view, plain, x, y)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_keys_go_to_the_editor_by_their_names(view, qtbot, monkeypatch, taken):
+    """What each of them does there: test_drawing_editor."""
+    heard: list[tuple[str, bool]] = []
+    editor, edited = Editor(Document()), []
+
+    def key(name: str, keys: Modifiers) -> bool:
+        heard.append((name, keys.shift))
+        return taken
+
+    monkeypatch.setattr(editor, "key", key)
+    view.set_editor(editor)
+    view.edited.connect(lambda: edited.append(1))
+    names = ("Return", "Escape", "Backspace", "Delete", "Insert", "Left", "Right", "Up", "Down")
+    for name in names:
+        qtbot.keyClick(view, getattr(Qt.Key, f"Key_{name}"), Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(view, Qt.Key.Key_Enter)
+    assert heard == [("Enter", True), *((name, True) for name in names[1:]), ("Enter", False)]
+    assert len(edited) == taken * len(heard)
 
 
 def test_kinds_by_label_and_by_what_the_run_did() -> None:

@@ -132,9 +132,7 @@ def test_the_plain_scale_stacks_and_the_logarithmic_one_does_not(chart: ErrorCha
     assert chart.empirical.getData()[1] == pytest.approx([math.log10(p.errors[1]) for p in POINTS])
 
 
-def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(
-    chart: ErrorChart,
-) -> None:
+def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(chart):
     points = (with_errors(1, 0.2, 0.1, 0.1, 0.3), with_errors(2, 0.0, 0.0, 0.0, 0.0))
     chart.log_button.setChecked(True)
     chart.set_points(points, 2, 2)

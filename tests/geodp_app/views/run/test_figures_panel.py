@@ -116,9 +116,7 @@ def test_private_cards_are_marked_and_the_public_one_is_not(panel: FiguresPanel)
         assert card.property("private") == (card is not panel.budget)
 
 
-def test_the_release_view_shows_nothing_that_depends_on_private_figures(
-    panel: FiguresPanel,
-) -> None:
+def test_the_release_view_shows_nothing_that_depends_on_private_figures(panel):
     public = {
         "step", "steps", "title", "at_end", "threshold", "epsilon", "delta", "epsilon_so_far",
         "eta", "account", "neighbours", "guarantee",

@@ -80,9 +80,7 @@ def page(qapp: QApplication) -> QScrollArea:
         (SmallNumberField, "nan", None),
     ],
 )
-def test_a_number_is_taken_as_typed_or_refused_in_words(
-    page: QScrollArea, kind: type[WholeField], text: str, value: float | None
-) -> None:
+def test_a_number_is_taken_as_typed_or_refused_in_words(page, kind, text, value):
     field = page.findChildren(kind)[0]
     before, taken, refused = field.value(), [], []
     field.valueChanged.connect(taken.append)

@@ -268,9 +268,7 @@ def buttons(window: MainWindow) -> dict[str, QWidget]:
 # -- what is there after a minute ------------------------------------------------------------------
 
 
-def test_a_run_rests_at_its_end_and_its_second_act_is_one_block(
-    qtbot: QtBot, window: MainWindow, sharp: MainWindow
-) -> None:
+def test_a_run_rests_at_its_end_and_its_second_act_is_one_block(qtbot, window, sharp):
     work = window.document.work
     assert (work.run.learner, work.run["k"], work.k_drawn) == ("cover", 2, True)
     for shown in (window, stand(qtbot, sharp, len(log_of(sharp).records) + 1)):
@@ -313,9 +311,7 @@ def test_a_sentence_says_why(sharp: MainWindow) -> None:
             assert f" wrongly ({f'{before:,}' if before else 'none'} before). Score: " in said
 
 
-def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(
-    qtbot: QtBot, window: MainWindow, sharp: MainWindow
-) -> None:
+def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(qtbot, window, sharp):
     edges = 0
     for shown in (window, sharp):
         log = log_of(front(shown))
@@ -340,9 +336,7 @@ def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(
 @pytest.mark.parametrize(
     ("width", "height", "least"), [(1280, 800, 420), (1440, 900, 500), (1600, 1000, 600)]
 )
-def test_the_large_sheet_is_large(
-    qtbot: QtBot, window: MainWindow, width: int, height: int, least: int
-) -> None:
+def test_the_large_sheet_is_large(qtbot, window, width, height, least):
     window.runs.move_cursor(1)
     window.resize(width, height)
     qtbot.wait(100)
@@ -354,9 +348,7 @@ def test_the_large_sheet_is_large(
     assert window.chart.isVisible()
 
 
-def test_why_is_read_without_scrolling_in_every_step(
-    qtbot: QtBot, window: MainWindow, sharp: MainWindow
-) -> None:
+def test_why_is_read_without_scrolling_in_every_step(qtbot, window, sharp):
     for shown, from_step in ((window, 0), (sharp, TRIANGLES + 1)):
         log, room = log_of(front(shown)), shown.why.findChild(QScrollArea)
         assert room is not None
@@ -396,9 +388,7 @@ def check_step(window: MainWindow, step: int) -> None:
     assert card.what.text().startswith(("Covers ", "Found nothing: "))
 
 
-def test_every_step_of_the_first_act_shows_lines_shading_numbers_and_why(
-    qtbot: QtBot, fresh: MainWindow
-) -> None:
+def test_every_step_of_the_first_act_shows_lines_shading_numbers_and_why(qtbot, fresh):
     window = fresh
     for step in range(1, TRIANGLES + 1):
         key(window, Qt.Key.Key_F10)
@@ -443,9 +433,7 @@ def check_step_pictures(window: MainWindow) -> None:
     assert window.dual.pictures.shade_scale is not None
 
 
-def test_a_step_that_found_nothing_says_so_and_the_run_rests_at_its_end(
-    qtbot: QtBot, fresh: MainWindow
-) -> None:
+def test_a_step_that_found_nothing_says_so_and_the_run_rests_at_its_end(qtbot, fresh):
     """A triangle is covered long before five steps are over."""
     window, drawing = fresh, Drawing(256, (Shape(((40, 40), (220, 60), (60, 220))),))
     window.document.new(Work(drawing=drawing, sampling=SampleSettings(n=4_000)))
@@ -497,9 +485,7 @@ def nobody_there(log: RunLog, step: int) -> bool:
     return step > log.triangles and not known.positives_alive + known.negatives_alive
 
 
-def test_sharpen_runs_a_second_time_and_no_empty_zone_is_ever_shown(
-    qtbot: QtBot, fresh: MainWindow
-) -> None:
+def test_sharpen_runs_a_second_time_and_no_empty_zone_is_ever_shown(qtbot, fresh):
     window = fresh
     press_run(window)
     finish_run(qtbot, window)
@@ -586,9 +572,7 @@ def ask_for(window: MainWindow, n: int) -> None:
     assert len(examples.points) == n
 
 
-def test_before_a_run_of_too_few_examples_it_says_how_many_would_do(
-    qtbot: QtBot, fresh: MainWindow
-) -> None:
+def test_before_a_run_of_too_few_examples_it_says_how_many_would_do(qtbot, fresh):
     window = fresh
     ask_for(window, 30_000)
     assert said(window, "warning") == ""
@@ -604,9 +588,7 @@ def test_before_a_run_of_too_few_examples_it_says_how_many_would_do(
 # -- the end ---------------------------------------------------------------------------------------
 
 
-def test_the_end_has_every_triangles_number_in_both_planes_and_tells_the_story(
-    window: MainWindow,
-) -> None:
+def test_the_end_has_every_triangles_number_in_both_planes_and_tells_the_story(window):
     log = log_of(window)
     assert log.at_end
     assert window.timeline.text() == "The end"
@@ -672,9 +654,7 @@ def test_the_release_view_of_the_end_has_no_private_words(qtbot: QtBot, window: 
 # -- asking about another piece --------------------------------------------------------------------
 
 
-def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
-    qtbot: QtBot, asked: MainWindow
-) -> None:
+def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(qtbot, asked):
     window = asked
     sheet = large(window)
     u, v = dual_position(chosen(window))
@@ -768,9 +748,7 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
     return found
 
 
-def test_the_chosen_point_can_be_dragged_and_escape_takes_it_back(
-    qtbot: QtBot, asked: MainWindow
-) -> None:
+def test_the_chosen_point_can_be_dragged_and_escape_takes_it_back(qtbot, asked):
     window, sheet = asked, large(asked)
     before = sheet.plot.window()
     found = drag_chosen(qtbot, window)
@@ -789,9 +767,7 @@ def test_the_chosen_point_can_be_dragged_and_escape_takes_it_back(
     assert log_of(window).newest_piece[0] == chosen(window)  # what was chosen stays chosen
 
 
-def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(
-    qtbot: QtBot, asked: MainWindow
-) -> None:
+def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(qtbot, asked):
     window, sheet = asked, large(asked)
     once = drag_chosen(qtbot, window)[-1]
     spot = pixel(sheet, *dual_position(once.piece[0]))  # type: ignore[arg-type]
@@ -857,9 +833,7 @@ def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, asked: M
     leave(sheet)
 
 
-def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
-    qtbot: QtBot, sharp: MainWindow
-) -> None:
+def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(qtbot, sharp):
     """What steps gained and why, which edges have examples: all that is of the examples alone."""
     window = sharp
     log, before = log_of(window), window.runs.log

@@ -54,9 +54,7 @@ def quick(window: MainWindow, **run: object) -> None:
     window.document.set_run(**{"learner": "cover", "k": 2, "n_steps": 4, "finish": "none", **run})
 
 
-def test_from_the_first_click_to_the_reopened_file(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_from_the_first_click_to_the_reopened_file(qtbot, window, tmp_path, monkeypatch):
     draw_l(window)
     key(window, Qt.Key.Key_H)
     for x, y in HOLE:
@@ -180,9 +178,7 @@ def test_no_run_follows_a_number_that_is_refused(qtbot: QtBot, window: MainWindo
     assert not window.runs.busy
 
 
-def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(qtbot, window):
     draw_l(window)
     quick(window)
     key(window, Qt.Key.Key_F6)
@@ -201,8 +197,8 @@ def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(
 
 
 def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     button = window.commands.button("export_learned")
     assert isinstance(button, QToolButton)
     assert button.isVisible()
@@ -264,17 +260,6 @@ def test_a_double_click_closes_without_a_stray_vertex(window: MainWindow) -> Non
     assert shape.outer == ((25, 25), (150, 25), (150, 150))
 
 
-def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_P)
-    click(window, 25, 25)
-    click(window, 150, 25)
-    key(window, Qt.Key.Key_Backspace)
-    assert len(window.editor.draft.vertices) == 1
-    key(window, Qt.Key.Key_Escape)
-    assert window.editor.draft is None
-    assert not window.document.undo_label
-
-
 def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWindow) -> None:
     draw_l(window)
     click(window, 220, 220)
@@ -296,16 +281,6 @@ def test_a_rectangle_by_drag_and_a_vertex_by_drag(window: MainWindow) -> None:
     drag(window, (125, 100), (150, 125), (175, 150))
     (shape,) = window.document.drawing.shapes
     assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (175, 150)]
-
-
-def test_a_crossing_is_shown_where_it_happens(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_P)
-    for x, y in ((25, 25), (125, 125), (125, 25), (25, 125)):
-        click(window, x, y)
-    key(window, Qt.Key.Key_Return)
-    assert window.document.drawing.shapes == ()  # refused, and kept as a draft
-    assert window.editor.draft is not None
-    assert "(75, 75)" in window.status_line.text()
 
 
 def test_drawing_without_a_mouse(window: MainWindow) -> None:
@@ -359,8 +334,8 @@ def test_every_setting_can_be_undone(window: MainWindow) -> None:
 
 
 def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_sample_back(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+    qtbot, window
+):
     draw_l(window)
     quick(window, k=1, n_steps=1)
     key(window, Qt.Key.Key_F5)  # samples by itself
@@ -401,9 +376,7 @@ def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow
     assert window.plane_pane.mark.isVisible()
 
 
-def test_closing_with_changes_asks_and_can_be_taken_back(
-    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_with_changes_asks_and_can_be_taken_back(qtbot, window, monkeypatch):
     draw_l(window)
     asked: list[str] = []
 
@@ -417,9 +390,7 @@ def test_closing_with_changes_asks_and_can_be_taken_back(
     assert window.isVisible()
 
 
-def test_closing_in_the_middle_of_a_run_leaves_no_process(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_in_the_middle_of_a_run_leaves_no_process(qtbot, tmp_path, monkeypatch):
     discard = QMessageBox.StandardButton.Discard
     monkeypatch.setattr(QMessageBox, "exec", lambda _: discard)
     with open_window(tmp_path) as window:
@@ -438,8 +409,8 @@ def test_closing_in_the_middle_of_a_run_leaves_no_process(
 
 
 def test_a_damaged_session_and_a_full_disk_are_told_and_lose_nothing(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     draw_l(window)
     drawn = window.document.drawing
     outcome: list[str] = []
@@ -499,9 +470,7 @@ def test_the_vertex_table_opens_once_and_is_freed(qtbot: QtBot, window: MainWind
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_pictures_are_written_whole(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
+def test_pictures_are_written_whole(qtbot, window, tmp_path, monkeypatch, suffix):
     draw_l(window)
     path = tmp_path / f"picture.{suffix}"
     choose_file(monkeypatch, path)
@@ -516,20 +485,7 @@ def test_pictures_are_written_whole(
     assert path.stat().st_mode & 0o044
 
 
-def test_nudges_are_one_step_to_undo(window: MainWindow) -> None:
-    draw_l(window)
-    key(window, Qt.Key.Key_V)
-    click(window, 75, 150)
-    for _ in range(5):
-        key(window, Qt.Key.Key_Right)
-    assert window.document.drawing.shapes[0].outer[0] == (55, 50)
-    key(window, Qt.Key.Key_Z, CONTROL)
-    assert window.document.drawing.shapes[0].outer[0] == (50, 50)
-
-
-def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(qtbot, window):
     draw_l(window)
     quick(window)
     action(window, "release_view")
@@ -541,8 +497,8 @@ def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(
 
 
 def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
-    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    window, qtbot, monkeypatch
+):
     line = window.status_line
     assert line.text()
     monkeypatch.setattr(layout, "TELL_FOR", 50)
@@ -602,9 +558,7 @@ def test_between_two_steps_nothing_is_said_to_be_selected(qtbot: QtBot, window: 
     assert window.timeline.text() == "Triangle 1 of 2"
 
 
-def test_finished_is_said_only_as_long_as_what_finished_is_there(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_finished_is_said_only_as_long_as_what_finished_is_there(qtbot, window):
     draw_l(window)
     quick(window, k=1, n_steps=1)
     key(window, Qt.Key.Key_F5)
@@ -622,9 +576,7 @@ def test_finished_is_said_only_as_long_as_what_finished_is_there(
     assert window.learner.text() == "Ready"
 
 
-def test_the_large_sheet_has_the_same_room_whatever_was_shown_before(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_large_sheet_has_the_same_room_whatever_was_shown_before(qtbot, window):
     draw_l(window)
     quick(window)
     key(window, Qt.Key.Key_F6)
@@ -660,9 +612,7 @@ def test_the_first_window_is_no_larger_than_the_screen(qtbot: QtBot, tmp_path: P
 
 
 @pytest.mark.parametrize("size", [(640, 400), (800, 600), (1366, 728)])
-def test_any_size_can_be_had_and_everything_reached(
-    qtbot: QtBot, window: MainWindow, size: tuple[int, int]
-) -> None:
+def test_any_size_can_be_had_and_everything_reached(qtbot, window, size):
     window.tell("A long sentence that would not fit " * 9)
     window.resize(*size)
     qtbot.wait(50)
@@ -685,9 +635,7 @@ def test_any_size_can_be_had_and_everything_reached(
 
 
 @pytest.mark.parametrize("size", [(1366, 768), (1600, 1000)])
-def test_the_chart_of_errors_is_high_enough_to_be_read(
-    qtbot: QtBot, window: MainWindow, size: tuple[int, int]
-) -> None:
+def test_the_chart_of_errors_is_high_enough_to_be_read(qtbot, window, size):
     window.resize(*size)
     qtbot.waitUntil(lambda: window.chart.plot.getViewBox().height() >= 120)
     area = window.centralWidget()

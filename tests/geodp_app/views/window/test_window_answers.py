@@ -88,9 +88,7 @@ def look_again(qtbot: QtBot, window: MainWindow, asked: Asked) -> None:
     assert window.dual.pictures.shade_scale is None
 
 
-def test_an_answer_is_shown_while_its_moment_lasts(
-    qtbot: QtBot, window: MainWindow, asked: Asked
-) -> None:
+def test_an_answer_is_shown_while_its_moment_lasts(qtbot, window, asked):
     look_again(qtbot, window, asked)
     asked.answer()
     assert window.dual.pictures.shade_scale is not None
@@ -110,9 +108,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_an_answer_of_another_moment_is_dropped(
-    qtbot: QtBot, window: MainWindow, asked: Asked, change: str
-) -> None:
+def test_an_answer_of_another_moment_is_dropped(qtbot, window, asked, change):
     look_again(qtbot, window, asked)
     CHANGES[change](window)
     asked.answer()
@@ -164,9 +160,7 @@ def given(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str
     return outcome
 
 
-def test_the_release_view_is_given_nothing_private(
-    qtbot: QtBot, window: MainWindow, asked: Asked, given: list[tuple[str, Any]]
-) -> None:
+def test_the_release_view_is_given_nothing_private(qtbot, window, asked, given):
     """Whatever is told to show what, also when answers and news of a selection come late."""
     look_again(qtbot, window, asked)
     log = log_of(window)

@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QWidget,
 )
-from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
     NONE,
@@ -144,12 +143,8 @@ def write(path: Path, content: object) -> Path:
 
 @pytest.mark.parametrize("way", [by_open, drop, by_import])
 def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
-    window: MainWindow,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    answering: Answering,
-    way: Callable[[MainWindow, Path], None],
-) -> None:
+    window, tmp_path, monkeypatch, answering, way
+):
     path = write(tmp_path / "p.csv", REPORTS)
     box = write(tmp_path / "box.geojson", BOX)
     choose_file(monkeypatch, path)
@@ -186,7 +181,6 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
 
 #: Two places across 180 degrees, inside and outside.
 PLACES = shapely.points([[177.5, -17.5], [-177.5, -12.5]])
-EWKB = shapely.to_wkb(shapely.set_srid(PLACES, 4326), hex=True, include_srid=True)
 _METRES = geopandas.GeoSeries(PLACES, crs=4326).to_crs(3460)  # Fiji's
 _FEATURES = [
     {"type": "Feature", "properties": {"wet": wet},
@@ -194,33 +188,23 @@ _FEATURES = [
     for point, wet in zip(PLACES, ("yes", "no"), strict=True)
 ]  # fmt: skip
 _SYSTEM = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3460"}}
-TEXTS: dict[str, str | bytes] = {
+#: Of each way into the dialog one; what else is read: tests/geodp_app/files/test_one_table.py.
+TEXTS: dict[str, str] = {
     "sheet.csv": "sep=;\nlon;lat;wet\n177,5;-17,5;1,0\n-177,5;-12,5;0,0\n",
-    "quoted.csv": 'lon, lat, wet\n177.5, -17.5, "yes"\n182.5, -12.5, "no"\n',
-    "wide.csv": "lon\tlat\twet\n177.5\t-17.5\tTRUE\n-177.5\t-12.5\tfalse\n".encode("utf-16"),
-    "wkb.csv": f"geom,wet\n{EWKB[0]},1\n{EWKB[1]},-1\n",
     "mixed.csv": f'wkt,wet\n"SRID=3460;{_METRES[0].wkt}",1\n"SRID=4326;{PLACES[1].wkt}",0\n',
-    "lines.geojsonl": "".join(f"{json.dumps(each)}\n" for each in _FEATURES),
     "stated.geojson": json.dumps({
         "type": "FeatureCollection", "crs": _SYSTEM,
         "features": [each | {"geometry": shapely.geometry.mapping(point)}
                      for each, point in zip(_FEATURES, _METRES, strict=True)]}),
 }  # fmt: skip
-LAYERS = ["a!b.gpkg", "zip:c.fgb", "d%20e.shp", "f.parquet", "new\nline.gpkg"]
+LAYERS = ["a!b.gpkg", "f.parquet"]
 
 
 @pytest.mark.parametrize("name", [*TEXTS, *LAYERS])
-def test_a_file_of_every_kind_is_taken_by_clicks(
-    window: MainWindow,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    answering: Answering,
-    name: str,
-) -> None:
+def test_a_file_of_any_kind_is_taken_by_clicks(window, tmp_path, monkeypatch, answering, name):
     path = tmp_path / name
     if name in TEXTS:
-        text = TEXTS[name]
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path.write_text(TEXTS[name])
     else:
         frame = geopandas.GeoDataFrame({"wet": ["yes", "no"]}, geometry=_METRES)
         plain = tmp_path / f"plain{path.suffix}"
@@ -245,15 +229,9 @@ def test_a_file_of_every_kind_is_taken_by_clicks(
 
 @pytest.mark.parametrize(
     "header",
-    ["lon,latitude,lat,wet", "longitude,lng,lat,wet", "lat,LAT_,lon,wet", "lon,lat,class,inside"],
+    ["lon,latitude,lat,wet", "lon,lat,class,inside"],
 )
-def test_columns_of_one_meaning_are_asked_about(
-    window: MainWindow,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    answering: Answering,
-    header: str,
-) -> None:
+def test_columns_of_one_meaning_are_asked_about(window, tmp_path, monkeypatch, answering, header):
     path = write(tmp_path / "p.csv", f"{header}\n176,-15,-14,1\n177,-15,-14,0\n")
     choose_file(monkeypatch, path)
 
@@ -269,9 +247,7 @@ def test_columns_of_one_meaning_are_asked_about(
     assert window.document.work.examples is None or window.document.work.simulated
 
 
-def test_bad_rows_are_listed_and_left_out_only_on_demand(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_bad_rows_are_listed_and_left_out_only_on_demand(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", BAD)
 
     def leave_out(dialog: ImportDialog) -> None:
@@ -303,9 +279,7 @@ def test_bad_rows_are_listed_and_left_out_only_on_demand(
     assert "2 rows left out" in window.status_line.text()
 
 
-def test_bounds_that_all_rows_miss_cannot_be_confirmed(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_bounds_that_all_rows_miss_cannot_be_confirmed(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", REPORTS)
     before = window.document.work
 
@@ -322,9 +296,7 @@ def test_bounds_that_all_rows_miss_cannot_be_confirmed(
     assert window.document.work is before
 
 
-def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", REPORTS)
     said: list[str] = []
 
@@ -356,9 +328,7 @@ def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(
     assert "finite" in said[5]
 
 
-def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", REPORTS)
     pictures = []
 
@@ -386,9 +356,7 @@ def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(
     assert pictures[0] == pictures[1]
 
 
-def test_the_map_is_moved_and_zoomed_by_keys(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_the_map_is_moved_and_zoomed_by_keys(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", REPORTS)
 
     def steer(dialog: ImportDialog) -> None:
@@ -408,9 +376,7 @@ def test_the_map_is_moved_and_zoomed_by_keys(
     window.files.open(path)
 
 
-def test_columns_and_labels_that_nothing_tells_are_asked_for(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_columns_and_labels_that_nothing_tells_are_asked_for(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", "a,b,state,when\n3,4,dry,9\n50,60,wet,8\n7,8,wet,7\n")
 
     def choose(dialog: ImportDialog) -> None:
@@ -444,9 +410,7 @@ def test_columns_and_labels_that_nothing_tells_are_asked_for(
     assert examples.labels.tolist() == [0, 1, 1]
 
 
-def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(window, tmp_path, answering):
     work = window.document.work
     window.document.new(replace(work, run=work.run.with_("tiles")))
     path = write(tmp_path / "p.csv", REPORTS + "14,43,yes\n15,44,no\n" * 4000)
@@ -467,13 +431,8 @@ def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(
 
 @pytest.mark.parametrize("way", [by_open, drop, by_import])
 def test_cancel_leaves_everything_as_it_was(
-    window: MainWindow,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    complaints: list[str],
-    answering: Answering,
-    way: Callable[[MainWindow, Path], None],
-) -> None:
+    window, tmp_path, monkeypatch, complaints, answering, way
+):
     key(window, Qt.Key.Key_R)
     drag(window, (50, 50), (120, 120), (200, 200))
     window.document.mark_saved(tmp_path / "mine.geodp")
@@ -495,9 +454,7 @@ def test_cancel_leaves_everything_as_it_was(
     assert complaints == []
 
 
-def test_the_bounds_of_the_target_are_the_first_offer(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_the_bounds_of_the_target_are_the_first_offer(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", REPORTS)
     window.files.open_example("croatia")
     bounds = window.document.work.bounds
@@ -509,9 +466,7 @@ def test_the_bounds_of_the_target_are_the_first_offer(
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_files_that_leave_no_question_open_without_one(
-    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
-) -> None:
+def test_files_that_leave_no_question_open_without_one(window, tmp_path, monkeypatch, large):
     """A large one shows how far it is read, and closes by itself."""
     if large:
         monkeypatch.setattr(window_files, "SMALL", 0)
@@ -530,9 +485,7 @@ def test_files_that_leave_no_question_open_without_one(
     assert window.document.work.frame.d == 128
 
 
-def test_a_wrong_row_of_a_strict_file_is_asked_about(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_a_wrong_row_of_a_strict_file_is_asked_about(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", "x,y,label\n3,4,1\n300,60,0\n")
 
     def widen(dialog: ImportDialog) -> None:
@@ -548,9 +501,7 @@ def test_a_wrong_row_of_a_strict_file_is_asked_about(
     assert window.document.work.examples.points.tolist() == [[3, 4], [300, 60]]
 
 
-def test_a_file_that_cannot_be_read_is_told_and_the_dialog_goes(
-    window: MainWindow, tmp_path: Path, complaints: list[str]
-) -> None:
+def test_a_file_that_cannot_be_read_is_told_and_the_dialog_goes(window, tmp_path, complaints):
     before = window.document.work
     for text, reason in (("", "the file is empty"), ("1,2,0\n", "holds numbers")):
         assert not window.files.open(write(tmp_path / "p.csv", text))
@@ -559,9 +510,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_dialog_goes(
     assert window.document.work is before
 
 
-def test_the_release_view_shows_no_rows(
-    window: MainWindow, tmp_path: Path, complaints: list[str], answering: Answering
-) -> None:
+def test_the_release_view_shows_no_rows(window, tmp_path, complaints, answering):
     action(window, "release_view")
     seen = answering(lambda dialog: None)
     assert not window.files.open(write(tmp_path / "p.csv", REPORTS))
@@ -571,8 +520,8 @@ def test_the_release_view_shows_no_rows(
 
 
 def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+    window, tmp_path, answering
+):
     text = "longitude,latitude,flooded\n" + "13.5,43.25,yes\n19.0,46.0,no\n" * 500_000
     path = write(tmp_path / "p.csv", text)
     before = window.document.work
@@ -594,9 +543,7 @@ def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
     dialog.deleteLater()
 
 
-def test_every_widget_that_takes_keys_has_a_name(
-    window: MainWindow, tmp_path: Path, answering: Answering
-) -> None:
+def test_every_widget_that_takes_keys_has_a_name(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", BAD)
 
     def look(dialog: ImportDialog) -> None:
@@ -629,11 +576,8 @@ PERSONS = "lon,lat,label,user_id\n12,42,1,7\n19,46,0,7\n20,47,1,8\n"
 
 
 def test_whose_rows_are_and_bounds_of_the_points_are_asked_about(
-    window: MainWindow,
-    tmp_path: Path,
-    answering: Callable[[Callable[[ImportDialog], None]], list[ImportDialog]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    window, tmp_path, answering, monkeypatch
+):
     path = tmp_path / "p.csv"
     path.write_text(PERSONS)
     choose_file(monkeypatch, path)
@@ -664,12 +608,8 @@ def test_whose_rows_are_and_bounds_of_the_points_are_asked_about(
 
 
 def test_of_each_person_one_row_is_taken_and_all_that_is_released_says_so(
-    qtbot: QtBot,
-    window: MainWindow,
-    tmp_path: Path,
-    answering: Callable[[Callable[[ImportDialog], None]], list[ImportDialog]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    qtbot, window, tmp_path, answering, monkeypatch
+):
     rows = [
         f"{12 + i % 70 / 9},{42 + i % 47 / 10},{int(i % 70 < 30)},u{i % 1500}" for i in range(3000)
     ]
@@ -738,12 +678,7 @@ def test_of_each_person_one_row_is_taken_and_all_that_is_released_says_so(
     assert len(ledger.state().entries) == 1
 
 
-def test_of_several_layers_of_points_one_is_asked_for(
-    window: MainWindow,
-    tmp_path: Path,
-    answering: Callable[[Callable[[ImportDialog], None]], list[ImportDialog]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_several_layers_of_points_one_is_asked_for(window, tmp_path, answering, monkeypatch):
     path = tmp_path / "p.gpkg"
     for layer, label in (("a", 0), ("b", 1)):
         places = geopandas.points_from_xy([13, 14], [43, 44])

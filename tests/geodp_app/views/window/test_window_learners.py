@@ -44,7 +44,6 @@ from geometry.lift import Conic
 from learners.catalogue import CATALOGUE, Entry, Where
 from learners.core.records import TileStep
 from learners.core.releases import SharpenedRelease
-from learners.declaration import Learner
 from learners.registry import BY_ID, DIRECTION, offered
 
 LEARNERS = [entry for entry in CATALOGUE if entry.id]
@@ -62,9 +61,7 @@ def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 
 @pytest.mark.parametrize("entry", LEARNERS, ids=lambda entry: entry.id)
-def test_the_command_line_takes_the_learners_that_it_is_said_to_take(
-    entry: Entry, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_command_line_takes_the_learners_that_it_is_said_to_take(entry, capsys, tmp_path):
     missing, out = str(tmp_path / "no.csv"), str(tmp_path / "a.geojson")
     k = ("--k", "1") if BY_ID[entry.id].counts else ()
     unknown = "unknown learner", "now called"
@@ -96,9 +93,7 @@ def test_audits_are_of_whom_they_are_said_to_be(capsys: pytest.CaptureFixture[st
     assert {"private-experts", "stable-queries"} <= set(names)
 
 
-def test_tools_of_planning_are_where_they_are_said_to_be(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_tools_of_planning_are_where_they_are_said_to_be(capsys):
     assert used_in("geodp plan", TOOLS) == ["Sample sizes of every theorem"]
     for theorem, more in (
         ("cover", ("--k", "2")),
@@ -144,9 +139,7 @@ def window(lasting: Lasting) -> MainWindow:
 
 
 @every
-def test_the_panel_asks_only_for_what_the_learner_uses(
-    window: MainWindow, learner: Learner
-) -> None:
+def test_the_panel_asks_only_for_what_the_learner_uses(window, learner):
     panel = window.settings
     for fold in (panel.learner_fold, panel.privacy_fold):
         if not fold.button.isChecked():
@@ -167,9 +160,8 @@ def test_the_panel_asks_only_for_what_the_learner_uses(
 
 @every
 def test_a_run_is_counted_shown_exported_and_comes_back(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    learner: Learner,
-) -> None:  # fmt: skip
+    qtbot, window, tmp_path, monkeypatch, learner
+):
     window.document.set_sampling(n=1_000)
     window.document.set_run(learner=learner.id)
     short = {"k": 2, "n_steps": 1, "finish": "none", "tiles": 3, "chunks": 40}
@@ -311,9 +303,7 @@ def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(qtbot: QtBot, lasting
     assert (panel.k.value(), window.document.work.k_drawn) == (2, True)  # of three triangles
 
 
-def test_a_run_ends_where_it_finds_nothing_more_and_is_kept(
-    qtbot: QtBot, imported: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_ends_where_it_finds_nothing_more_and_is_kept(qtbot, imported, tmp_path, monkeypatch):
     imported.document.set_run(seed=3)
     log = run(qtbot, imported)
     assert isinstance(log.release, SharpenedRelease)
@@ -408,9 +398,7 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, discs: M
     action(window, "release_view")
 
 
-def test_cells_have_no_dual_plane_and_halfplanes_bring_it_back(
-    qtbot: QtBot, discs: MainWindow
-) -> None:
+def test_cells_have_no_dual_plane_and_halfplanes_bring_it_back(qtbot, discs):
     window = discs
     run_with(qtbot, window, learner="quadtree")
     dual = window.dual

@@ -46,8 +46,8 @@ def ends(ledger: Ledger) -> list[str | None]:
 
 
 def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
-    qtbot: QtBot, window: MainWindow, ledger: Ledger, tmp_path: Path
-) -> None:
+    qtbot, window, ledger, tmp_path
+):
     assert window.document.work.ledger == str(ledger.path)
     assert note(window) == (
         "Ledger geodp.ledger: no run yet: together ε = 0, δ = 0, of a budget of ε = 2, δ = 10⁻⁵"
@@ -80,9 +80,7 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     assert "3 runs: together ε = 2" in note(window)
 
 
-def test_a_cancelled_run_counts_in_the_ledger(
-    qtbot: QtBot, window: MainWindow, ledger: Ledger
-) -> None:
+def test_a_cancelled_run_counts_in_the_ledger(qtbot, window, ledger):
     window.document.set_run(learner="cover", k=20, n_steps=400)
     qtbot.waitUntil(lambda: window.runs.controller.state != "preparing")
     key(window, Qt.Key.Key_F5)
@@ -94,9 +92,7 @@ def test_a_cancelled_run_counts_in_the_ledger(
     assert "1 run, not finished: together ε = 1" in note(window)
 
 
-def test_what_a_session_spent_before_joins_with_its_next_run(
-    qtbot: QtBot, window: MainWindow, ledger: Ledger, tmp_path: Path
-) -> None:
+def test_what_a_session_spent_before_joins_with_its_next_run(qtbot, window, ledger, tmp_path):
     window.document.set_ledger(None)
     assert note(window) == ""
     run(qtbot, window)
@@ -119,9 +115,7 @@ def test_what_a_session_spent_before_joins_with_its_next_run(
     assert "2 runs: together ε = 1.25" in note(window)
 
 
-def test_simulated_examples_are_in_no_ledger(
-    qtbot: QtBot, window: MainWindow, ledger: Ledger
-) -> None:
+def test_simulated_examples_are_in_no_ledger(qtbot, window, ledger):
     window.document.open_example("L")
     window.document.set_sampling(n=200)
     window.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
@@ -132,9 +126,7 @@ def test_simulated_examples_are_in_no_ledger(
     assert ends(ledger) == []
 
 
-def test_a_ledger_that_is_gone_or_changed_lets_nothing_run(
-    qtbot: QtBot, window: MainWindow, ledger: Ledger
-) -> None:
+def test_a_ledger_that_is_gone_or_changed_lets_nothing_run(qtbot, window, ledger):
     changed = ledger.path.read_bytes().replace(b'"epsilon":2.0', b'"epsilon":9.0')
     ledger.path.write_bytes(changed)
     window.document.set_run(epsilon=0.5)
@@ -171,9 +163,7 @@ def test_a_comparison_is_entered_whole(qtbot: QtBot, window: MainWindow, ledger:
     assert ledger.state().together == (2.0, 0.0)
 
 
-def test_the_dialog_joins_begins_and_keeps_none(
-    qtbot: QtBot, window: MainWindow, ledger: Ledger, tmp_path: Path, monkeypatch
-) -> None:
+def test_the_dialog_joins_begins_and_keeps_none(qtbot, window, ledger, tmp_path, monkeypatch):
     dialog = LedgerDialog(tmp_path, window)
     qtbot.addWidget(dialog)
     chosen: list[str | None] = []
@@ -197,9 +187,7 @@ def test_the_dialog_joins_begins_and_keeps_none(
     assert len(chosen) == 3
 
 
-def test_the_action_and_the_settings_lead_to_the_dialog(
-    qtbot: QtBot, window: MainWindow, ledger: Ledger, monkeypatch
-) -> None:
+def test_the_action_and_the_settings_lead_to_the_dialog(qtbot, window, ledger, monkeypatch):
     assert window.settings.ledger.text() == "geodp.ledger…"
 
     def choose_none(dialog: LedgerDialog) -> None:

@@ -112,9 +112,7 @@ def drag_slowly(
         QTest.mouseRelease(viewport, LEFT, NONE, spots[-1])
 
 
-def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(qtbot, window):
     first = cover(qtbot, window)
     sample = window.document.work.examples
     assert words(window) == ""
@@ -148,9 +146,7 @@ def points_of(points: np.ndarray) -> list[object]:
     return list(shapely.points(points.astype(float)))
 
 
-def test_tiles_follow_while_the_vertex_is_still_held_and_the_end_is_that_of_the_drop(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_tiles_follow_while_the_vertex_is_still_held_and_the_end_is_that_of_the_drop(qtbot, window):
     first = run(qtbot, window)
     document = window.document
     before = document.work
@@ -180,9 +176,7 @@ def error(log: RunLog, drawing: Drawing) -> float:
     return log.release.shape().symmetric_difference(drawing.region()).area / 256**2
 
 
-def test_escape_brings_back_what_was_there_before_the_drag(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_escape_brings_back_what_was_there_before_the_drag(qtbot, window):
     first = run(qtbot, window)
     key(window, Qt.Key.Key_D)
     drag_slowly(qtbot, window, [(200, 150), (215, 190), (235, 235)], drop=False)
@@ -195,9 +189,7 @@ def test_escape_brings_back_what_was_there_before_the_drag(
     assert not is_grey(window)
 
 
-def test_what_a_run_that_followed_spends_is_noted_with_its_own_labels(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_what_a_run_that_followed_spends_is_noted_with_its_own_labels(qtbot, window):
     first = run(qtbot, window, seed=None)
     assert len(window.document.work.spent) == 1
     window.commands.speed.setCurrentIndex(0)
@@ -232,9 +224,7 @@ def test_settings_of_a_run_are_followed(qtbot: QtBot, window: MainWindow) -> Non
     assert window.runs.current is log
 
 
-def test_the_slider_of_epsilon_is_live_and_one_step_to_undo(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_slider_of_epsilon_is_live_and_one_step_to_undo(qtbot, window):
     log = run(qtbot, window)
     slider = window.settings.epsilon_slider
     assert slider.value() == round(50 * np.log10(4))
@@ -261,9 +251,7 @@ def test_the_slider_of_epsilon_is_live_and_one_step_to_undo(
     assert window.document.work.run["epsilon"] == 1000.0
 
 
-def test_without_live_the_past_stays_in_grey_until_a_run_is_asked_for(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_without_live_the_past_stays_in_grey_until_a_run_is_asked_for(qtbot, window):
     log = cover(qtbot, window)
     live = window.commands.by_id["live"]
     assert live.isChecked()
@@ -313,9 +301,7 @@ def test_imported_examples_are_never_run_on_unasked(qtbot: QtBot, window: MainWi
 
 
 @pytest.mark.parametrize("end", ["stop", "pause", "never begun"])
-def test_a_run_that_nobody_waits_for_does_not_follow(
-    qtbot: QtBot, window: MainWindow, end: str
-) -> None:
+def test_a_run_that_nobody_waits_for_does_not_follow(qtbot, window, end):
     window.sample()
     window.document.set_run(learner="cover", k=2, n_steps=3, seed=5)
     if end != "never begun":
@@ -343,8 +329,8 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
 
 
 def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses_none(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+    qtbot, window
+):
     for learner in ("tiles", "cover"):
         if learner == "cover":
             window.document.set_sampling(n=400)  # its runs take longer
@@ -358,9 +344,7 @@ def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses
         assert len(window.document.work.spent) == spent + 1
 
 
-def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_shown(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_shown(qtbot, window):
     run(qtbot, window)
     runs = window.runs
     runs.hurry.setInterval(60_000)  # a run that takes long would be shown as it goes

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
-from pytestqt.qtbot import QtBot
 from window_driver import action, choose_file, click, drag, drop, finish_run, key, log_of
 
 from assets import example_path
@@ -59,13 +57,8 @@ WAYS = (by_open, drop, by_recent, by_example)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["target", "examples"])
 def test_opening_something_else_leaves_the_session_and_its_file_alone(
-    window: MainWindow,
-    session: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    way: Callable[[MainWindow, Path], None],
-    kind: str,
-) -> None:
+    window, session, tmp_path, monkeypatch, way, kind
+):
     before = session.read_bytes()
     other = example_path("croatia") if kind == "target" else tmp_path / "p.csv"
     if kind == "examples":
@@ -84,11 +77,8 @@ def test_opening_something_else_leaves_the_session_and_its_file_alone(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_unsaved_work_is_asked_about_before_something_else_is_opened(
-    window: MainWindow,
-    session: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    way: Callable[[MainWindow, Path], None],
-) -> None:
+    window, session, monkeypatch, way
+):
     draw_more = window.document.drawing
     key(window, Qt.Key.Key_R)
     drag(window, (210, 210), (220, 220), (240, 240))
@@ -114,9 +104,7 @@ def test_unsaved_work_is_asked_about_before_something_else_is_opened(
     assert window.document.drawing == changed
 
 
-def test_an_import_is_an_edit_of_the_session(
-    window: MainWindow, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_is_an_edit_of_the_session(window, session, tmp_path, monkeypatch):
     drawn = window.document.drawing
     (tmp_path / "p.csv").write_text(CSV)
     choose_file(monkeypatch, tmp_path / "p.csv")
@@ -136,8 +124,8 @@ def test_an_import_is_an_edit_of_the_session(
 
 
 def test_examples_are_opened_without_a_drawing_that_is_not_theirs(
-    window: MainWindow, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    window, session, tmp_path, monkeypatch
+):
     (tmp_path / "reports.csv").write_text(CSV)
     choose_file(monkeypatch, tmp_path / "reports.csv")
     action(window, "open")
@@ -146,9 +134,7 @@ def test_examples_are_opened_without_a_drawing_that_is_not_theirs(
     assert (work.drawing.grid, work.simulated) == (256, False)  # the grid is a setting
 
 
-def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path
-) -> None:
+def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(qtbot, window, tmp_path):
     whole = window.plane.getViewBox().viewRange()
     (tmp_path / "p.csv").write_text(CSV)
     for begin in (window.files.start_anew, lambda: window.files.open(tmp_path / "p.csv")):
@@ -190,8 +176,8 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(
 
 @pytest.mark.parametrize("learner", [each.id for each in offered("window") if each.private])
 def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, learner: str
-) -> None:
+    qtbot, window, tmp_path, learner
+):
     for rows in ("", "3,4,1\n"):
         path = tmp_path / f"p{len(rows)}.csv"
         path.write_text("x,y,label\n" + rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -50,13 +51,19 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.fixture
-def crashed(tmp_path: Path) -> Path:
-    folder = tmp_path / "recovery"
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crashed") / "recovery"
     support = Path(__file__).parents[3] / "support"
     argv = [sys.executable, "-c", _CRASH, str(folder), str(support)]
     subprocess.run(argv, timeout=120, check=False)
     return folder
+
+
+@pytest.fixture
+def crashed(left: Path, tmp_path: Path) -> Path:
+    """What a window has left that was killed."""
+    return shutil.copytree(left, tmp_path / "recovery")
 
 
 def reopened(qtbot: QtBot, folder: Path) -> MainWindow:
@@ -66,9 +73,7 @@ def reopened(qtbot: QtBot, folder: Path) -> MainWindow:
     return window
 
 
-def test_the_work_of_a_killed_window_is_offered_and_recovered(
-    qtbot: QtBot, crashed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_work_of_a_killed_window_is_offered_and_recovered(qtbot, crashed, monkeypatch):
     asked: list[str] = []
 
     def yes(box: QMessageBox) -> QMessageBox.StandardButton:
@@ -89,9 +94,7 @@ def test_the_work_of_a_killed_window_is_offered_and_recovered(
     assert window.spent.words.text().startswith("2 runs, 1 not finished")
 
 
-def test_sessions_and_recovery_files_are_their_owners_alone(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_and_recovery_files_are_their_owners_alone(qtbot, tmp_path, monkeypatch):
     session = tmp_path / "mine.geodp"
     choose_file(monkeypatch, session)
     before = os.umask(0o022)
@@ -113,9 +116,7 @@ def test_sessions_and_recovery_files_are_their_owners_alone(
         os.umask(before)
 
 
-def test_work_that_is_declined_is_gone(
-    qtbot: QtBot, crashed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_that_is_declined_is_gone(qtbot, crashed, monkeypatch):
     monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.No)
     monkeypatch.setattr(MainWindow, "closeEvent", lambda _, event: event.accept())
     window = reopened(qtbot, crashed)
@@ -163,9 +164,7 @@ def being_kept(
         yield window, disk
 
 
-def test_the_window_goes_on_while_its_work_is_kept(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_window_goes_on_while_its_work_is_kept(qtbot, tmp_path, monkeypatch):
     with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         # the event loop turns, and nothing is written yet
         assert not list((tmp_path / "recovery").rglob("*.geodp"))
@@ -179,8 +178,8 @@ def test_the_window_goes_on_while_its_work_is_kept(
 
 
 def test_what_is_saved_elsewhere_while_it_is_kept_is_not_kept_any_more(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, tmp_path, monkeypatch
+):
     with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         threading.Timer(0.1, disk.ready.set).start()
         window.recovery.forget()

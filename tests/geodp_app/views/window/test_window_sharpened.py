@@ -106,9 +106,7 @@ def boundary(path) -> list[tuple[float, float]]:
     ]
 
 
-def test_what_comes_at_the_end_is_chosen_in_the_panel_and_made_by_the_run(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_what_comes_at_the_end_is_chosen_in_the_panel_and_made_by_the_run(qtbot, window):
     field = window.settings.fields["finish"]
     assert isinstance(field, Switch)
     assert field.isVisible()  # in no fold
@@ -160,9 +158,7 @@ def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: Mai
     assert faint.widthF() < plain.widthF()
 
 
-def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
-    qtbot: QtBot, finished: MainWindow
-) -> None:
+def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(qtbot, finished):
     window, log = finished, log_of(finished)
     window.runs.move_cursor(STEPS)
     settle(qtbot, window)
@@ -219,9 +215,7 @@ def test_edges_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainW
     window.runs.cancel()
 
 
-def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(
-    qtbot: QtBot, finished: MainWindow
-) -> None:
+def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(qtbot, finished):
     window, log = finished, log_of(finished)
     step = drawn(log)
     window.runs.move_cursor(step)
@@ -242,9 +236,7 @@ def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(
     assert len(example.ends) == 0
 
 
-def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(
-    qtbot: QtBot, finished: MainWindow
-) -> None:
+def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(qtbot, finished):
     """Zones have frames of their own sizes: what is pointed at belongs to one alone."""
     window, log = finished, log_of(finished)
     sizes = set()
@@ -260,9 +252,7 @@ def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(
     assert len(sizes) > 2
 
 
-def test_the_release_view_shows_the_region_and_at_the_end_triangles_under_it(
-    qtbot: QtBot, finished: MainWindow
-) -> None:
+def test_the_release_view_shows_the_region_and_at_the_end_triangles_under_it(qtbot, finished):
     window, log = finished, log_of(finished)
     release = log.release
     assert isinstance(release, SharpenedRelease)

@@ -76,8 +76,8 @@ def save(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> Non
 
 
 def test_runs_add_up_and_the_note_survives_saving_and_reopening(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     sampled(window)
     run(qtbot, window)
     assert note(window) == ""  # the statement of the one run says it all
@@ -97,8 +97,8 @@ def test_runs_add_up_and_the_note_survives_saving_and_reopening(
 
 
 def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     (tmp_path / "p.csv").write_text(CSV)
     (tmp_path / "q.csv").write_text(CSV)
     assert window.files.open(tmp_path / "p.csv")
@@ -123,9 +123,7 @@ def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
     assert note(window) == two
 
 
-def test_the_note_goes_with_a_sample_and_undo_brings_both_back(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_note_goes_with_a_sample_and_undo_brings_both_back(qtbot, window):
     sampled(window)
     run(qtbot, window)
     run(qtbot, window)
@@ -153,8 +151,8 @@ def test_the_note_goes_with_a_sample_and_undo_brings_both_back(
 
 
 def test_a_cancelled_run_counts_in_full_and_the_window_says_so(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     slow(window)
     cancelled(qtbot, window)
     assert note(window) == "1 run, not finished: ε = 1, δ = 10⁻⁶"
@@ -184,9 +182,7 @@ def test_a_reset_and_a_new_run_in_place_of_one_cancel_it(qtbot: QtBot, window: M
     assert note(window) == "3 runs, 2 not finished: together ε = 2, δ = 3·10⁻⁶"
 
 
-def test_a_run_is_not_charged_before_its_first_step(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_not_charged_before_its_first_step(window, monkeypatch):
     """Stopped while loops are prepared, nothing has looked at the examples."""
     sampled(window)
     monkeypatch.setattr(window.runs.controller, "prepared", False)
@@ -197,9 +193,7 @@ def test_a_run_is_not_charged_before_its_first_step(
     assert window.status_line.text() == "Stopped: nothing is released."
 
 
-def test_a_number_that_is_being_typed_survives_a_run_that_begins_and_ends(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_a_number_that_is_being_typed_survives_a_run_that_begins_and_ends(qtbot, window):
     """Both are noted in the document, which the settings follow."""
     sampled(window)
     field = window.settings.epsilon
@@ -224,8 +218,8 @@ def test_runs_without_privacy_are_not_charged(qtbot: QtBot, window: MainWindow) 
 
 
 def test_play_with_simulated_examples_in_no_file_is_nothing_to_ask_about(
-    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, monkeypatch
+):
     asked: list[str] = []
     monkeypatch.setattr(QMessageBox, "exec", lambda box: asked.append(box.text()))
     window.files.begin_with_example("tri")
@@ -240,9 +234,7 @@ def test_play_with_simulated_examples_in_no_file_is_nothing_to_ask_about(
 
 
 @pytest.mark.parametrize("size", [(800, 690), (1100, 760), (1366, 768), (1600, 1000)])
-def test_the_note_can_be_read_to_its_end_at_every_size_and_is_private(
-    qtbot: QtBot, window: MainWindow, size: tuple[int, int]
-) -> None:
+def test_the_note_can_be_read_to_its_end_at_every_size_and_is_private(qtbot, window, size):
     sampled(window)
     run(qtbot, window)
     run(qtbot, window)
@@ -264,9 +256,7 @@ def test_the_note_can_be_read_to_its_end_at_every_size_and_is_private(
     assert card.isVisible()
 
 
-def test_to_note_what_is_spent_draws_nothing_anew(
-    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_to_note_what_is_spent_draws_nothing_anew(qtbot, window, monkeypatch):
     """With many examples a picture takes a tenth of a second."""
     sampled(window)
     examples = window.document.work.examples

@@ -56,9 +56,7 @@ def ask(qtbot: QtBot, window: MainWindow, x: int, y: int) -> None:
     qtbot.waitUntil(lambda: asked(window) == before + 1)
 
 
-def test_points_are_clicked_until_the_halts_are_used_up(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path
-) -> None:
+def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path):
     card, layer = window.questions.card, window.plane.questions
     key(window, Qt.Key.Key_Q)
     assert window.editor.tool == "ask"
@@ -215,9 +213,7 @@ def test_the_chunks_are_gone_when_the_process_is(qtbot: QtBot, window: MainWindo
     assert window.runs.controller.state == "finished"
 
 
-def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(qtbot, window):
     panel = window.settings
     assert panel.learner.currentText() == "Triangles by votes"
     assert not any(
@@ -284,9 +280,7 @@ def points(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_protects_labels_alone_if_asked(
-    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_protects_labels_alone_if_asked(points, tmp_path, capsys):
     learned = tmp_path / "learned.geojson"
     ask = ["learn", points, "--grid", 32, "--epsilon", 8, "-o", learned]
     ask += ["--neighbours", "replace-label"]

@@ -86,9 +86,7 @@ def test_the_private_number_of_examples_is_not_used(qtbot: QtBot, window: MainWi
     assert window.theorem.answer is before
 
 
-def test_the_steps_of_the_theorem_can_be_used_and_taken_back(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_steps_of_the_theorem_can_be_used_and_taken_back(qtbot, window):
     a = outcome(qtbot, window)
     button = window.theorem.use
     window.theorem.ensureWidgetVisible(button)
@@ -130,9 +128,7 @@ def test_settings_that_cannot_run_are_explained(qtbot: QtBot, window: MainWindow
     assert not window.theorem.use.isEnabled()
 
 
-def test_nothing_of_it_is_private_and_it_stays_in_the_release_view(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_nothing_of_it_is_private_and_it_stays_in_the_release_view(qtbot, window):
     a = outcome(qtbot, window)
     action(window, "release_view")
     assert window.theorem.isVisible()

@@ -34,7 +34,7 @@ from window_driver import (
 
 from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.palette import PALETTES, PaletteName, load_palette
+from geodp_app.palette import PALETTES, load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -103,9 +103,7 @@ def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> 
 # -- the plane ---------------------------------------------------------------------------------
 
 
-def test_tiles_arrive_one_by_one_and_can_be_walked_through(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_tiles_arrive_one_by_one_and_can_be_walked_through(qtbot, window):
     window.document.set_run(tiles=3, seed=5)
     for step in (1, 2):
         key(window, Qt.Key.Key_F10)
@@ -214,9 +212,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         assert [mark.sheet for mark in marks] == [halfplane.sheet for halfplane in piece]
 
 
-def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(qtbot, window):
     log = run(qtbot, window)
     window.runs.move_cursor(6)
     tile = log.shown[-1].tile
@@ -234,9 +230,7 @@ def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(
     assert len(example.ends) == 0
 
 
-def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(qtbot, window):
     log = run(qtbot, window)
     window.runs.move_cursor(6)
     settle(qtbot, window)
@@ -307,9 +301,7 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
 # -- release, files ----------------------------------------------------------------------------
 
 
-def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
-    qtbot: QtBot, window: MainWindow
-) -> None:
+def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(qtbot, window):
     log = run(qtbot, window)
     step = next(record.step for record in log.records if record.release.piece)
     action(window, "release_view")
@@ -417,9 +409,7 @@ def runs_of(marks: list[bool]) -> list[int]:
 
 
 @pytest.mark.parametrize("theme", PALETTES)
-def test_the_hatching_is_quiet_and_as_fine_at_any_zoom(
-    qtbot: QtBot, lasting: Lasting, theme: PaletteName
-) -> None:
+def test_the_hatching_is_quiet_and_as_fine_at_any_zoom(qtbot, lasting, theme):
     window, canvas = lasting.as_new(), load_palette(theme).canvas.lower()
     window.set_dark(theme == "dark")
     window.plane.support.show(shapely.box(0, 0, 120, 256), 256)

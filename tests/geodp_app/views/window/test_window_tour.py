@@ -231,9 +231,7 @@ def test_another_document_ends_it(qtbot: QtBot, window: MainWindow, tmp_path: Pa
     assert not window.document.work.simulated  # the file's
 
 
-def test_unsaved_work_is_asked_about(
-    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsaved_work_is_asked_about(qtbot, window, monkeypatch):
     key(window, Qt.Key.Key_P)
     window.document.edit("clear the drawing", Drawing(window.document.drawing.grid))
     mine = window.document.work

@@ -13,7 +13,6 @@ from contrast import contrast
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
     NONE,
@@ -33,7 +32,7 @@ from window_driver import (
 from geodp import Bounds
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
-from geodp_app.palette import PALETTES, PaletteName, load_palette
+from geodp_app.palette import PALETTES, load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run import again
 from geodp_app.views.window import window_files
@@ -94,8 +93,8 @@ def whole(log: RunLog) -> shapely.Geometry:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_learned_shape_is_drawn_and_exported_clipped(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: str
-) -> None:
+    qtbot, window, tmp_path, monkeypatch, learner
+):
     window.document.set_run(learner=learner, k=2)
     log = run_to_end(qtbot, window)
     window.runs.move_cursor(len(log.records))
@@ -115,9 +114,7 @@ def test_the_learned_shape_is_drawn_and_exported_clipped(
     assert alike(file.target.on_grid(256), expected)
 
 
-def test_every_step_is_clipped_and_so_is_the_release_view(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_step_is_clipped_and_so_is_the_release_view(qtbot, window, tmp_path, monkeypatch):
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
     log = run_to_end(qtbot, window)
     for step in range(1, len(log.records) + 1):
@@ -131,8 +128,8 @@ def test_every_step_is_clipped_and_so_is_the_release_view(
 
 
 def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     log = run_to_end(qtbot, window)
     window.runs.move_cursor(len(log.records))
     assert not window.commands.by_id["clip_no_more"].isEnabled()
@@ -157,18 +154,14 @@ def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
     assert window.runs.current is log
 
 
-def test_a_dialog_that_is_closed_changes_nothing(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dialog_that_is_closed_changes_nothing(window, monkeypatch):
     before = window.document.work
     choose_file(monkeypatch, None)
     click_menu(window, "File", "clip")
     assert window.document.work is before
 
 
-def test_a_session_keeps_the_map_and_the_run_that_it_clips(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_keeps_the_map_and_the_run_that_it_clips(qtbot, window, tmp_path, monkeypatch):
     log = run_to_end(qtbot, window)
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
     path = tmp_path / "kept.geodp"
@@ -190,8 +183,8 @@ def test_a_session_keeps_the_map_and_the_run_that_it_clips(
 
 
 def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    qtbot, window, tmp_path, monkeypatch
+):
     run_to_end(qtbot, window)
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
     action(window, "vertices")
@@ -208,9 +201,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
     assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
 
 
-def test_the_outlines_of_twenty_runs_are_clipped_too(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_outlines_of_twenty_runs_are_clipped_too(qtbot, window, tmp_path, monkeypatch):
     monkeypatch.setattr(again, "TIMES", 2)
     window.document.sample()
     action(window, "again")
@@ -232,12 +223,8 @@ def test_the_outlines_of_twenty_runs_are_clipped_too(
 
 @pytest.mark.parametrize("theme", PALETTES)
 def test_what_is_left_out_is_veiled_and_its_outline_is_seen(
-    qtbot: QtBot,
-    lasting: Lasting,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    theme: PaletteName,
-) -> None:
+    qtbot, lasting, tmp_path, monkeypatch, theme
+):
     window, canvas = lasting.as_new(), load_palette(theme).canvas.lower()
     window.set_dark(theme == "dark")
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
@@ -261,9 +248,7 @@ def test_the_tip_says_that_the_map_must_be_public(window: MainWindow) -> None:
     assert "never one made from the examples" in tip
 
 
-def test_of_several_layers_of_a_map_one_is_asked_for(
-    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_several_layers_of_a_map_one_is_asked_for(window, tmp_path, monkeypatch):
     window.document.change(
         "change the bounds", bounds=Bounds(0, 0, 25.6, 25.6)
     )  # ten steps a degree

@@ -120,9 +120,7 @@ application.exec()
 
 
 @pytest.mark.parametrize(("scale", "room"), [("1", (1280, 800)), ("2", (640, 400))])
-def test_the_first_window_fits_on_the_screen_at_any_scale(
-    on_screen: OnScreen, scale: str, room: tuple[int, int]
-) -> None:
+def test_the_first_window_fits_on_the_screen_at_any_scale(on_screen, scale, room):
     width, height, its_width, its_height = map(int, on_screen(_FIRST, QT_SCALE_FACTOR=scale))
     assert (width, height) == room
     assert its_width <= width
