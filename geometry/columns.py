@@ -1,4 +1,4 @@
-"""Labelled examples by columns of abscissae and cells of ordinates, for exact counts.
+"""Sorts labelled examples by columns of abscissae and cells of ordinates, for exact counts.
 
 Up to d = 2048 column i holds abscissa i and its cell j ordinate j, so whole cells are all that
 is ever counted.  On larger grids a column is *wide*: it holds 2**shift abscissae, a cell
@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner, njit
 from geometry.grid_counts import GridCounts
-from geometry.inner_loops import inner, njit
 
 #: Largest d whose columns hold a single abscissa.
 _MOST_NARROW = 2048

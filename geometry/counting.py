@@ -1,4 +1,4 @@
-"""Counting labelled examples in a halfplane or a triangle, exactly and in O(1).
+"""Counts labelled examples in a halfplane or a triangle, exactly and in O(1).
 
 A line's table holds, for each column of :mod:`geometry.columns`, how many examples of one label
 lie in the columns before it and below the line's cut.  A triangle is the region between the lower
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import HEAD, Counts, count_span, fill_line, unpack
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 
 #: Labels of examples.  As Python's integers numba would compile a function for each of them.
 NEGATIVE, POSITIVE = np.int64(0), np.int64(1)

@@ -1,4 +1,4 @@
-"""The compiled loop of :mod:`geometry.crossing_count`."""
+"""Sweeps over edges and counts their crossings, compiled, for :mod:`geometry.crossing_count`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,4 +1,4 @@
-"""`geodp learn --as`: the options of a run that a report tells of, before those that are given."""
+"""`geodp learn --as` takes a run's options from its report, and then those that are typed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
         If it is no report, or says nothing of its run.
     """
     # help needs none of this
-    from geodp_app.files.strict import read_json
+    from geodp_app.files.strict_reading import read_json
     from learners.registry import BY_ID
 
     try:

@@ -1,4 +1,4 @@
-"""The document: the one place where the window's work is changed, undone and watched.
+"""The document holds the window's work: only here is it changed, undone and watched.
 
 Views render :attr:`Document.work` and emit intents; every intent ends in :meth:`Document.change`,
 which keeps the parts in step: a simulated sample belongs to its target, all examples to their
@@ -195,10 +195,10 @@ class Document:
         if work.examples is None or after.sampling == work.sampling:
             pass
         elif not work.simulated:
-            why = "The examples are imported and stay: this is for those that Sample (F6) draws"
+            why = "The examples are imported and stay: this is for those that Sample draws"
         elif after.sampling.n > MOST_AT_ONCE:
             number = count(after.sampling.n)
-            why = f"The sample is still the old one: Sample (F6) draws {number} examples"
+            why = f"The sample is still the old one: Sample draws {number} examples"
         else:
             check_change(work, after)
             try:

@@ -1,5 +1,5 @@
-"""Marks on a sheet: chosen dual points, the sampler's boxes, and what to look at; and the sentences
-of the dual view.
+"""Places the marks of the dual plane (chosen points, the sampler's boxes), and chooses windows onto
+it and the sentences beside it.
 
 Frame: grid units of the dual plane (:mod:`geodp_app.dual.sheets`).
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.dual.lines import ExampleLines, distances
-from geodp_app.dual.shading import Scale, ShadeMode
+from geodp_app.dual.shade_colours import Scale, ShadeMode
 from geodp_app.dual.sheets import (
     Window,
     dual_position,

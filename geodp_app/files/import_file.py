@@ -1,4 +1,4 @@
-"""A file of examples whose columns have any names: opened, and given as batches of its columns.
+"""Opens a file of examples whose columns have any names, and gives batches of its columns.
 
 A reader for each format knows nothing but columns: text (:mod:`geodp_app.files.csv_table`),
 GeoJSON, what GDAL reads, Parquet (:mod:`geodp_app.files.layers`), data frames
@@ -21,12 +21,12 @@ from geodp_app.errors import InputError
 from geodp_app.files import csv_table
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
 from geodp_app.files.layers import AXES, open_layer, open_parquet
+from geometry.coordinates import read_places
 from geometry.crs import LONLAT
 from geometry.geojson import MAX_BYTES as MAX_MAP
 from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
 from geometry.geojson_rings import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
-from geometry.places import read_places
 
 #: Endings of files of rows as text.
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})

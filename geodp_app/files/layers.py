@@ -1,5 +1,4 @@
-"""GIS files of points as columns: layers by GDAL, through pyogrio, and Parquet files, through
-pyarrow.
+"""Reads GIS files of points by columns: layers by GDAL, through pyogrio, and Parquet by pyarrow.
 
 How such files are opened is told in :mod:`geometry.gis_files`.
 """
@@ -14,6 +13,7 @@ import numpy as np
 
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, geometry_column
+from geometry.coordinates import points_of_wkb
 from geometry.geojson_rings import short
 from geometry.gis_files import (
     DAMAGED,
@@ -25,7 +25,6 @@ from geometry.gis_files import (
     reading,
     refuse_reference,
 )
-from geometry.places import points_of_wkb
 
 #: Names of the columns that stand for a feature's place.
 AXES = ("longitude", "latitude")

@@ -1,4 +1,4 @@
-"""Learned shapes as files: GeoJSON, or a layer for GIS programs, and what is read back of them.
+"""Writes learned shapes as GeoJSON, or as a layer for GIS programs, and reads them back.
 
 The member ``geodp`` of GeoJSON holds the frame, the program's version, the release
 (:mod:`learners.core.codec`) and the public maps that the shape is clipped to: what may be published
@@ -28,7 +28,7 @@ from assets import qgis_style_path
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
-from geodp_app.files.strict import one_line
+from geodp_app.files.strict_reading import one_line
 from geodp_app.files.writing import check_kept, lost_and_kept
 from geometry.files import NewFile
 from geometry.geojson import MAX_BYTES, TargetFile, read_geojson

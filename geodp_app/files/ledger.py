@@ -1,4 +1,4 @@
-"""A ledger: what all runs on the data of the same people have spent, and whether one more may.
+"""A ledger sums up what all runs on the same people's data spent, and keeps them within a budget.
 
 A ledger is a SQLite file of one table of lines: what was fixed when it was begun, budgets, and two
 lines a run.  The first of these is on the disk before anything is drawn, and from then on the run
@@ -43,7 +43,7 @@ from geodp_app.files.ledger_state import (
     now,
     read_state,
 )
-from geodp_app.files.strict import one_line
+from geodp_app.files.strict_reading import one_line
 from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Composition, Rule

@@ -1,4 +1,4 @@
-"""A run, as it grows and as text: JSON lines that bring it back exactly.  Private: true counts.
+"""Keeps a run as it grows and as JSON lines that bring it back exactly.  Private: true counts.
 
 The first line has the settings and the lattice (of a run by tiles, that of the tiles' own
 frames), then comes a line a step, the release if the run was finished, and a line for each point
@@ -18,7 +18,7 @@ from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
-from geodp_app.files.strict import DamagedFileError, one_line, read_json
+from geodp_app.files.strict_reading import DamagedFileError, one_line, read_json
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice

@@ -1,6 +1,6 @@
 # compiled loops: numba infers the types of what it compiles
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
-"""Exact counts of what a piece holds when one edge moves.
+"""Counts exactly how many examples a piece holds when one of its edges moves.
 
 The other halfplanes of the piece stay; at every dual point asked for the examples inside are
 counted by the tables of :mod:`geometry.counting`: O(columns) a point and label.  Tables are
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
+from geometry.compiled_loops import inner, njit
 from geometry.counting import NO_LINE, count_piece, forget_lines, line_row, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from geometry.inner_loops import inner, njit
 
 #: Lines that one piece may need: the moving one and two others, for each label.
 _LINES_PER_PIECE = 6

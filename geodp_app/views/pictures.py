@@ -1,5 +1,5 @@
-"""Pictures as PNG and SVG, by Qt: of what is written as SVG, and of widgets; starting Qt without a
-window for them, or saying clearly why it cannot start.
+"""Makes pictures as PNG and SVG, by Qt: of what is written as SVG, and of widgets; starts Qt
+without a window for them, or says clearly why it cannot start.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _widget_svg(widget: QWidget, title: str) -> str:
     from PySide6.QtGui import QPainter
     from PySide6.QtSvg import QSvgGenerator
 
-    from geodp_app.files.pictures import readable_xml
+    from geodp_app.files.svg_picture import readable_xml
 
     buffer, size = QBuffer(), widget.size()
     generator = QSvgGenerator()

@@ -1,4 +1,4 @@
-"""Examples over Boolean variables, literals, and formulas: conjunctions and disjunctions.
+"""Defines examples over Boolean variables, literals, and formulas: conjunctions and disjunctions.
 
 An example is a vector x of {0,1}^d.  A literal is a variable x_j or its negation; a conjunction
 is 1 where all its literals are, a disjunction where one of them is.  The empty conjunction is 1
@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role

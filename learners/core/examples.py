@@ -1,4 +1,4 @@
-"""What a learner asks of its examples, told in one line where it is not so: labels and points.
+"""Checks the points and labels that a learner gets, and says in one line what is wrong with them.
 
 A label is 1 or 0 by any of the words that people have for them, or by one that is named.  A word
 means the same in every sample, whatever other words are there, so that what an example becomes
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.coordinates import coordinates, has_geometry, unmasked
 from geometry.errors import InputError
 from geometry.grid import Bounds, GridMap
-from geometry.places import coordinates, has_geometry, unmasked
 
 #: What says inside, and what outside, in the form of :func:`normal`.
 OPPOSITES = (
@@ -216,7 +216,7 @@ def check_points(
 ) -> NDArray[np.int64]:
     """Grid points as int64 of shape (n, dimensions).
 
-    With bounds X holds coordinates as :func:`geometry.places.coordinates` takes them, and each
+    With bounds X holds coordinates as :func:`geometry.coordinates.coordinates` takes them, and each
     point becomes the nearest of the grid.
 
     Raises

@@ -1,6 +1,6 @@
 # compiled loops: numba infers the types of what it compiles
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
-"""Branch and bound over boxes of dual points, for :mod:`learners.cover.best_piece`.  Compiled.
+"""Branches and bounds over boxes of dual points, for :mod:`learners.cover.best_piece`.  Compiled.
 
 What a box is, and why its bound holds, is told there.
 """
@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner, njit
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, forget_lines, line_row
-from geometry.inner_loops import inner, njit
 
 #: Key of a box that is none.
 _NO_KEY = np.int64(-1)

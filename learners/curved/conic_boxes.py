@@ -1,4 +1,4 @@
-"""Boxes of discs or ellipses, refined until one is drawn.  Compiled.
+"""Refines boxes of discs or ellipses until one of these is drawn.  Compiled.
 
 The law and the proof: :mod:`learners.curved.conic_selection` and docs/privacy.md, lemma L1.  A box
 is a product of integer intervals, one a parameter of :mod:`geometry.lift`: (p, q, r) of a disc,
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 from learners.core.selection import POWER
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass

@@ -1,4 +1,4 @@
-"""One box of dual points: its columns, its edges, and what of it belongs to the class.  Compiled.
+"""A box holds all pieces whose edges lie in given rectangles of the dual plane.  Compiled.
 
 A box is a row of :class:`learners.envelope.partition.Partition`: for each of up to three edges a
 sheet and a rectangle of dual points.  Its *outer* piece is the largest it contains: it bounds the
@@ -24,9 +24,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner
 from learners.envelope.paper_box import passing_lines, proposals, readings
 
 #: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then its counts, its sheets,

@@ -1,4 +1,4 @@
-"""A bound that wrong labels hardly loosen: examples of both labels, close together, in pairs.
+"""Tightens bounds where labels are wrong: positives and negatives close together count in pairs.
 
 A box counts all positives that a piece of it may hold and no negatives that it may miss
 (:mod:`learners.envelope.boxes`).  Where labels are wrong, positives lie among the negatives
@@ -35,10 +35,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner, njit
 from geometry.counting import LineTables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner, njit
 from learners.envelope.boxes import SHEETS, edge_in
 
 #: Pairs are made in cells of up to so many examples, if these lay evenly; of more where more labels

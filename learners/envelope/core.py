@@ -1,4 +1,4 @@
-"""The compiled core of the envelope sampler: trials and splits until one is accepted.
+"""Tries pieces and splits boxes of the envelope until a piece is accepted.  Compiled.
 
 See :mod:`learners.envelope.envelope_selection` for the algorithm.  Why boxes may change after each
 rejected trial: docs/privacy.md, lemma E2; that the arithmetic stays within the charge: lemma 5.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.inner_loops import borrowed, njit
+from geometry.compiled_loops import borrowed, njit
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTOR_SPLIT_TIME,

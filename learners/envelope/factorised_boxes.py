@@ -1,4 +1,4 @@
-"""Tighter envelopes for small boxes: one table of cells an edge stands for all triples of cells.
+"""Tightens the envelope on small boxes: one table of cells an edge stands for all triples of cells.
 
 Each edge's rectangle of dual points is divided into SIDE x SIDE cells.  Let O_e and I_e be an
 edge's outer and inner halfplane, H_e its true one, and o_e and n_e the outer and the inner
@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner
+from geometry.compiled_loops import inner
 from learners.envelope.boxes import SHEETS, admits_some, edge_in
 from learners.envelope.uncertain import amount_of, group_of, has_pairs, place_of
 

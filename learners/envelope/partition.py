@@ -1,4 +1,4 @@
-"""Boxes that cover the class, with their masses in a sum tree.  Compiled."""
+"""Keeps boxes that cover the class of pieces, with their masses in a sum tree.  Compiled."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import Counts
+from geometry.compiled_loops import borrowed, inner, njit
 from geometry.counting import count_piece, forget_lines
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import borrowed, inner, njit
 from learners.envelope.boxes import (
     NEGATIVES,
     POSITIVES,

@@ -1,4 +1,4 @@
-"""Piles of reports: what a line that passes through them may gain.
+"""Bounds what a line gains that passes through piles of reports, about as many of either label.
 
 A *pile* is some grid points within few steps of each other, with about as many examples of either
 label.  A line that passes beside it holds all of it or nothing; one that passes through it, and few
@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner, njit
 from geometry.counting import (
     coefficients,
 )
 from geometry.grid_counts import GridCounts, settle_conflicts
-from geometry.inner_loops import inner, njit
 
 #: Points of a pile are at most so many steps from the next one: the number that balances best.
 _STEPS = 3, 6

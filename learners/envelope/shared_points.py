@@ -1,4 +1,4 @@
-"""Grid points that hold many examples of both labels: a draw would not end by them.
+"""Bounds scores where a grid point holds many examples of both labels: else a draw would not end.
 
 A piece holds all examples of a grid point or none.  A box that leaves the point open would count
 its positives as held and its negatives as not, and promise too much by the fewer of the two, in
@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner
 from geometry.grid_counts import GridCounts
-from geometry.inner_loops import inner
 from learners.envelope.target import score_value
 
 #: Nats that the fewer label of a point must weigh, or it is left among the others.

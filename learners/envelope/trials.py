@@ -1,4 +1,4 @@
-"""Trials in plain boxes, and their splits.  Compiled.
+"""Tries a point of a box, and splits the box where the point is rejected.  Compiled.
 
 A point is drawn uniformly in the box and kept with the probability it deserves; where it is not,
 the box is halved where the point suggests.  All randomness arrives as a buffer of uniform 16-bit
@@ -23,6 +23,7 @@ from geometry.columns import (
     unpack_cells,
     within_cut,
 )
+from geometry.compiled_loops import inner
 from geometry.counting import (
     NEGATIVE,
     NO_LINE,
@@ -31,7 +32,6 @@ from geometry.counting import (
     count_piece,
     line_row,
 )
-from geometry.inner_loops import inner
 from learners.envelope.boxes import (
     NEGATIVES,
     NO_SHEET,

@@ -1,4 +1,4 @@
-"""The examples of a factorised box that its edges leave uncertain: listed, and charged to an edge.
+"""Lists the examples that only some pieces of a box may hold, and charges each to one of its edges.
 
 What they are for: :mod:`learners.envelope.factorised_boxes`; why a charge bounds the score:
 docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from geometry.columns import abscissae, cut_after, first_cut, unpack, within_cut
+from geometry.compiled_loops import inner
 from geometry.counting import coefficients
-from geometry.inner_loops import inner
 from learners.envelope.boxes import SHEETS, edge_count, edge_in
 
 #: In place of the edge that an example is charged to: negatives that several edges leave uncertain,

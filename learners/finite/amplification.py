@@ -1,4 +1,4 @@
-"""From a private learner that fails half of the time to one that fails with probability beta.
+"""Makes one private learner that fails with probability beta of one that fails half of the time.
 
 Nissim's lecture (*Private Learning 1*; Kasiviswanathan et al. 2008): confidence is amplified by
 log(1/beta) runs.  Here for any private learner:
@@ -48,7 +48,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.sklearn_support import (
     WithParameters,
     keyword_parameters,

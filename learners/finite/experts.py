@@ -1,4 +1,4 @@
-"""Prediction with expert advice: multiplicative weights, and privately with a correct account.
+"""Predicts with expert advice: by multiplicative weights, and privately with a correct account.
 
 In each of T rounds one of N experts is chosen, then all experts' losses, in [0, 1], are seen.
 Multiplicative weights (Hedge: Littlestone, Warmuth 1994; Freund, Schapire 1997) gives expert i the
@@ -35,7 +35,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.parameters import check_count, real, whole
 from learners.privacy.accounting import (
     GIVEN_UP,

@@ -1,4 +1,4 @@
-"""Classifiers by chunks: any learner, asked privately at public points, step by step (algorithm 4).
+"""Answers queries at public points privately, by votes of models on chunks (algorithm 4).
 
 `fit` trains a model on every chunk of the private sample, and `steps(points)` answers queries at
 public points one after the other.  Points may be chosen in view of earlier answers, by several
@@ -29,7 +29,7 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.sklearn_support import WithParameters, keyword_parameters
 from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation

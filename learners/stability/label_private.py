@@ -1,4 +1,4 @@
-"""The label-private learner: from private answers at public points to one hypothesis (algorithm 5).
+"""Learns from private answers at public points: the label-private learner (algorithm 5).
 
 m unlabelled points are labelled by a :class:`learners.stability.classifiers.
 StableQueryClassifier`; what has no answer gets a fair coin (or is left out); any learner is trained
@@ -31,7 +31,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.sklearn_support import WithParameters, keyword_parameters
 from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation

@@ -19,7 +19,7 @@ from counted import counted
 from numpy.typing import NDArray
 from watched_selections import watched_selections
 
-from geodp_app.runs.decisions import Decisions
+from geodp_app.runs.labels_by_step import Decisions
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import PolygonUnionLearner

@@ -1,5 +1,5 @@
-"""Controls of the dual plane: what is drawn, what the shading asks, the zoom; and the halfplane
-that is pointed at on a sheet, or tried in place of the chosen one.
+"""Controls what the dual plane shows: lines, shading, zoom; and follows the halfplane that is
+pointed at on it, or tried in place of the chosen one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.dual.shading import ShadeMode
+from geodp_app.actions import key
+from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import Palette
 from geodp_app.runs.what_if import Candidate, WhatIf
@@ -35,7 +36,7 @@ _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
 
 
 class DualControls(FoldingRow):
-    """For which edge the sheets are shaded, and how; which lines are drawn; and the zoom.
+    """Controls for which edge the sheets are shaded, and how; which lines are drawn; and the zoom.
 
     The row of :attr:`lines` is laid out by whoever lays out the view.
     """
@@ -64,8 +65,8 @@ class DualControls(FoldingRow):
             dressed(QToolButton(), name=name, tip=tip)
             for name, tip in (
                 ("To the probable", "Zoom to where the probability lies"),
-                ("To chosen", "Zoom to the newest chosen point (Shift+F)"),
-                ("Fit", "Show all of the sheet (F)"),
+                ("To chosen", f"Zoom to the newest chosen point ({key('zoom_to_chosen')})"),
+                ("Fit", f"Show all of the sheet ({key('fit')})"),
             )
         )
         self.lines = QWidget()

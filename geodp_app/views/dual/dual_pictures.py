@@ -1,4 +1,4 @@
-"""Keeps the pictures on the sheets up to date: lines, densities and shading.
+"""Keeps the pictures of the dual plane up to date: lines, densities and shading.
 
 Only sheets in sight are drawn; the others when they come into sight.  Up to 20,000 lines are cut
 and drawn at once (some milliseconds); more are counted, and cells painted, beside the window.
@@ -16,7 +16,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 
 from geodp_app.dual.line_picture import MOST_THINNED, Density, LinePicture, draw_lines
 from geodp_app.dual.lines import ExampleLines, distinct_lines
-from geodp_app.dual.shading import (
+from geodp_app.dual.shade_colours import (
     Lookup,
     Scale,
     ShadeMode,

@@ -1,4 +1,4 @@
-"""Importing examples: what a file holds, what is read of it, and what does not fit.
+"""Asks before examples are imported: what a file holds, what is read of it, what does not fit.
 
 The file is read beside the window.  Nothing is taken before the person says so, and then all that
 was announced is taken, at once.
@@ -34,7 +34,7 @@ from geodp_app.files.points import in_system
 from geodp_app.files.stated_frame import member_frame
 from geodp_app.formatting import count, counted
 from geodp_app.palette import Palette
-from geodp_app.runs.verdict import verdict
+from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.background import Background

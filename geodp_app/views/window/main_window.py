@@ -1,4 +1,4 @@
-"""The window: who tells whom.
+"""The main window creates the views and connects them to document, editor and run.
 
 Views hold no state.  The document, the editor and the run's log do; when one of them changes, the
 window shows them again.  Actions come from :mod:`geodp_app.actions`; files, runs and what is
@@ -21,7 +21,7 @@ from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.course import Course
 from geodp_app.runs.one_report import find_report
-from geodp_app.runs.verdict import verdict
+from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.panels.help import ABOUT, PRIVACY, ShortcutSheet
 from geodp_app.views.panels.vertex_table import VertexDialog
@@ -59,7 +59,7 @@ _AT_THE_END = ("export_learned", "release_view")
 
 
 class MainWindow(WindowViews):
-    """Draw, sample, step, watch both planes, export.
+    """The window of the program: draw, sample, step, watch both planes, export.
 
     Its own geometry and theme are kept in `settings`, recovery files in `recovery` instead of the
     user's folder.

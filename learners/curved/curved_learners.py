@@ -1,4 +1,4 @@
-"""Private learners of unions of discs, ellipses, regions bounded by polynomials, and bodies.
+"""Learns unions of discs, ellipses, regions bounded by polynomials, and bodies, privately.
 
 KMMS remark that their constructions carry over to concepts bounded by low-degree polynomials,
 which are halfspaces of a lifted space (:mod:`geometry.lift`), and to higher dimension.  Here the
@@ -196,7 +196,7 @@ class ConvexPolytopeLearner(Estimator):
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspaces.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
-        As in :class:`learners.curved.unions.DiscUnionLearner`.
+        As in :class:`learners.curved.curved_learners.DiscUnionLearner`.
 
     Attributes
     ----------
