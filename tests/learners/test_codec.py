@@ -356,6 +356,14 @@ def test_a_value_that_no_release_has_is_refused(name: str) -> None:
                 release_from_dict(data | {member: value})
 
 
+def test_a_literal_of_no_variable_is_refused() -> None:
+    data = written(KINDS["formula"])
+    for variable in (-1, data["variables"]):
+        literals = [[variable, False], *data["literals"][1:]]
+        with pytest.raises(ValueError, match="is no literal of"):
+            release_from_dict(data | {"literals": literals})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
