@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,17 @@ def counted(points: Any, labels: Any, d: int) -> GridCounts:
     """Rows on the grid 0..d, counted."""
     rows = np.asarray(points, dtype=np.int64)
     return GridCounts.of_examples(rows, np.asarray(labels, dtype=np.bool_), d)
+
+
+def as_counter(counts: GridCounts) -> Counter[tuple[int, int, bool]]:
+    """Examples by place and label."""
+    found: Counter[tuple[int, int, bool]] = Counter()
+    entries = zip(
+        counts.points.tolist(), counts.labels.tolist(), counts.amounts.tolist(), strict=True
+    )
+    for (x, y), label, amount in entries:
+        found[x, y, label] += amount
+    return found
 
 
 def of_rows(inside: Sequence[bool], counts: GridCounts, points: Any) -> tuple[bool, ...]:

@@ -11,17 +11,19 @@ from functools import cache
 import numpy as np
 import pytest
 from arrangement_laws import arrangement_law
+from chi_square import assert_drawn_from
 from concept_laws import grid_points, mask_of, pieces_by_mask
 from counted import counted
 from finished_runs import finished
-from scipy import stats
+from grids import cornered
 
 from geodp_app.runs.protocol import AsGood, ShadeQuestion, ShareQuestion
 from geodp_app.runs.questions import share_question
 from geodp_app.runs.shading import as_good
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.selection import Score, set_cover_score
+from learners.core.selection import PieceKind, Score, set_cover_score
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.envelope.annealing import Annealing
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -30,12 +32,6 @@ from learners.privacy.randomness import SeededRandom
 LATTICES = {"chord": HalfplaneLattice(3, bits=0), "paper": HalfplaneLattice(2, "paper", bits=0)}
 
 masks = cache(lambda measure, edges: pieces_by_mask(LATTICES[measure], edges)[edges])
-
-
-def sample(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, (n, 2))
-    return points, (points.sum(axis=1) < d) ^ (rng.random(n) < 0.2)
 
 
 def score_of(role: str, labels: np.ndarray) -> Score:
@@ -57,6 +53,17 @@ def law(
     return Counter({value: weight / total for value, weight in weights.items()})
 
 
+FINE = HalfplaneLattice(8)
+
+
+def law_of_scores(piece: PieceKind, counts: GridCounts, score: Score, rate: float) -> Counter[int]:
+    """The same on a fine lattice, by the arrangement."""
+    found: Counter[int] = Counter()
+    for outcome in arrangement_law(ArrangementSelection(FINE, piece), counts, score, rate):
+        found[outcome.value] += outcome.probability  # type: ignore[assignment]
+    return found
+
+
 @pytest.mark.parametrize("role", ["disjunction", "conjunction"])
 @pytest.mark.parametrize(("measure", "edges"), [("chord", 1), ("paper", 1), ("chord", 3)])
 def test_the_share_is_that_of_the_enumerated_law(measure: str, edges: int, role: str) -> None:
@@ -68,7 +75,7 @@ def test_the_share_is_that_of_the_enumerated_law(measure: str, edges: int, role:
 def share_held(measure: str, edges: int, role: str, seed: int) -> bool:
     """Whether the interval holds the enumerated share; all that is certain is asserted."""
     lattice = LATTICES[measure]
-    points, labels = sample(lattice.d, 20, seed)
+    points, labels = cornered(lattice.d, 20, seed)
     score, rate = score_of(role, labels), 0.35
     kind = "halfplane" if edges == 1 else "triangle"
     counts = counted(points, labels, lattice.d)
@@ -98,12 +105,10 @@ def share_held(measure: str, edges: int, role: str, seed: int) -> bool:
 
 def test_a_population_has_the_scores_of_the_law() -> None:
     """All of them, not only those above the chosen one; on a fine lattice, by the arrangement."""
-    lattice = HalfplaneLattice(8)
-    points, labels = sample(8, 9, 5)
+    lattice = FINE
+    points, labels = cornered(8, 9, 5)
     score, counts = score_of("disjunction", labels), counted(points, labels, 8)
-    expected: Counter[int] = Counter()
-    for outcome in arrangement_law(ArrangementSelection(lattice, "triangle"), counts, score, 0.8):
-        expected[outcome.value] += outcome.probability  # type: ignore[assignment]
+    expected = law_of_scores("triangle", counts, score, 0.8)
     population = Annealing(counts, lattice, score, 0.8, 3).run(lambda: None)
     for value in expected:
         share, error = population.share(value)
@@ -112,12 +117,10 @@ def test_a_population_has_the_scores_of_the_law() -> None:
 
 
 def test_draws_for_the_curator_are_independent_draws_from_the_law() -> None:
-    lattice = HalfplaneLattice(8)
-    points, labels = sample(8, 12, 3)
+    lattice = FINE
+    points, labels = cornered(8, 12, 3)
     score, counts = score_of("disjunction", labels), counted(points, labels, 8)
-    expected: Counter[int] = Counter()
-    for outcome in arrangement_law(ArrangementSelection(lattice, "halfplane"), counts, score, 0.9):
-        expected[outcome.value] += outcome.probability  # type: ignore[assignment]
+    expected = law_of_scores("halfplane", counts, score, 0.9)
     selection = EnvelopeSelection(lattice, "halfplane", table_bytes=1 << 20)
     pieces, log_mass = selection.draw_for_curator(counts, score, 0.9, 3000, 10**7)
     assert len(pieces) >= 2000
@@ -125,38 +128,21 @@ def test_draws_for_the_curator_are_independent_draws_from_the_law() -> None:
     for piece in pieces:
         held = inside_piece(piece, points)
         seen[score.value(int((held & labels).sum()), int((held & ~labels).sum()))] += 1
-    common = [v for v, p in expected.items() if p * len(pieces) >= 8]
-    rest = 1 - sum(expected[v] for v in common)
-    observed = [seen[v] for v in common] + [len(pieces) - sum(seen[v] for v in common)]
-    wanted = [expected[v] * len(pieces) for v in common] + [rest * len(pieces)]
-    assert len(common) >= 5
-    assert (
-        stats.chisquare(
-            observed[:-1], np.array(wanted[:-1]) * sum(observed[:-1]) / sum(wanted[:-1])
-        ).pvalue
-        > 1e-3
-    )
+    assert_drawn_from(expected, seen, len(pieces), outcomes=5)
     # the mass: every lattice halfplane has exp(rate * value)
     top = max(expected)
     size = len(lattice.sheets) * lattice.points_per_sheet
-    probability = expected[top]
-    number = size * share_of_base(lattice, counts, score, top)
+    number = size * law_of_scores("halfplane", counts, score, 0.0)[top]
     assert log_mass == pytest.approx(
-        math.log(number) + 0.9 * top - math.log(probability), abs=4 / math.sqrt(len(pieces))
+        math.log(number) + 0.9 * top - math.log(expected[top]), abs=4 / math.sqrt(len(pieces))
     )
-
-
-def share_of_base(lattice: HalfplaneLattice, counts: object, score: Score, value: int) -> float:
-    """Share of lattice halfplanes that score so much."""
-    outcomes = arrangement_law(ArrangementSelection(lattice, "halfplane"), counts, score, 0.0)  # type: ignore
-    return math.fsum(o.probability for o in outcomes if o.value == value)
 
 
 @pytest.mark.parametrize("kind", ["halfplane", "triangle"])
 def test_no_release_depends_on_what_is_asked(kind: str) -> None:
     """Questions between two draws leave the second one as it is."""
     lattice = HalfplaneLattice(16)
-    points, labels = sample(16, 200, 1)
+    points, labels = cornered(16, 200, 1)
     score, counts = score_of("disjunction", labels), counted(points, labels, 16)
     selection = EnvelopeSelection(lattice, kind, table_bytes=1 << 20)  # type: ignore[arg-type]
 
@@ -188,7 +174,7 @@ def test_a_run_asks_about_covers_that_are_drawn() -> None:
 
 
 def test_the_watch_ends_annealing() -> None:
-    points, labels = sample(16, 50, 1)
+    points, labels = cornered(16, 50, 1)
     looks = itertools.count()
 
     def watch() -> None:
