@@ -14,10 +14,10 @@ def grid_points(d: int) -> NDArray[np.int64]:
 
 
 def cornered(d: int, n: int, seed: int, wrong: float = 0.2, dimensions: int = 2) -> Sample:
-    """Positives around one corner, so large a share of labels flipped."""
+    """Positives around one corner, in space a step more, so large a share of labels flipped."""
     rng = np.random.default_rng(seed)
     points = rng.integers(0, d + 1, (n, dimensions))
-    return points, (points.sum(axis=1) < d) ^ (rng.random(n) < wrong)
+    return points, (points.sum(axis=1) < d + dimensions - 2) ^ (rng.random(n) < wrong)
 
 
 def disc(d: int, n: int, seed: int = 0) -> Sample:
