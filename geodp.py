@@ -286,7 +286,7 @@ def learn(
     array([1, 0])
     """
     from geodp_app.errors import InputError
-    from geodp_app.files.recording import recording_for
+    from geodp_app.files.ledger_recording import recording_for
     from learners.core.learned_shape import LearnedShape
     from learners.core.releases import for_persons
     from learners.privacy.accounting import of_persons, one_of_several
@@ -374,7 +374,7 @@ def compare(
     """
     from geodp_app.document.examples import Examples
     from geodp_app.errors import InputError
-    from geodp_app.files.recording import recording_for
+    from geodp_app.files.ledger_recording import recording_for
     from geodp_app.runs.comparison import compare as run, hold_out, make_contender
     from geodp_app.runs.comparison_table import Comparison
     from learners.parameters import real, whole

@@ -1,7 +1,7 @@
 """The one table of what the window can do: menus, keys, tool tips and docs/keys.md.
 
-Nothing else writes a shortcut down.  Gestures are what keys and the mouse do on the canvas itself;
-they belong to no menu.
+Nothing else writes a shortcut down.  Gestures are what keys and the mouse do on the canvas and in
+charts; they belong to no menu.
 """
 
 from __future__ import annotations
@@ -226,6 +226,13 @@ _GESTURES = (
     Gesture(("Wheel",), "Zoom at the pointer"),
     Gesture(("Arrows",), "Move the grid cursor by 1; with Shift by 10"),
     Gesture(("Insert",), "Add a vertex at the grid cursor, or ask about it"),
+    Gesture(
+        ("Arrows", "+", "-"),
+        "Move and zoom the dual plane; with Shift move the halfplane "
+        "that is tried there, which Esc drops",
+    ),
+    Gesture(("Left", "Right", "Home", "End"), "Look at another step in the error chart"),
+    Gesture(("Arrows", "+", "-", "Home"), "Move and zoom the map of an import, or show all of it"),
 )
 
 
@@ -242,6 +249,11 @@ def gestures() -> tuple[Gesture, ...]:
 def action(id: str) -> Action:
     """The action of this id."""
     return next(each for each in actions() if each.id == id)
+
+
+def key(id: str) -> str:
+    """The key of an action, for a sentence that names it."""
+    return action(id).keys[0]
 
 
 def tool_tip(each: Action) -> str:

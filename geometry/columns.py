@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner, njit
 from geometry.grid_counts import GridCounts
-from geometry.inner_loops import inner, njit
 
 #: Largest d whose columns hold a single abscissa.
 _MOST_NARROW = 2048

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import HEAD, Counts, count_span, fill_line, unpack
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 
 #: Labels of examples.  As Python's integers numba would compile a function for each of them.
 NEGATIVE, POSITIVE = np.int64(0), np.int64(1)

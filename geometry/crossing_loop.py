@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.grid import is_number
 from geometry.halfplane import MAX_D
 
 Frame = Literal["lonlat", "grid"]
@@ -235,10 +236,6 @@ def checked_grid_size(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_D:
         raise GeoJSONError(f"geodp.grid must be an integer in 1..{MAX_D}, not {short(value)}")
     return value
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def point(xy: NDArray[np.float64]) -> str:

@@ -54,7 +54,7 @@ class Bounds:
             if isinstance(value := getattr(self, name), np.generic):
                 object.__setattr__(self, name, value.item())
         values = self.as_tuple()
-        if not all(_real(v) and np.isfinite(v) for v in values):
+        if not all(is_number(v) and np.isfinite(v) for v in values):
             raise BoundsError(f"bounds {values} must be finite numbers")
         if self.crs != LONLAT:
             self._check_other_system()
@@ -116,7 +116,11 @@ class Bounds:
         BoundsError
             If it is something else, or no bounds.
         """
-        if not isinstance(data, list) or len(data) not in (4, 5) or not all(map(_real, data[:4])):
+        if (
+            not isinstance(data, list)
+            or len(data) not in (4, 5)
+            or not all(map(is_number, data[:4]))
+        ):
             raise BoundsError(f"must be four numbers, not {one_line(repr(data))}")
         if len(data) == 5 and not isinstance(data[4], str):
             raise BoundsError(f"a reference system must be a text, not {one_line(repr(data[4]))}")
@@ -254,7 +258,8 @@ class Bounds:
         return np.column_stack([degrees[:, 0] + 360 * turns, degrees[:, 1]])
 
 
-def _real(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of Python's, and no truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

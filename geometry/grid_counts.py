@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 
 #: Most examples in all: their number times 16, the parts of a mix of two scores
 #: (:mod:`learners.envelope.factorised_boxes`), stays exact in doubles, sums and differences

@@ -20,6 +20,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from assets import shape_path
+from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import MAX_VERTICES, NoPolygonsError, TargetFile, read_geojson, target_of
@@ -27,7 +28,6 @@ from geometry.geojson_points import SEQUENCES
 from geometry.geojson_rings import Frame as Units, GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, in_range, read_polygons, valid_polygons
 from geometry.grid import Bounds, Frame
-from geometry.places import has_geometry
 from geometry.polygons import contains_points, orient_valid, polygon_parts
 
 #: Names of files are cut to this.

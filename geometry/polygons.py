@@ -8,7 +8,7 @@ the integer side tests of :mod:`geometry.halfplane`, or by its outline.
 
 All coordinates are grid units, but for the corners of an :class:`Outline`: these are whole numbers
 of 1/:func:`units` grid unit, at most 2^30, and which grid points it holds is decided exactly
-(:mod:`geometry.ring_sides`); points on the boundary are inside.
+(:mod:`geometry.points_in_rings`); points on the boundary are inside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import Halfplane, Vertex, clip_area, reduced, side
-from geometry.ring_sides import held_points
+from geometry.points_in_rings import held_points
 
 #: So many vertices at one place make a union slow.
 _HUB = 256
@@ -279,7 +279,7 @@ def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.boo
     ----------
     geometry : shapely geometry
         Polygons in the frame of the points, valid or not: a ring that crosses itself counts
-        even-odd, parts may overlap (:mod:`geometry.ring_sides`).
+        even-odd, parts may overlap (:mod:`geometry.points_in_rings`).
     points : array_like of int or float, shape (n, 2)
         Coordinates (x, y), exact up to 2**53 in size.
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from learners.cover.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
     from learners.cover.polygon_union import PolygonUnionLearner as PolygonUnionLearner
     from learners.cover.threshold_learner import ThresholdLearner as ThresholdLearner
-    from learners.curved.unions import (
+    from learners.curved.curved_learners import (
         ConvexPolytopeLearner as ConvexPolytopeLearner,
         DiscUnionLearner as DiscUnionLearner,
         EllipseUnionLearner as EllipseUnionLearner,

@@ -323,7 +323,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="discs",
         title="Discs",
         sentence="Covers the shape by discs, picked one after the other.",
-        path="learners.curved.unions.DiscUnionLearner",
+        path="learners.curved.curved_learners.DiscUnionLearner",
         promise="(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
         systems=(11,),
@@ -337,7 +337,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="ellipses",
         title="Ellipses",
         sentence="Covers the shape by ellipses, picked one after the other.",
-        path="learners.curved.unions.EllipseUnionLearner",
+        path="learners.curved.curved_learners.EllipseUnionLearner",
         promise="(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
         systems=(11,),
@@ -461,7 +461,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="polytope",
         title="Convex polytope in three dimensions",
         sentence="Cuts a body out by halfspaces, picked one after the other.",
-        path="learners.curved.unions.ConvexPolytopeLearner",
+        path="learners.curved.curved_learners.ConvexPolytopeLearner",
         promise="(epsilon, delta)-DP by a cover of halfspaces of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -473,7 +473,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="simplices",
         title="Union of simplices in three dimensions",
         sentence="Covers a body by simplices, picked one after the other.",
-        path="learners.curved.unions.SimplexUnionLearner",
+        path="learners.curved.curved_learners.SimplexUnionLearner",
         promise="(epsilon, delta)-DP by a cover of simplices of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -491,7 +491,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="balls",
         title="Union of balls in three dimensions",
         sentence="Covers a body by balls, picked one after the other.",
-        path="learners.curved.unions.BallUnionLearner",
+        path="learners.curved.curved_learners.BallUnionLearner",
         promise="(epsilon, delta)-DP by a cover of balls of a small public class, which are "
         "halfspaces of a lift",
         systems=(10, 11),
@@ -510,7 +510,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="polynomials",
         title="Union of regions bounded by polynomials",
         sentence="Covers the shape by regions bounded by a polynomial, picked one after the other.",
-        path="learners.curved.unions.PolynomialUnionLearner",
+        path="learners.curved.curved_learners.PolynomialUnionLearner",
         promise="(epsilon, delta)-DP by a cover of regions of degree 2 or 3 of a small public "
         "class, which are halfspaces of a lift",
         systems=(11,),

@@ -16,8 +16,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
 from geometry.lift import Conic, ConicKind, ConicLattice
 from learners.core.selection import mistakes_score
-from learners.curved.listed_selection import SimplexSelection3, simplex_count
-from learners.curved.unions import (
+from learners.curved.curved_learners import (
     BallUnionLearner,
     ConvexPolytopeLearner,
     DiscUnionLearner,
@@ -25,6 +24,7 @@ from learners.curved.unions import (
     PolynomialUnionLearner,
     SimplexUnionLearner,
 )
+from learners.curved.listed_selection import SimplexSelection3, simplex_count
 from learners.theory.cover_sizes import CoverPlan, set_cover_examples
 from promises.plane import covered
 from promises.row import Row, Verdict, always, exact
@@ -325,19 +325,19 @@ ROWS: tuple[Row, ...] = (
         100, 1, _ENUMERATED,
     ),
     Row(
-        (10,), "learners/curved/unions.py, for KMMS's section 6",
+        (10,), "learners/curved/curved_learners.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % on average by polytopes of four halfspaces of "
         "reach 12.",
         f"d = {_FIT_D}, tetrahedra of at least 4 % of the cube", _fits(12, 576, 0.005), 40, 1,
         "The reach is a parameter; 4 by default, which is quicker and as good for fewer examples.",
     ),
     Row(
-        (10,), "learners/curved/unions.py, for KMMS's section 6",
+        (10,), "learners/curved/curved_learners.py, for KMMS's section 6",
         "Random tetrahedra are met within 2 % on average by polytopes of the default class.",
         f"d = {_FIT_D}, reach 4, 128 levels", _fits(4, 128, 0.02), 40, 4,
     ),
     Row(
-        (10,), "learners/curved/unions.py, for KMMS's section 6",
+        (10,), "learners/curved/curved_learners.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % by simplices of the class.",
         f"d = {_FIT_D}, 8 levels", _simplices_fit, 6, 1,
         "The limit of unions of simplices: their faces have the 26 directions with entries -1, 0 "
@@ -391,7 +391,7 @@ ROWS: tuple[Row, ...] = (
         80, 1, _ENUMERATED,
     ),
     Row(
-        (11,), "learners/curved/unions.py, for KMMS's section 6",
+        (11,), "learners/curved/curved_learners.py, for KMMS's section 6",
         "Regions bounded by random polynomials of degree 2 are met within 4 % on average by "
         "members of the default class.",
         f"d = {_D2}, coefficients of the normal law; reach 2, 64 levels", _polynomials_fit, 20, 1,

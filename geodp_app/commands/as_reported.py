@@ -30,7 +30,7 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
         If it is no report, or says nothing of its run.
     """
     # help needs none of this
-    from geodp_app.files.strict import read_json
+    from geodp_app.files.strict_reading import read_json
     from learners.registry import BY_ID
 
     try:

@@ -15,7 +15,7 @@ from geodp_app.commands.arguments import learner_lines
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.recording import recording_of
+from geodp_app.files.ledger_recording import recording_of
 from geodp_app.files.writing import advice
 from geodp_app.formatting import count, counted
 from geodp_app.runs.comparison import (

@@ -14,7 +14,7 @@ from geodp_app.commands.asking import answer_questions
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError
-from geodp_app.files.recording import recording_of
+from geodp_app.files.ledger_recording import recording_of
 from geodp_app.progress import hears_curator, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
@@ -178,7 +178,7 @@ def run(options: argparse.Namespace) -> None:
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
     from geodp_app.files.learned_file import place_note, rescued, shape_files, whole_square
-    from geodp_app.files.reports import (
+    from geodp_app.files.run_report import (
         parts_text,
         records_text,
         report,
@@ -370,8 +370,8 @@ def _draw(
 ) -> tuple[str, list[NewFile]]:
     """What to say about the picture, and its file, if there can be one."""
     from geodp_app.commands.evaluate import compare
-    from geodp_app.files.pictures import picture_svg
-    from geodp_app.files.reports import release_figures, support_caption
+    from geodp_app.files.run_report import release_figures, support_caption
+    from geodp_app.files.svg_picture import picture_svg
     from geodp_app.views.pictures import drawn_png
 
     release, error = learned.release, "–"  # of no examples

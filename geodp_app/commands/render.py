@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> None:
     arguments.check_outputs([(options.output, "PNG or SVG")], inputs, overwrite=options.overwrite)
     from geodp_app.document.examples import DEFAULT_GRID, Frame
     from geodp_app.files.learned_file import read_learned
-    from geodp_app.files.pictures import picture_svg
-    from geodp_app.files.reports import release_figures, support_caption
+    from geodp_app.files.run_report import release_figures, support_caption
+    from geodp_app.files.svg_picture import picture_svg
     from geodp_app.views.pictures import drawn_png
     from geometry.crs import LONLAT
     from geometry.globe import lonlat_box

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from geodp_app.formatting import SPACE, amount
+from geodp_app.formatting import SPACE, amount, counted
 from learners.privacy.accounting import PrivacySpent
 from learners.privacy.privacy_filter import added_up, joint_relation, restated
 
@@ -60,9 +60,18 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
     one = "the label of one example" if labels else "one example"
     mixed = len({charge.privacy.neighbours for charge in charges}) > 1
     about = f" for replacing {one}" if labels or mixed else ""
+    together = "" if len(charges) == 1 else "together "
+    return f"{runs_words(len(charges), given_up)}: {together}{amounts(epsilon, delta)}{about}"
+
+
+def runs_words(runs: int, given_up: int) -> str:
+    """How many runs there were, and how many of them did not come to their end."""
+    many = f"{given_up} " if runs > 1 else ""
+    ended = f", {many}not finished" if given_up else ""
+    return f"{counted(runs, 'run') if runs else 'no run yet'}{ended}"
+
+
+def amounts(epsilon: float, delta: float) -> str:
+    """Epsilon and delta as they are written."""
     equals = f"{SPACE}={SPACE}"
-    cost = f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}{about}"
-    if len(charges) == 1:
-        return f"1 run, not finished: {cost}"
-    ended = f", {given_up} not finished" if given_up else ""
-    return f"{len(charges)} runs{ended}: together {cost}"
+    return f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}"

@@ -195,10 +195,10 @@ class Document:
         if work.examples is None or after.sampling == work.sampling:
             pass
         elif not work.simulated:
-            why = "The examples are imported and stay: this is for those that Sample (F6) draws"
+            why = "The examples are imported and stay: this is for those that Sample draws"
         elif after.sampling.n > MOST_AT_ONCE:
             number = count(after.sampling.n)
-            why = f"The sample is still the old one: Sample (F6) draws {number} examples"
+            why = f"The sample is still the old one: Sample draws {number} examples"
         else:
             check_change(work, after)
             try:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.dual.lines import ExampleLines, Floats, Segments, cut, ends
-from geodp_app.dual.shading import Scale, density_scale
+from geodp_app.dual.shade_colours import Scale, density_scale
 from geodp_app.dual.sheets import Window, extent
 from geometry.halfplane import HalfplaneLattice, Sheet
 

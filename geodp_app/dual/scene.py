@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.dual.lines import ExampleLines, distances
-from geodp_app.dual.shading import Scale, ShadeMode
+from geodp_app.dual.shade_colours import Scale, ShadeMode
 from geodp_app.dual.sheets import (
     Window,
     dual_position,

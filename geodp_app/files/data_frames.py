@@ -14,7 +14,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.csv_table import geometry_column
 from geodp_app.files.import_file import ImportFile, make
 from geodp_app.files.layers import AXES, ArrayRows
-from geometry.places import has_geometry
+from geometry.coordinates import has_geometry
 
 #: What messages call a data frame.
 _NAME = "the data frame"

@@ -23,6 +23,7 @@ from assets import shape_path
 from geodp_app.errors import InputError
 from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.points_out import rows_of
+from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_points import SEQUENCES
@@ -32,7 +33,6 @@ from geometry.globe import degrees_of
 from geometry.grid import Frame, GridMap
 from geometry.ground_area import ground_area
 from geometry.mask import clipped
-from geometry.places import has_geometry
 from geometry.polygons import orient_valid, united
 from learners.core.learned_shape import LearnedShape
 from learners.core.releases import TilesRelease

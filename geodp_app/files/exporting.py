@@ -17,7 +17,7 @@ from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
-from geodp_app.files.reports import records_text
+from geodp_app.files.run_report import records_text
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
 from geometry.geojson import feature_collection, write_geojson

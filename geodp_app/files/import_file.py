@@ -21,12 +21,12 @@ from geodp_app.errors import InputError
 from geodp_app.files import csv_table
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
 from geodp_app.files.layers import AXES, open_layer, open_parquet
+from geometry.coordinates import read_places
 from geometry.crs import LONLAT
 from geometry.geojson import MAX_BYTES as MAX_MAP
 from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
 from geometry.geojson_rings import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
-from geometry.places import read_places
 
 #: Endings of files of rows as text.
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})

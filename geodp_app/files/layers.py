@@ -14,6 +14,7 @@ import numpy as np
 
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, geometry_column
+from geometry.coordinates import points_of_wkb
 from geometry.geojson_rings import short
 from geometry.gis_files import (
     DAMAGED,
@@ -25,7 +26,6 @@ from geometry.gis_files import (
     reading,
     refuse_reference,
 )
-from geometry.places import points_of_wkb
 
 #: Names of the columns that stand for a feature's place.
 AXES = ("longitude", "latitude")

@@ -28,7 +28,7 @@ from assets import qgis_style_path
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
-from geodp_app.files.strict import one_line
+from geodp_app.files.strict_reading import one_line
 from geodp_app.files.writing import check_kept, lost_and_kept
 from geometry.files import NewFile
 from geometry.geojson import MAX_BYTES, TargetFile, read_geojson

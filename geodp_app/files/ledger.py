@@ -43,7 +43,7 @@ from geodp_app.files.ledger_state import (
     now,
     read_state,
 )
-from geodp_app.files.strict import one_line
+from geodp_app.files.strict_reading import one_line
 from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Composition, Rule

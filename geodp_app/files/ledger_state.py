@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from geodp_app.errors import InputError
-from geodp_app.files.strict import one_line, read_json
+from geodp_app.files.strict_reading import one_line, read_json
 from learners.core.codec_parts import privacy_from_dict
 from learners.privacy.accounting import LEAST_DELTA, PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Rule, added_up, restated

@@ -18,7 +18,7 @@ from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
-from geodp_app.files.strict import DamagedFileError, one_line, read_json
+from geodp_app.files.strict_reading import DamagedFileError, one_line, read_json
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice

@@ -39,7 +39,7 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.run_record import RunRecord
-from geodp_app.files.strict import (
+from geodp_app.files.strict_reading import (
     MAX_TOTAL,
     Archive,
     DamagedFileError,

@@ -10,12 +10,13 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from geodp_app.document.charges import amounts, runs_words
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
 from geodp_app.files.ledger_state import End, State, share_spent
 from geodp_app.files.session import points_bytes
-from geodp_app.formatting import SPACE, amount, percentage
+from geodp_app.formatting import percentage
 
 
 def ledger_of_work(work: Work) -> Ledger | None:
@@ -92,20 +93,14 @@ def _words(ledger: Ledger, work: Work) -> str:
 def _spent(state: State) -> str:
     runs = [entry for entry in state.entries if entry.spends]
     ended = sum(entry.end in ("cancelled", "failed") for entry in runs)
-    many = "1 run" if len(runs) == 1 else f"{len(runs)} runs" if runs else "no run yet"
-    many += f", {ended} not finished" if ended else ""
+    many = runs_words(len(runs), ended)
     budget, (epsilon, delta) = state.budget, state.together
     if budget is None:
-        return f"{many}: together {_amounts(epsilon, delta)}, without a budget"
-    limit = f"a budget of {_amounts(budget.epsilon, budget.delta)}"
+        return f"{many}: together {amounts(epsilon, delta)}, without a budget"
+    limit = f"a budget of {amounts(budget.epsilon, budget.delta)}"
     if state.rule.order is not None:
         return f"{many}: together {percentage(share_spent(state))} of {limit}"
-    return f"{many}: together {_amounts(epsilon, delta)}, of {limit}"
-
-
-def _amounts(epsilon: float, delta: float) -> str:
-    equals = f"{SPACE}={SPACE}"
-    return f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}"
+    return f"{many}: together {amounts(epsilon, delta)}, of {limit}"
 
 
 def _contents(work: Work) -> Iterable[bytes]:

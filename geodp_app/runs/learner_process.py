@@ -67,8 +67,9 @@ MOST_BOXES = 60
 #: Pixels along a side of the pictures of where boxes lie.
 DENSITY_SIZE = 64
 
-#: Seconds between two reports from inside a selection.
-REPORT_EVERY = 0.1
+#: Seconds between two reports from inside a selection, and how many times as long as it takes to
+#: make one: the sampler waits for that.
+REPORT_EVERY, _RARE = 0.1, 20
 
 #: The window goes first when processors are short (POSIX niceness).
 _NICENESS = 5
@@ -138,7 +139,7 @@ class LearnerServer:
     def _prepare(self, request: Prepare) -> None:
         from geodp_app.runs.warm_up import warm_up
 
-        warm_up(lambda: self._send(Preparing()))
+        warm_up(lambda: self._send(Preparing()), of_all=False)
         self._send(Prepared())
 
     def _start(self, request: Start) -> None:
@@ -177,8 +178,8 @@ class LearnerServer:
             self._run = run
 
     def _ask(self, request: Ask) -> None:
+        from geodp_app.runs.edge_law import as_good, shade
         from geodp_app.runs.one_report import change
-        from geodp_app.runs.shading import as_good, shade
 
         question = request.question
         answer: Answer | None = None
@@ -269,7 +270,7 @@ class _Run:
         self._look = look
         self._step = 0
         self._record: StepRecord | None = None
-        self._began = self._reported = 0.0
+        self._began = self._due = 0.0
         self._last: SelectionProgress | None = None
         self._votes: VoteView | None = None
         # a run at once is looked after between its steps, which take moments
@@ -283,7 +284,8 @@ class _Run:
         whole = not zone_follows(self._settings, self._step, self._record)
         self._pictured = self._boxes and whole and not self._settings.by_tiles
         self._step += 1
-        self._began = self._reported = time.monotonic()
+        self._began = time.monotonic()
+        self._due = self._began + REPORT_EVERY
         try:
             record = self._record = next(self._stream)
             return Stepped(self.number, record, self._views(self._last), self._votes)
@@ -305,8 +307,7 @@ class _Run:
             self._votes = progress.votes or self._votes
         now = time.monotonic()
         report = None
-        if now - self._reported >= REPORT_EVERY:
-            self._reported = now
+        if now >= self._due:
             pictured = self._pictured
             report = Progressed(
                 self._step,
@@ -316,6 +317,8 @@ class _Run:
                 views=self._views(progress) if pictured else (),
                 density=progress.density(DENSITY_SIZE) if pictured and progress.density else (),
             )
+            made = time.monotonic()
+            self._due = made + max(REPORT_EVERY, _RARE * (made - now))
         self._look(report)
 
     def _views(self, progress: SelectionProgress | None) -> tuple[HeavyBox, ...]:

@@ -3,7 +3,7 @@ that in words.
 
 The noisy count b of the step and the piece's other halfplanes are held fixed.  With u(h) the
 change of the score, in examples, that the example brings to the piece with h, and P the law of
-:mod:`geodp_app.runs.shading`,
+:mod:`geodp_app.runs.edge_law`,
 
     ln P_with(h) / P_without(h) = eta * u(h) - ln R,    R = Z_with / Z_without.
 
@@ -16,7 +16,7 @@ R that is a mean over some draws, which is how it is estimated for many examples
 Few lines: one ratio a cell, exactly.  Many: a raster of ratios, in which eta * u is exact and ln R
 off by about `Change.error`.  Private, all of it.
 
-Complexity: as :mod:`geodp_app.runs.shading`.
+Complexity: as :mod:`geodp_app.runs.edge_law`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,16 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples
 from geodp_app.formatting import amount
+from geodp_app.runs.edge_law import (
+    counted,
+    draw_cells,
+    draws,
+    held_examples,
+    no_watch,
+    rasters,
+    weigh_cells,
+)
 from geodp_app.runs.protocol import Change, ChangedSheet, ReportQuestion, WhyNone
-from geodp_app.runs.shading import Held, draw_cells, draws, no_watch, rasters, weigh_cells
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.privacy.accounting import PrivacySpent
@@ -133,15 +141,13 @@ def change(question: ReportQuestion, watch: Callable[[], None] = no_watch) -> Ch
         question = replace(question, why_none="outside")
     if question.why_none is not None:
         return Change((), 0.0, 0.0, 0.0, question.why_none)
-    held = Held.of(question.step)
-    everywhere = held
-    if not question.present:
-        points = np.concatenate([held.points, [question.point]])
-        everywhere = Held(points, np.append(held.labels, question.label))
-    distinct = everywhere.distinct()
-    if len(distinct) <= question.step.most_lines:
-        return _of_cells(question, held, everywhere, distinct, watch)
-    return _of_rasters(question, held, watch)
+    examples = held_examples(question.step)
+    distinct = examples.points[examples.begins]
+    if len(distinct) + (not question.present) <= question.step.most_lines:
+        # the report's place may hold no example yet
+        distinct = np.unique(np.concatenate([distinct, point]), axis=0)
+        return _of_cells(question, examples, distinct, watch)
+    return _of_rasters(question, examples, watch)
 
 
 # -- few lines: exact cells ------------------------------------------------------------------
@@ -149,12 +155,11 @@ def change(question: ReportQuestion, watch: Callable[[], None] = no_watch) -> Ch
 
 def _of_cells(
     question: ReportQuestion,
-    held: Held,
-    everywhere: Held,
+    examples: GridCounts,
     distinct: NDArray[np.int64],
     watch: Callable[[], None],
 ) -> Change:
-    weighed = weigh_cells(question.step, held, distinct, watch)
+    weighed = weigh_cells(question.step, examples, distinct, watch)
     at = int(np.flatnonzero((distinct == question.point).all(axis=1))[0])
     moves = [_moves(question, each.counts.T, each.inside[:, at]) for each in weighed]
     shares = np.concatenate([each.shares for each in weighed])
@@ -166,30 +171,24 @@ def _of_cells(
         sheets.append(ChangedSheet(shaded, ratio[made_of]))
         some = [cell.lattice_points.count > 0 for cell in each.arrangement.cells]
         largest = max(largest, float(np.abs(ratio[some]).max(initial=0.0)))
-    return Change(tuple(sheets), _at_chosen(question, held) - log_r, largest, 0.0)
+    return Change(tuple(sheets), _at_chosen(question, examples) - log_r, largest, 0.0)
 
 
 # -- many lines: rasters -----------------------------------------------------------------------
 
 
-def _of_rasters(question: ReportQuestion, held: Held, watch: Callable[[], None]) -> Change:
-    from geodp_app.runs.score_raster import PieceCounter
-
+def _of_rasters(
+    question: ReportQuestion, examples: GridCounts, watch: Callable[[], None]
+) -> Change:
     step = question.step
-    examples = GridCounts.of_examples(held.points, held.labels, step.lattice.d)
-    # the chosen halfplane is a draw from that law, too
-    drawn = draws(step, examples, watch) or [question.chosen]
-    counter = PieceCounter(examples, step.lattice, step.others)
+    drawn = draws(step, examples, watch)
     moves = []
-    for sheet in step.lattice.sheets:
-        places = np.array([(h.u, h.v) for h in drawn if h.sheet == sheet], dtype=np.int64)
-        us, vs = places.reshape(-1, 2).T.copy()
-        counts = counter.count(sheet, us, vs, watch)
+    for sheet, us, vs, counts in counted(step, examples, drawn, watch):
         moves.append(_moves(question, counts, _holds(step.lattice, sheet, us, vs, question.point)))
     equal = np.full(len(drawn), 1 / len(drawn))
     log_r = _log_norm_ratio(question, np.concatenate(moves), equal)
     error = _error(question, np.concatenate(moves))
-    sheets, largest = [], abs(chosen := _at_chosen(question, held) - log_r)
+    sheets, largest = [], abs(chosen := _at_chosen(question, examples) - log_r)
     for raster in rasters(step, examples, watch):
         inside = _holds(step.lattice, raster.sheet, raster.us, raster.vs, question.point)
         ratios = _moves(question, raster.counts, inside) - log_r
@@ -232,12 +231,10 @@ def _error(question: ReportQuestion, moves: Floats) -> float:
     return math.sqrt(squares) / (len(moves) * float(ratios.mean()))
 
 
-def _at_chosen(question: ReportQuestion, held: Held) -> float:
+def _at_chosen(question: ReportQuestion, examples: GridCounts) -> float:
     """eta * u of the chosen halfplane."""
-    inside = question.chosen.contains(held.points)
-    labels = held.labels[inside]
-    positives = int(np.count_nonzero(labels))
-    counts = np.array([[len(labels) - positives], [positives]])
+    inside = question.chosen.contains(examples.points).astype(np.int64)
+    counts = examples.by_group(inside, 2)[:, 1:]
     here = question.chosen.contains(np.array([question.point])).astype(np.int64)
     return float(_moves(question, counts, here)[0])
 

@@ -179,7 +179,8 @@ class ReportQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShareQuestion:
-    """How much of a step's law is held by pieces as good as the one it drew, or better?
+    """How likely was it that a halfplane of the drawn piece became as good a one, or a better one,
+    the others given?  Asked of each.
 
     No halfplane of the step is held fixed; its rate is above 0.
     """
@@ -190,7 +191,7 @@ class ShareQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AsGood:
-    """The answer: a share, 0..1, and an interval around it.  Private.
+    """The answer for one halfplane: a share, 0..1, and an interval around it.  Private.
 
     The interval holds it in about 95 of 100 cases; both its ends are the share where it is exact.
     """
@@ -304,7 +305,7 @@ Request = Prepare | Start | Next | Ask | Query | Cancel
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """Loops are being compiled: it will take about half a minute, once."""
+    """Loops are being compiled: it will take some 15 seconds, once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +385,7 @@ class Queried:
     refused: str = ""
 
 
-Answer = tuple[ShadedSheet, ...] | Change | AsGood
+Answer = tuple[ShadedSheet, ...] | Change | tuple[AsGood, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.files.run_record import Question, RunRecord
-from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.figures import FiguresView, Published
+from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
@@ -75,8 +75,8 @@ class RunLog:
         self._unsharpened: list[BaseGeometry] = []  # of each zone, what the triangles cover of it
         self._figures: dict[int, FiguresView] = {}
         self._gains: list[int] = []
-        #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
-        self.as_good: dict[int, AsGood] = {}
+        #: By step, how likely an edge as good as the chosen one was, of each, once that is known.
+        self.as_good: dict[int, tuple[AsGood, ...]] = {}
         for record in given.records:
             self.add(record)
         if run is not None and run.release is None:

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
+from geometry.compiled_loops import inner, njit
 from geometry.counting import NO_LINE, count_piece, forget_lines, line_row, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from geometry.inner_loops import inner, njit
 
 #: Lines that one piece may need: the moving one and two others, for each label.
 _LINES_PER_PIECE = 6

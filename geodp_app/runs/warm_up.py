@@ -2,9 +2,10 @@
 
 Numba compiles a loop at its first call and keeps the machine code in its cache
 (``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about half a
-minute, with the help of a second process, and from a full one about a second.  Every learner is run
-once on a tiny sample, which calls every loop with the types of a real run, so that a real run
-compiles nothing.  Only the measure "paper" still compiles its loops when it is first run.
+minute, with the help of a second process, and from a full one about a second; what the window opens
+with takes half of that.  Every learner is run once on a tiny sample, which calls every loop with
+the types of a real run, so that a real run compiles nothing.  Only the measure "paper" still
+compiles its loops when it is first run.
 
 Imports numba: for the learner's process and its helper only.
 """
@@ -19,11 +20,9 @@ from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.core.selection import mistakes_score
 from learners.cover.convex_polygon import ConvexPolygonLearner
 from learners.cover.polygon_union import PolygonUnionLearner
-from learners.curved.unions import EllipseUnionLearner
-from learners.envelope.annealing import Annealing
+from learners.curved.curved_learners import EllipseUnionLearner
 from learners.envelope.compiled_beside import (
     FEWEST,
     GRID,
@@ -36,13 +35,15 @@ from learners.envelope.compiled_beside import (
 from learners.tiles.tile_choice import fewest_mistakes
 
 
-def warm_up(compiling: Callable[[], None]) -> None:
+def warm_up(compiling: Callable[[], None], *, of_all: bool = True) -> None:
     """Load or compile every loop.
 
     Parameters
     ----------
     compiling : callable
         Called once, from any thread, when the first loop turns out not to be cached.
+    of_all : bool
+        False: those that most runs need.  The second process goes on with the others.
     """
 
     def told(done: int, of: int) -> None:
@@ -51,7 +52,8 @@ def warm_up(compiling: Callable[[], None]) -> None:
 
     with compiling_beside(__name__, told):
         draw_once()
-        for some in _REST:
+        _of_pictures()
+        for some in _REST if of_all else ():
             some()
 
 
@@ -63,11 +65,9 @@ def _with_wrong_labels() -> None:
 
 
 def _of_pictures() -> None:
-    points, labels = tiny_sample()
-    lattice, examples = HalfplaneLattice(GRID), GridCounts.of_examples(points, labels, GRID)
-    counter = PieceCounter(examples, lattice, ())
+    examples = GridCounts.of_examples(*tiny_sample(), GRID)
+    counter = PieceCounter(examples, HalfplaneLattice(GRID), ())
     counter.count(Sheet.FLAT_ABOVE, np.arange(GRID + 1), np.arange(GRID + 1), lambda: None)
-    Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
 
 
 def _fewest() -> None:
@@ -86,12 +86,12 @@ def _greedy() -> None:
         greedy(k=1, n_steps=1, grid=GRID, max_boxes=100).fit(*tiny_sample())
 
 
-#: Loops beside those of most runs; the second process begins at the other end.
-_REST = (_with_wrong_labels, _of_pictures, _fewest, _curved, _greedy)
+#: Loops beside those of most runs.
+_REST = (_with_wrong_labels, _fewest, _curved, _greedy)
 
 if __name__ == "__main__":
     compile_here()
     _fewest()
     tell_compiled(FEWEST)
-    for some in reversed(_REST):
+    for some in _REST:
         some()

@@ -44,14 +44,11 @@ class Why:
     what : str
         What the piece did, with the numbers of its score; or that it found nothing.
     odds : str
-        How likely a piece as good was; empty where that is not known.
-    found : bool
-        Whether the step gained anything.
+        How likely edges as good were; empty where that is not known.
     """
 
     what: str
-    odds: str
-    found: bool
+    odds: str = ""
 
 
 def why(
@@ -59,7 +56,7 @@ def why(
     learner: Learner,
     role: Role | None,
     k: int,
-    as_good: AsGood | None = None,
+    as_good: Sequence[AsGood] = (),
     wrong_before: int | None = None,
 ) -> Why:
     """Sentences about a step.
@@ -73,20 +70,21 @@ def why(
         Of the run.
     k : int
         Of the run; read where the step has a noisy count.
-    as_good : AsGood, optional
+    as_good : sequence of AsGood, optional
+        Of each halfplane of the piece, once that is known.
     wrong_before : int, optional
         Of the zone of an edge, how many of its examples were labelled wrongly before the step.
     """
     name = piece_name(record.release, learner)
     if record.release.zone is not None:
-        what, found = _zone(record, record.release.zone, wrong_before)
+        what = _zone(record, record.release.zone, wrong_before)
     elif record.release.tile is not None:
-        what, found = _tile(record)
+        what = _tile(record)
     else:
-        what, found = _cover(record, name, role, k)
+        what = _cover(record, name, role, k)
     if record.release.tidied is not None:
         what += _TIDIED
-    return Why(what, odds_words(as_good) if found else "", found)
+    return Why(what, odds_words(as_good))
 
 
 def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
@@ -99,17 +97,24 @@ def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
     return _PIECES.get(halfplanes, learner.piece or "piece")
 
 
-def odds_words(as_good: AsGood | None) -> str:
-    """How much of the probability pieces as good or better had."""
-    if as_good is None:
-        return ""
-    chance = "Chance of one as good or better:"
-    if as_good.exact:
-        return f"{chance} {_percent(as_good.share)}."
-    low, high = _percent(as_good.low), _percent(as_good.high)
-    if 100 * as_good.share < _LEAST_PERCENT:
-        return f"{chance} less than {high} (estimated)."
-    return f"{chance} {_percent(as_good.share)} (estimated: {low} to {high})."
+def odds_words(as_good: Sequence[AsGood]) -> str:
+    """How much of the probability halfplanes as good or better had, of edges 1, 2, ... in order."""
+    shares = [_share_words(each) for each in as_good]
+    estimated = "" if all(each.exact for each in as_good) else "estimated"
+    if len(shares) > 1:
+        listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
+        end = f" ({estimated})" if estimated else ""
+        return f"Chance of an edge as good, the others given: {listed}{end}."
+    for share, each in zip(shares, as_good, strict=True):
+        low, high = amount(100 * each.low, 2), _percent(each.high)
+        interval = f" ({estimated}: {low} to {high})" if estimated else ""
+        return f"Chance of one as good or better: {share}{interval}."
+    return ""
+
+
+def _share_words(as_good: AsGood) -> str:
+    little = not as_good.exact and 100 * as_good.share < _LEAST_PERCENT
+    return f"less than {_percent(as_good.high)}" if little else _percent(as_good.share)
 
 
 def _percent(share: float) -> str:
@@ -144,7 +149,7 @@ def _minus(value: int) -> str:
     return f"−{count(value)}" if value else "0"
 
 
-def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[str, bool]:
+def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> str:
     known, b = record.diagnostics, record.release.threshold
     right, wrong = known.positives_taken, known.negatives_taken
     still, verb, labels = known.positives_alive, "Covers", ("positive", "negative")
@@ -159,16 +164,14 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
         of = f"noisy count {count(b)} over k = {k}" + (f": {decimal(need)}" if need <= 0 else "")
         wanted = f"Wanted: {enough} ({of}) and no {labels[1]}. "
     if right == 0:
-        what = (
+        return (
             f"Found nothing: the draw fell on a {name} that takes none of the "
             f"{_examples(still, labels[0])} still open. {score}"
         )
-        return what, False
-    what = (
+    return (
         f"{verb} {count(right)} of the {_examples(still, labels[0])} left and "
         f"{_wrongly(wrong, labels[1])}. {wanted}{score}"
     )
-    return what, right > wrong
 
 
 def _wrongly(wrong: int, label: str) -> str:
@@ -179,7 +182,7 @@ def _examples(many: int, label: str) -> str:
     return f"{count(many)} {label} example{'' if many == 1 else 's'}"
 
 
-def _tile(record: StepRecord) -> tuple[str, bool]:
+def _tile(record: StepRecord) -> str:
     known, step = record.diagnostics, record.release
     held = known.positives_alive + known.negatives_alive
     wrong = round(-known.score)
@@ -187,21 +190,19 @@ def _tile(record: StepRecord) -> tuple[str, bool]:
     where = f"The tile holds {count(held)} example{'' if held == 1 else 's'}"
     mistakes = f"{count(wrong)} of them wrong: score {decimal(-wrong)}."
     if not edges:
-        what = f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"
-        return what, False
+        return f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"
     by = "A halfplane labels" if edges == 1 else f"{edges} halfplanes label"
     inside = int(step.inside)
-    what = f"{where}. {by} it {inside} inside and {1 - inside} outside, {mistakes}"
-    return what, True
+    return f"{where}. {by} it {inside} inside and {1 - inside} outside, {mistakes}"
 
 
-def _zone(record: StepRecord, zone: EdgeZone, before: int | None) -> tuple[str, bool]:
+def _zone(record: StepRecord, zone: EdgeZone, before: int | None) -> str:
     known, step = record.diagnostics, record.release
     held = known.positives_alive + known.negatives_alive
     wrong = round(-known.score)
     draws = f"Draws {zone.name} again"
     if not held:
-        return f"{draws}; no example is nearest to it. Score: 0.", False
+        return f"{draws}; no example is nearest to it. Score: 0."
     near = f"among the {count(held)} examples" if held > 1 else "by the one example"
     were = "" if before is None else f" ({count(before) if before else 'none'} before)"
     mistakes = f"{count(wrong) if wrong else 'none'} wrongly{were}. Score: {decimal(-wrong)}."
@@ -213,7 +214,7 @@ def _zone(record: StepRecord, zone: EdgeZone, before: int | None) -> tuple[str, 
         by = "A halfplane labels" if edges == 1 else f"{edges} halfplanes label"
         them = "them" if held > 1 else "it"
         what = f"{by} {them} {inside} inside and {1 - inside} outside, {mistakes}"
-    return f"{draws}, {near} nearest to it. {what}", edges > 0
+    return f"{draws}, {near} nearest to it. {what}"
 
 
 def aim_words(log: RunLog) -> str:
@@ -269,7 +270,7 @@ def summary(log: RunLog, *, clipped: bool = False) -> Why:
     release, end = log.release, log.figures(len(log.records))
     assert release is not None
     said = (_gained(log), _errors(log, end), published_words(release, clipped=clipped))
-    return Why(" ".join(said), "", True)
+    return Why(" ".join(said))
 
 
 def _gained(log: RunLog) -> str:
@@ -277,8 +278,7 @@ def _gained(log: RunLog) -> str:
     piece, made = log.settings.declared.piece or "step", log.triangles
     if not made:
         return f"{counted(len(log.records), 'tile')}, each labelled by its own examples."
-    gains = [max(0, right - wrong) for right, wrong in map(log.gain, range(1, made + 1))]
-    gained = _listed([count(gain) if gain else "none" for gain in gains])
+    gained = _listed([count(gain) if gain else "none" for gain in log.gains[:made]])
     if made == 1:
         return f"One {piece}, chosen for what it labels rightly: {gained} examples."
     if log.role == "conjunction":

@@ -183,7 +183,7 @@ def _widget_svg(widget: QWidget, title: str) -> str:
     from PySide6.QtGui import QPainter
     from PySide6.QtSvg import QSvgGenerator
 
-    from geodp_app.files.pictures import readable_xml
+    from geodp_app.files.svg_picture import readable_xml
 
     buffer, size = QBuffer(), widget.size()
     generator = QSvgGenerator()

@@ -52,7 +52,7 @@ PATIENCE = 150
 _NOT_ANSWERED: dict[type[Question], str] = {
     ShadeQuestion: "The dual plane cannot be shaded",
     ReportQuestion: "What one report changes cannot be told",
-    ShareQuestion: "The share of pieces as good cannot be told",
+    ShareQuestion: "How likely edges as good were cannot be told",
 }
 
 #: Seconds to wait for the process's end when the window closes.
@@ -80,7 +80,7 @@ class RunController(QObject):
     """
 
     state_changed = Signal(str)
-    #: Loops are being compiled: about half a minute, once.
+    #: Loops are being compiled: some 15 seconds, once.
     preparing = Signal()
     #: PrivacySpent of the run to come, or None, once it is accepted.
     started = Signal(object)

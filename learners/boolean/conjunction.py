@@ -68,7 +68,7 @@ from learners.boolean.formulas import (
     decided_by,
 )
 from learners.core.records import Diagnostics
-from learners.core.selection import Role
+from learners.core.selection import Role, set_cover_score
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, step_count
 from learners.parameters import check_count, check_open_unit, log_over
@@ -184,7 +184,8 @@ def private_literal_steps(
     for step in range(1, budget.steps + 1):
         started = time.perf_counter()
         noisy = cover.gain + discrete_laplace(source, budget.scale) - budget.margin
-        scores = np.minimum(k * cover.gained() - noisy, -k * cover.lost())
+        score = set_cover_score("disjunction", k, noisy, 0, 0)  # what is gained, and lost
+        scores = score.values(cover.gained(), cover.lost())
         chosen = exponential_index(source, scores, rate)
         literal, diagnostics = cover.take(chosen, started, float(scores[chosen]) / k)
         yield LiteralStep(step, budget.steps, LiteralRelease(literal, noisy), diagnostics)

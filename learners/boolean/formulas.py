@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role

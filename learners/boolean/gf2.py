@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import njit
+from geometry.compiled_loops import njit
 
 #: Bits of a word.
 WORD = 64

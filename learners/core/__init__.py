@@ -5,7 +5,7 @@ examples          what is asked of points and labels
 sklearn_support   parameters, and what scikit-learn asks of an estimator
 records           what a step publishes, and what only the curator may see
 releases          what a run publishes
-by_place          labels of very many points
+borders           segments along which a release's labels change
 learned_shape     a release that predicts, draws and writes itself
 codec             releases as JSON
 selection         what samplers of pieces have in common

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.coordinates import coordinates, has_geometry, unmasked
 from geometry.errors import InputError
 from geometry.grid import Bounds, GridMap
-from geometry.places import coordinates, has_geometry, unmasked
 
 #: What says inside, and what outside, in the form of :func:`normal`.
 OPPOSITES = (
@@ -216,7 +216,7 @@ def check_points(
 ) -> NDArray[np.int64]:
     """Grid points as int64 of shape (n, dimensions).
 
-    With bounds X holds coordinates as :func:`geometry.places.coordinates` takes them, and each
+    With bounds X holds coordinates as :func:`geometry.coordinates.coordinates` takes them, and each
     point becomes the nearest of the grid.
 
     Raises

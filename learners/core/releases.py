@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geometry.bulk_labels import bulk_labels
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.halfspaces import (
@@ -30,7 +31,7 @@ from geometry.halfspaces import (
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import piece_polygon, union_shape
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
-from learners.core.by_place import by_place, edge_lines, final_labels, line_borders, step_borders
+from learners.core.borders import edge_lines, final_labels, line_borders, step_borders
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
@@ -85,7 +86,8 @@ class Release(ABC):
 
         Of many points places of the grid are asked about once, and looked up by the others.
         """
-        return by_place(self._labels, points, self.d, self._borders)
+        sides = (self.d + 1,) * points.shape[1]
+        return bulk_labels(self._labels, points, sides, self._borders)
 
     def _borders(self) -> NDArray[np.float64] | None:
         """Segments x1, y1, x2, y2, shape (m, 4), that part labels; None if curves may."""

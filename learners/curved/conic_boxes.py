@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 from learners.core.selection import POWER
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass

@@ -7,7 +7,6 @@ envelope_selection   halfplanes and triangles of the set cover
 concept_selection    labelled pieces of at most three edges, by mistakes: what a tile draws
 race                 parts of the class are refined side by side, until a draw is decided
 strands              such a part: its boxes, tables and bits
-annealing            how the scores of a law are distributed, for the curator
 views                boxes, and where the halfplanes may still lie, for the curator
 core                 trials and splits until one is accepted
 target               what is drawn from: the score, its rate and the prior

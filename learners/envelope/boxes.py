@@ -24,9 +24,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner
 from learners.envelope.paper_box import passing_lines, proposals, readings
 
 #: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then its counts, its sheets,

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from geometry.inner_loops import inner
+from geometry.compiled_loops import inner
 
 
 @inner

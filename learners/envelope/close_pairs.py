@@ -35,10 +35,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner, njit
 from geometry.counting import LineTables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner, njit
 from learners.envelope.boxes import SHEETS, edge_in
 
 #: Pairs are made in cells of up to so many examples, if these lay evenly; of more where more labels

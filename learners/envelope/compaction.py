@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 from learners.envelope.boxes import (
     NEGATIVES,
     POSITIVES,

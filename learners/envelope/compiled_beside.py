@@ -20,7 +20,7 @@ import numpy as np
 from numba.core import event
 from numpy.typing import NDArray
 
-from geometry import inner_loops
+from geometry import compiled_loops
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 
@@ -134,12 +134,12 @@ def compiling_beside(module: str, told: Callable[[int, int], None]) -> Iterator[
         Whether the second process is still at work.
     """
     beside = _Beside(module, told)
-    inner_loops.asked.append(beside.asked)
+    compiled_loops.asked.append(beside.asked)
     try:
         with event.install_listener("numba:compile", beside):
             yield lambda: not beside.ended
     finally:
-        inner_loops.asked.remove(beside.asked)
+        compiled_loops.asked.remove(beside.asked)
 
 
 def _start(module: str) -> subprocess.Popen[str] | None:

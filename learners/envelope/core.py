@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.inner_loops import borrowed, njit
+from geometry.compiled_loops import borrowed, njit
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTOR_SPLIT_TIME,

@@ -124,7 +124,7 @@ class EnvelopeSelection:
 
     def draw_for_curator(
         self, counts: GridCounts, score: Score, rate: float, most: int, work: int
-    ) -> tuple[list[tuple[Halfplane, ...]], float]:
+    ) -> list[tuple[Halfplane, ...]]:
         """Independent draws from the law that :meth:`select` has, never to be released.
 
         Parameters
@@ -136,15 +136,12 @@ class EnvelopeSelection:
 
         Returns
         -------
-        pieces : list of tuple of Halfplane
+        list of tuple of Halfplane
             Empty where the law is so narrow that none was found in time.
-        log_mass : float
-            About ln of the sum of exp(rate * value) over all lattice pieces.
         """
         strands = self._strands(counts, score, rate, SeededRandom(0))
         weigh_all(strands)
-        draws, log_mass = draw_again(strands, most, work)
-        return [piece_at(self.lattice, one.sheets, one.theta) for one in draws], log_mass
+        return draw_again(strands, self.lattice, most, work)
 
     def _strands(
         self, counts: GridCounts, score: Score, rate: float, source: RandomSource

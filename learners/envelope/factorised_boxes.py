@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner
+from geometry.compiled_loops import inner
 from learners.envelope.boxes import SHEETS, admits_some, edge_in
 from learners.envelope.uncertain import AMOUNT, CHARGED, LABEL, X, Y, has_pairs
 

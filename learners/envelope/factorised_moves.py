@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.inner_loops import cached_inner, inner
+from geometry.compiled_loops import cached_inner, inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.factorised_boxes import (

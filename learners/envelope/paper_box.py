@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from geometry.compiled_loops import inner, njit
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner, njit
 
 #: Cells of the readings that stand for the lines above the square, past its side, and below it.
 #: Neither touches a rectangle of lines that meet the square, so they are never merged.

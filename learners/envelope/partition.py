@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import Counts
+from geometry.compiled_loops import borrowed, inner, njit
 from geometry.counting import count_piece, forget_lines
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import borrowed, inner, njit
 from learners.envelope.boxes import (
     NEGATIVES,
     POSITIVES,

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner, njit
 from geometry.counting import (
     coefficients,
 )
 from geometry.grid_counts import GridCounts, settle_conflicts
-from geometry.inner_loops import inner, njit
 
 #: Points of a pile are at most so many steps from the next one: the number that balances best.
 _STEPS = 3, 6

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
+from geometry.compiled_loops import inner, njit
 from geometry.counting import (
     NEGATIVE,
     POSITIVE,
@@ -42,7 +43,6 @@ from geometry.counting import (
 )
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner, njit
 from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
 from learners.envelope.boxes import NO_SHEET, admits_some, rectangles
 from learners.envelope.chunks import exponential, less, uniform_below

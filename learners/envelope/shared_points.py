@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.compiled_loops import inner
 from geometry.grid_counts import GridCounts
-from geometry.inner_loops import inner
 from learners.envelope.target import score_value
 
 #: Nats that the fewer label of a point must weigh, or it is left among the others.

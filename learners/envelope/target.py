@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from geometry.columns import column_shift
+from geometry.compiled_loops import inner
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner
 from learners.core.selection import Score
 from learners.envelope.paper_box import PaperBox, paper_box, readings
 

@@ -23,6 +23,7 @@ from geometry.columns import (
     unpack_cells,
     within_cut,
 )
+from geometry.compiled_loops import inner
 from geometry.counting import (
     NEGATIVE,
     NO_LINE,
@@ -31,7 +32,6 @@ from geometry.counting import (
     count_piece,
     line_row,
 )
-from geometry.inner_loops import inner
 from learners.envelope.boxes import (
     NEGATIVES,
     NO_SHEET,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from geometry.columns import abscissae, cut_after, first_cut, unpack, within_cut
+from geometry.compiled_loops import inner
 from geometry.counting import coefficients
-from geometry.inner_loops import inner
 from learners.envelope.boxes import SHEETS, edge_in
 
 #: Columns of a row of uncertain examples: abscissa, ordinate, label, the edge that they are charged

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.sklearn_support import WithParameters, keyword_parameters
 from learners.parameters import check_count
 from learners.privacy.accounting import (

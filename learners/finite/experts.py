@@ -35,7 +35,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.parameters import check_count, real, whole
 from learners.privacy.accounting import (
     GIVEN_UP,

@@ -45,7 +45,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.sklearn_support import (
     WithParameters,
     keyword_parameters,

@@ -62,7 +62,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geometry.places import unmasked
+from geometry.coordinates import unmasked
 from learners.core.selection import Cancelled, SelectionProgress
 from learners.parameters import check_count
 from learners.privacy.accounting import (

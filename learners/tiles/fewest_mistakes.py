@@ -46,7 +46,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner, njit
+from geometry.compiled_loops import inner, njit
 
 #: Bins along a side of a tile, and apexes along a side; powers of two.
 SIDE, APEXES = 64, 32

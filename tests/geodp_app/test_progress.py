@@ -75,7 +75,7 @@ def test_a_run_says_in_lines_how_far_it_is_and_nothing_private(points, tmp_path,
 
 
 def test_compiling_is_told_once_at_a_terminal_alone_and_then_counted(tmp_path, monkeypatch):
-    from geometry.inner_loops import njit
+    from geometry.compiled_loops import njit
     from learners.envelope import compiled_beside
 
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))

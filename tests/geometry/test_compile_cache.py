@@ -15,7 +15,7 @@ import pytest
 
 from geometry import compile_cache
 from geometry.compile_cache import ensure_cache
-from geometry.inner_loops import njit
+from geometry.compiled_loops import njit
 from learners import PolygonUnionLearner
 from learners.envelope import core
 

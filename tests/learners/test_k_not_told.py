@@ -24,10 +24,10 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session, save_session
-from geodp_app.files.strict import DamagedFileError
+from geodp_app.files.strict_reading import DamagedFileError
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.verdict import verdict
+from geodp_app.runs.settings_advice import verdict
 from geodp_app.runs.why import why
 from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict

@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from learners.core import by_place as module
-from learners.core.by_place import by_place
+from geometry import bulk_labels as module
+from geometry.bulk_labels import bulk_labels
 
 
 @pytest.mark.parametrize(("d", "dimensions"), [(7, 2), (4000, 2), (5, 3)])
 def test_labels_are_those_of_each_point(
     d: int, dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "_MANY", 101)
     monkeypatch.setattr(module, "_AT_ONCE", 100)
     points = np.random.default_rng(1).integers(0, d + 1, (1950, dimensions))
+    sides = (d + 1,) * dimensions
     asked = []
 
     def label(some: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -26,15 +28,15 @@ def test_labels_are_those_of_each_point(
 
     expected = label(points)
     asked.clear()
-    found = by_place(label, points, d)
+    found = bulk_labels(label, points, sides)
     assert found.dtype == np.int64
     assert np.array_equal(found, expected)
     assert max(asked) <= 100
     places = len(np.unique(points, axis=0))
     assert sum(asked) == (places if d < 4000 else len(points))
     # few points, and points off the grid, are asked about as they are
-    assert np.array_equal(by_place(label, points[:50] - 1, d), label(points[:50] - 1))
-    assert np.array_equal(by_place(label, points - 1, d), label(points - 1))
+    assert np.array_equal(bulk_labels(label, points[:50] - 1, sides), label(points[:50] - 1))
+    assert np.array_equal(bulk_labels(label, points - 1, sides), label(points - 1))
 
 
 _PARAMETERS = {
@@ -65,6 +67,7 @@ def test_every_place_has_the_label_that_it_has_by_itself(
     release = model.fit(points, labels).release_
     places = np.indices((d + 1, d + 1)).reshape(2, -1).T.astype(np.int64)
     expected = np.concatenate([release.predict(some) for some in np.array_split(places, 2)])
+    monkeypatch.setattr(module, "_MANY", 8)
     monkeypatch.setattr(module, "_AT_ONCE", 8)
     monkeypatch.setattr(module, "_MOST_CROSSED", 1000)
     assert np.array_equal(release.predict(places), expected)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tiny_samples import all_neighbours
 from watched_selections import watched_selections
 
-from geodp_app.runs.decisions import Decisions
+from geodp_app.runs.labels_by_step import Decisions
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import PolygonUnionLearner

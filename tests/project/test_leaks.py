@@ -28,7 +28,7 @@ from geodp_app.commands.compare import learner_names
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import learned_text
-from geodp_app.files.reports import parts_text, release_figures, report
+from geodp_app.files.run_report import parts_text, release_figures, report
 from learners import PrivateExperts, PrivateFiniteClassLearner
 from learners.catalogue import CATALOGUE
 from learners.core.codec import release_from_dict, release_to_dict

@@ -9,7 +9,7 @@ from numba import njit
 
 from learners.envelope import factorised_moves
 
-#: Functions that :func:`geometry.inner_loops.cached_inner` decorates.
+#: Functions that :func:`geometry.compiled_loops.cached_inner` decorates.
 CACHED = (factorised_moves.factorise, factorised_moves.factor_trial, factorised_moves.split_factors)
 
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QGraphicsItem, QGraphicsPathItem, QLabel, 
 from shapely.affinity import translate
 
 from geodp_app.dual.scene import Mark
-from geodp_app.dual.shading import colours, shade_scale
+from geodp_app.dual.shade_colours import colours, shade_scale
 from geodp_app.dual.sheets import Window
 from geodp_app.formatting import amount
 from geodp_app.palette import Palette, load_palette, ramp

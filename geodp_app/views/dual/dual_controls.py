@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.dual.shading import ShadeMode
+from geodp_app.actions import key
+from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import Palette
 from geodp_app.runs.what_if import Candidate, WhatIf
@@ -64,8 +65,8 @@ class DualControls(FoldingRow):
             dressed(QToolButton(), name=name, tip=tip)
             for name, tip in (
                 ("To the probable", "Zoom to where the probability lies"),
-                ("To chosen", "Zoom to the newest chosen point (Shift+F)"),
-                ("Fit", "Show all of the sheet (F)"),
+                ("To chosen", f"Zoom to the newest chosen point ({key('zoom_to_chosen')})"),
+                ("Fit", f"Show all of the sheet ({key('fit')})"),
             )
         )
         self.lines = QWidget()

@@ -4,8 +4,8 @@ Halfplanes have the sheets of the dual plane, those of a tile in its own frame; 
 have the plane of their centres; cells have none, and that is said.
 
 What is not known yet is asked of the learner's process, in this order, each when the one before is
-answered: the shading of all sheets, coarse; that of the window in sight, fine; the share of the law
-that pieces as good hold.  Or, in their place, what one report changes.  Nothing is asked while a
+answered: the shading of all sheets, coarse; that of the window in sight, fine; how likely edges as
+good were.  Or, in their place, what one report changes.  Nothing is asked while a
 selection is under way; every answer is private, and one that comes when another moment is shown
 than it was asked about is dropped.
 """
@@ -68,7 +68,7 @@ class Moment:
 class DualQuestions(QObject):
     """Asks, and hands the answers to the dual plane."""
 
-    #: How much of a step's law pieces as good hold is known: it is in the log.
+    #: How likely edges as good as those of a step were is known: it is in the log.
     share_known = Signal()
     #: What is said of the one report that is looked at; empty for none.
     report_said = Signal(str)
@@ -204,8 +204,8 @@ class DualQuestions(QObject):
         log, step = moment.log, moment.step
         question = None if step in log.as_good or not self._resting else share_question(log, step)
 
-        def show(share: AsGood) -> None:
-            log.as_good[step] = share
+        def show(shares: tuple[AsGood, ...]) -> None:
+            log.as_good[step] = shares
             self.share_known.emit()
 
         if question is not None:

@@ -16,7 +16,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 
 from geodp_app.dual.line_picture import MOST_THINNED, Density, LinePicture, draw_lines
 from geodp_app.dual.lines import ExampleLines, distinct_lines
-from geodp_app.dual.shading import (
+from geodp_app.dual.shade_colours import (
     Lookup,
     Scale,
     ShadeMode,

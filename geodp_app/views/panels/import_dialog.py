@@ -34,7 +34,7 @@ from geodp_app.files.points import in_system
 from geodp_app.files.stated_frame import member_frame
 from geodp_app.formatting import count, counted
 from geodp_app.palette import Palette
-from geodp_app.runs.verdict import verdict
+from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.background import Background

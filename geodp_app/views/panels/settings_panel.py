@@ -25,10 +25,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geodp_app.actions import key
 from geodp_app.document.examples import LARGE_GRIDS
 from geodp_app.document.suggested_k import MOST
 from geodp_app.document.work import PARAMETERS, Work
-from geodp_app.runs.verdict import Verdict
+from geodp_app.runs.settings_advice import Verdict
 from geodp_app.views.widgets.number_fields import (
     DecadeSlider,
     DecimalField,
@@ -291,7 +292,7 @@ class SettingsPanel(QScrollArea):
         words = "These examples were imported: drawing does not change them."
         self._imported = dressed(QLabel(words, wordWrap=True), "note")
         form.addRow(self._imported)
-        tip = "Draw examples, labelled by the drawing (F6)"
+        tip = f"Draw examples, labelled by the drawing ({key('draw_sample')})"
         self.sample_button = dressed(QPushButton("Sample"), tip=tip)
         self.sample_button.clicked.connect(self.sample_asked)
         form.addRow(self.sample_button)

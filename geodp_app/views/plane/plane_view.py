@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel
 
+from geodp_app.actions import key
 from geodp_app.drawing.editor import Editor, Modifiers
 from geodp_app.drawing.faults import Fault
 from geodp_app.palette import Palette
@@ -32,8 +33,8 @@ _PICK = 9
 
 _EMPTY = (
     "Draw a target: click to place vertices, Enter closes.\n"
-    "Or drag a rectangle (R), draw freehand (Shift+P), open an example, or drop a GeoJSON or "
-    "CSV file here."
+    f"Or drag a rectangle ({key('rectangle')}), draw freehand ({key('freehand')}), open an "
+    "example, or drop a GeoJSON or CSV file here."
 )
 
 _KEYS = {

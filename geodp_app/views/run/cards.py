@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geodp_app.actions import key
 from geodp_app.drawing.editor import Editor
 from geodp_app.files.run_record import Point, Question
 from geodp_app.runs.protocol import Queried
@@ -43,8 +44,8 @@ from geometry.halfplane import MAX_D
 
 #: Said before the first step.
 BEFORE = (
-    "Press Run (F5), or make one step (F10): each chooses a piece by what it gets right and wrong, "
-    "and here it says why that one."
+    f"Press Run ({key('run')}), or make one step ({key('step')}): each chooses a piece by what it "
+    "gets right and wrong, and here it says why that one."
 )
 _RELEASE = "Why a piece was chosen is private: the release view hides it."
 
@@ -65,7 +66,7 @@ class WhyCard(QFrame):
         self.setProperty("past", False)
         self.heading, self.mark = dressed(QLabel(), "paneTitle"), PrivateMark()
         self.what = dressed(sentences("why"), name="Why this piece")
-        self.odds = dressed(sentences("note"), name="How likely a piece as good was")
+        self.odds = dressed(sentences("note"), name="How likely edges as good were")
         self.aim = dressed(sentences("why"), name="What the next step looks for")
         self.report = dressed(sentences("why"), name="What one report changes")
         self.buttons = QWidget()
@@ -80,7 +81,7 @@ class WhyCard(QFrame):
         )
         self.sharpen = _button("Sharpen", tip)
         self.sharpen.clicked.connect(self.sharpen_asked)
-        again = _button("Run again", "Another run, which spends ε again (F5)")
+        again = _button("Run again", f"Another run, which spends ε again ({key('run')})")
         again.clicked.connect(self.again_asked)
         fill(QHBoxLayout(self.buttons), again, self.sharpen, margins=(0, 0, 0, 0), spacing=4)
         column = (head, (self._room, 1))

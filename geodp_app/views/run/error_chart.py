@@ -36,13 +36,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geodp_app.actions import key
 from geodp_app.formatting import percentage
 from geodp_app.palette import Palette, greyed, load_palette, mix
 from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
 from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill
 from geodp_app.views.widgets.theme import icon
 
-_EMPTY = "No steps yet: run the learner (F5) or make one step (F10)."
+_EMPTY = f"No steps yet: run the learner ({key('run')}) or make one step ({key('step')})."
 _RELEASE = "Errors are private: the release view hides them."
 
 #: Above so many points markers would hide the line.

@@ -6,8 +6,8 @@ noted with the sample when its first step begins: one that is cancelled counts i
 run in its place is chosen by what was seen of it.
 
 While it is live, a run on simulated examples follows their edits and its settings
-(:mod:`geodp_app.views.run.live`).  What is shown stays until the run that follows has something to
-show.  A quick run follows at full speed, shows its end alone, and comes to it though it is
+(:mod:`geodp_app.views.run.live_run`).  What is shown stays until the run that follows has something
+to show.  A quick run follows at full speed, shows its end alone, and comes to it though it is
 overtaken.
 """
 
@@ -27,7 +27,7 @@ from geodp_app.runs.course import Course
 from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run.live import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
+from geodp_app.views.run.live_run import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
 from geodp_app.workers.run_controller import RunController
 from learners.core.releases import Release
 from learners.privacy.accounting import PrivacySpent
@@ -45,7 +45,7 @@ _CANCELLED = (
     "A new run is not covered by its own statement alone."
 )
 _STOPPED = "Stopped: nothing is released."
-_PREPARING = "Preparing the learner: its loops are compiled once, about half a minute."
+_PREPARING = "Preparing the learner: its loops are compiled once, some 15 seconds."
 
 
 class WindowRuns(QObject):

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from geodp_app.dual.shading import Scale
+from geodp_app.dual.shade_colours import Scale
 from geodp_app.palette import diverging_ramp, mix, ramp
 from geodp_app.views.widgets.panes import Themed
 

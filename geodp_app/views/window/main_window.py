@@ -21,7 +21,7 @@ from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.course import Course
 from geodp_app.runs.one_report import find_report
-from geodp_app.runs.verdict import verdict
+from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.panels.help import ABOUT, PRIVACY, ShortcutSheet
 from geodp_app.views.panels.vertex_table import VertexDialog

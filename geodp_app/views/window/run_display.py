@@ -15,8 +15,8 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.dual.shading import ShadeMode
-from geodp_app.files.reports import support_caption
+from geodp_app.dual.shade_colours import ShadeMode
+from geodp_app.files.run_report import support_caption
 from geodp_app.runs.course import Course
 from geodp_app.runs.figures import FiguresView, Published, Selecting
 from geodp_app.runs.one_report import OneReport
@@ -239,7 +239,7 @@ class RunDisplay(QObject):
             w.why.set_sharpens(_could_sharpen(settings))
             w.why.show_why(
                 _END,
-                Why(published_words(release, clipped=self._within is not None), "", True),
+                Why(published_words(release, clipped=self._within is not None)),
                 at_end=True,
             )
         else:
@@ -330,7 +330,7 @@ class RunDisplay(QObject):
             card.show_why(_END, summary(log, clipped=self._within is not None), at_end=True)
         else:
             record = log.record(log.cursor)
-            known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)
+            known, before = log.as_good.get(log.cursor, ()), log.wrong_before(log.cursor)
             said = why(record, declared, log.role, score_k(log.settings["k"]), known, before)
             card.show_why(f"{log.title(log.cursor)}, and why", said, aim)
 

@@ -15,6 +15,7 @@ import numpy as np
 from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings, QTimer
 from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
 
+from geodp_app.actions import key
 from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
 from geodp_app.runs.run_log import RunLog
@@ -78,8 +79,8 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "Cells of points, and boxes",
         "All halfplanes of a cell between the lines hold the same reports, so they have one score; "
-        "Shift+F zooms to the chosen cell. The squares are the sampler’s boxes: it divides a box "
-        "where scores are good.",
+        f"{key('zoom_to_chosen')} zooms to the chosen cell. The squares are the "
+        "sampler’s boxes: it divides a box where scores are good.",
         ("dual",),
         boxes=True,
     ),
@@ -87,7 +88,7 @@ STOPS: tuple[Stop, ...] = (
         "The odds",
         "Colour is now the chance of being drawn: each example more in the score makes a triangle "
         "more likely by the same factor. Below stands what the chosen one scored, and how likely "
-        "one as good or better was.",
+        "edges as good or better were.",
         ("dual", "why"),
         shading="probability",
     ),
@@ -315,7 +316,7 @@ class Tour(QObject):
         """Ask for the next step, once."""
         runs, made = self._runs, 0 if log is None else len(log.records)
         if runs.controller.state == "preparing":
-            note = "The learner’s loops are compiled first, about half a minute. The scene waits."
+            note = "The learner’s loops are compiled first, some 15 seconds. The scene waits."
         elif runs.controller.state == "failed":
             note = "The learner was stopped by an error."
         elif log is not None and log.planned:

@@ -23,7 +23,7 @@ from assets import example_path, examples
 from geodp_app.actions import EXCLUSIVE, MENUS, Action, actions, tool_tip
 from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import Editor, ToolName
-from geodp_app.dual.shading import ShadeMode
+from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED

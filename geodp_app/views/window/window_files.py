@@ -14,6 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QStandardPaths, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
+from geodp_app.actions import key
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError, PictureError
@@ -271,7 +272,7 @@ class WindowFiles(QObject):
         """Why there is nothing to export yet; empty if there is."""
         log = self.runs.current
         if log is None:
-            return "Export waits for a run (F5): nothing is learned yet"
+            return f"Export waits for a run ({key('run')}): nothing is learned yet"
         if log.release is None:
             return "Export waits for the end of the run: nothing is released before"
         return ""

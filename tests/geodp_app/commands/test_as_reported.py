@@ -17,7 +17,7 @@ from geodp_app.commands import arguments
 from geodp_app.commands.as_reported import as_reported
 from geodp_app.commands.parser import build_parser
 from geodp_app.document.examples import Frame
-from geodp_app.files.reports import report, run_stated
+from geodp_app.files.run_report import report, run_stated
 from learners.registry import BY_ID, offered
 from learners.version import __version__
 

@@ -169,7 +169,7 @@ def test_a_run_that_is_interrupted_has_written_all_or_nothing(
         return real(*arguments, **keys)
 
     # trials come first: only what follows the entry in the ledger is interrupted
-    from geodp_app.files.recording import Recording
+    from geodp_app.files.ledger_recording import Recording
 
     enter = Recording.enter
 
@@ -205,7 +205,7 @@ def test_a_release_that_cannot_be_written_is_kept_elsewhere(
     tmp_path: Path, given: Path, ending: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    from geodp_app.files.recording import Recording
+    from geodp_app.files.ledger_recording import Recording
 
     ledger, output = tmp_path / "a.ledger", tmp_path / "out"
     output.mkdir()

@@ -15,7 +15,7 @@ from terminal import geodp
 
 from geodp import Bounds, GridMap
 from geodp_app.files.learned_file import read_learned
-from geodp_app.files.reports import support_caption
+from geodp_app.files.run_report import support_caption
 from geometry.geojson import read_geojson
 from geometry.mask import read_mask
 from learners.core.releases import TilesRelease
@@ -167,7 +167,7 @@ def test_a_mask_clips_the_shape_and_not_the_support(points, learned, tmp_path) -
 def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch) -> None:
     drawn = []
     monkeypatch.setattr(
-        "geodp_app.files.pictures.picture_svg",
+        "geodp_app.files.svg_picture.picture_svg",
         lambda frame, layers, *_, caption, **__: drawn.append((layers, caption)) or "<svg/>",
     )
     monkeypatch.setattr("geodp_app.views.pictures.drawn_png", str.encode)

@@ -121,7 +121,8 @@ def test_a_table_is_clipped_as_a_file_is(folder, tmp_path):
 def test_the_picture_shows_what_is_left_and_its_error(folder, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "geodp_app.files.pictures.picture_svg", lambda *shown, **_: drawn.append(shown) or "<svg/>"
+        "geodp_app.files.svg_picture.picture_svg",
+        lambda *shown, **_: drawn.append(shown) or "<svg/>",
     )
     monkeypatch.setattr("geodp_app.views.pictures.drawn_png", str.encode)
     out = tmp_path / "l.geojson"

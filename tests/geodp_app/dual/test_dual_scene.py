@@ -37,7 +37,7 @@ from geodp_app.dual.scene import (
     region_in,
     shading_words,
 )
-from geodp_app.dual.shading import (
+from geodp_app.dual.shade_colours import (
     Lookup,
     Scale,
     colours,

@@ -12,8 +12,8 @@ from run_charges import run_charge, stated
 
 from geodp import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, beside, ledger_of, past_run
+from geodp_app.files.ledger_recording import Recording
 from geodp_app.files.ledger_state import budget_words, share_spent
-from geodp_app.files.recording import Recording
 from learners.core.selection import Cancelled
 from learners.privacy.accounting import Charge, PrivacySpent, of_persons, one_of_several
 from learners.privacy.privacy_filter import Budget

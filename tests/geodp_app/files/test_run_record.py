@@ -21,7 +21,7 @@ from run_records import (
 
 from geodp_app.document.work import RunSettings
 from geodp_app.files.run_record import RunRecord
-from geodp_app.files.strict import DamagedFileError
+from geodp_app.files.strict_reading import DamagedFileError
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.records import StepRecord, StepRelease
 

@@ -11,7 +11,7 @@ import pytest
 
 import assets
 import geodp
-from geodp_app.files.reports import wrong_labels_text
+from geodp_app.files.run_report import wrong_labels_text
 from geometry.grid_counts import GridCounts
 from learners.core.releases import TilesRelease
 from learners.privacy.randomness import SeededRandom

@@ -14,10 +14,10 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.runs.edge_law import shade
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.shading import shade
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import PolygonUnionLearner
 from learners.core.records import (

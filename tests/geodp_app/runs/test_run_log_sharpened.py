@@ -15,7 +15,7 @@ from finished_runs import begun
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.course import Course
-from geodp_app.runs.decisions import Decisions
+from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.one_report import change
 from geodp_app.runs.questions import report_question, shade_question, share_question
@@ -262,7 +262,7 @@ def test_a_report_changes_the_law_of_its_own_zone_alone() -> None:
 
 def said(log: RunLog, record: StepRecord) -> Why:
     before = log.wrong_before(record.step)
-    return why(record, log.settings.declared, log.role, log.settings["k"], None, before)
+    return why(record, log.settings.declared, log.role, log.settings["k"], (), before)
 
 
 def number(text: str) -> int:
@@ -319,7 +319,7 @@ def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
     # a zone that is all of an edge of the first triangle, or a part of one
     record = log.records[STEPS]
     bare = TileStep(release.zones[0].tile, (), False)
-    edge = why(record, log.settings.declared, log.role, 2, None, 0).what.split(" again")[0]
+    edge = why(record, log.settings.declared, log.role, 2, (), 0).what.split(" again")[0]
     assert edge in ("Draws edge 1 of triangle 1", "Draws part 1 of edge 1 of triangle 1")
 
     def outcome(positives: int, score: float, before: int) -> str:
@@ -327,7 +327,7 @@ def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
             record.diagnostics, positives_alive=positives, negatives_alive=0, score=score
         )
         odd = replace(record, release=bare, diagnostics=known)
-        return why(odd, log.settings.declared, log.role, 2, None, before).what
+        return why(odd, log.settings.declared, log.role, 2, (), before).what
 
     assert outcome(0, 0.0, 0) == f"{edge} again; no example is nearest to it. Score: 0."
     assert outcome(1, -1.0, 0) == (

@@ -12,7 +12,7 @@ from finished_runs import logged
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.files.run_record import RunRecord
-from geodp_app.files.strict import DamagedFileError
+from geodp_app.files.strict_reading import DamagedFileError
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import why
 from learners.core.records import TileStep

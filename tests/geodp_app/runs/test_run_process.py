@@ -324,7 +324,8 @@ def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) 
     client.send(Ask(1, ShareQuestion(replace(question, others=()), (chosen,)), 14))
     shared = client.until(Answered)
     assert (shared.run, shared.tag) == (1, 14)
-    assert 0 <= shared.answer.low <= shared.answer.share <= shared.answer.high <= 1
+    (share,) = shared.answer
+    assert 0 <= share.low <= share.share <= share.high <= 1
     second = Client()
     second.send(Start(1, work), Ask(1, question, 12), Next(1))
     second.thread.start()
@@ -394,7 +395,7 @@ def test_preparing_is_told_once_when_a_loop_is_not_cached(
     while isinstance(client.receive(), Preparing):
         pass
     from geodp_app.runs import warm_up
-    from geometry.inner_loops import njit
+    from geometry.compiled_loops import njit
 
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
 

@@ -17,9 +17,9 @@ from signatures import signature
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.runs.edge_law import shade
 from geodp_app.runs.protocol import ShadedSheet, ShadeQuestion
 from geodp_app.runs.score_raster import pixel_centres
-from geodp_app.runs.shading import shade
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score

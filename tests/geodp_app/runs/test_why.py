@@ -105,7 +105,6 @@ def test_a_step_of_a_cover_says_what_it_decided_and_how_its_score_adds_up(
         assert short == near(gained - b / K)
         assert total == near(min(gained - b / K, -lost))
         assert total == near(record.diagnostics.score)
-        assert said(log, record).found == (gained > lost)
 
 
 @pytest.mark.parametrize("learner", ["greedy-cover", "greedy-convex"])
@@ -166,7 +165,6 @@ def test_a_tile_says_what_it_holds_and_how_many_are_wrong() -> None:
             assert f" {by} it {inside} inside and {1 - inside} outside, " in what
         else:
             assert f" All of it is labelled {inside}, " in what
-        assert said(log, record).found == bool(many)
     assert 0 in edges
     assert len(edges) > 1
 
@@ -178,9 +176,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
         first.diagnostics, positives_taken=0, negatives_taken=2, positives_alive=37, score=-2.0
     )
     record = StepRecord(7, 15, StepRelease(first.release.piece, 3), empty)
-    found = why(record, log.settings.declared, "disjunction", K, AsGood(0.5, 0.5, 0.5, exact=True))
-    assert not found.found
-    assert found.odds == ""
+    found = why(record, log.settings.declared, "disjunction", K)
     assert found.what == (
         "Found nothing: the draw fell on a triangle that takes none of the 37 positive examples "
         "still open. Score, the worse of 0 − 1 = −1 and −2: −2."
@@ -190,24 +186,28 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        (AsGood(0.123, 0.123, 0.123, exact=True), "12\u00a0%."),
-        (AsGood(1.0, 1.0, 1.0, exact=True), "100\u00a0%."),
+        ((AsGood(0.123, 0.123, 0.123, exact=True),), "one as good or better: 12\u00a0%."),
+        ((AsGood(1.0, 1.0, 1.0, exact=True),), "one as good or better: 100\u00a0%."),
         (
-            AsGood(0.0456, 0.03, 0.0802, exact=False),
-            "4.6\u00a0% (estimated: 3\u00a0% to 8\u00a0%).",
+            (AsGood(0.0456, 0.03, 0.0802, exact=False),),
+            "one as good or better: 4.6\u00a0% (estimated: 3 to 8\u00a0%).",
         ),
-        (AsGood(0.0, 0.0, 0.02, exact=False), "less than 2\u00a0% (estimated)."),
         (
-            AsGood(0.0002, 0.0, 0.001, exact=False),
-            "0.02\u00a0% (estimated: 0\u00a0% to 0.1\u00a0%).",
+            (
+                AsGood(0.0, 0.0, 0.02, exact=False),
+                AsGood(0.5, 0.5, 0.5, exact=True),
+                AsGood(0.0002, 0.0, 0.001, exact=False),
+            ),
+            "an edge as good, the others given: less than 2\u00a0%, 50\u00a0% and 0.02\u00a0% "
+            "(estimated).",
         ),
     ],
 )
-def test_odds_are_a_share_in_percent_and_say_when_they_are_an_estimate(
-    known: AsGood, words: str
+def test_odds_are_shares_in_percent_and_say_when_they_are_estimates(
+    known: tuple[AsGood, ...], words: str
 ) -> None:
-    assert odds_words(known) == f"Chance of one as good or better: {words}"
-    assert odds_words(None) == ""
+    assert odds_words(known) == f"Chance of {words}"
+    assert odds_words(()) == ""
 
 
 def test_a_score_that_its_numbers_do_not_make_stands_alone() -> None:

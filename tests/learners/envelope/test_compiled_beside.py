@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from geometry import inner_loops
+from geometry import compiled_loops
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import mistakes_score
 from learners.envelope import compiled_beside, core
@@ -116,14 +116,14 @@ def test_loops_that_the_second_process_compiles_are_waited_for(
     told: list[tuple[int, int]] = []
     of = len(LOOPS)
     with compiling_beside("prompt_helper", lambda *how_far: told.append(how_far)) as goes_on:
-        (asked,) = inner_loops.asked
+        (asked,) = compiled_loops.asked
         assert told == []
         # nobody promised it: it is compiled here, meanwhile
         assert not asked("learners.envelope.core.run_plain")
         assert told[0] == (0, of)
         promised = [f"{each.__module__}.{each.__qualname__}" for each, _ in signatures()]
         assert [asked(name) for name in [FEWEST, *promised]] == [True] * 6
-    assert inner_loops.asked == []
+    assert compiled_loops.asked == []
     while goes_on():
         time.sleep(0.01)
     assert told == [(done, of) for done in range(of)]
@@ -139,5 +139,5 @@ def test_without_a_second_process_nothing_is_waited_for(
     monkeypatch.setattr(sys, "frozen", frozen, raising=False)
     monkeypatch.setattr(subprocess, "Popen", pytest.fail if frozen else refuse)
     with compiling_beside("nothing", lambda *_: None) as goes_on:
-        assert not inner_loops.asked[0](FEWEST)
+        assert not compiled_loops.asked[0](FEWEST)
         assert not goes_on()

@@ -12,7 +12,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp import Bounds, Examples, Frame
 from geodp_app.errors import PictureError
-from geodp_app.files.pictures import HEIGHT, WIDTH, picture_svg, plane_box, round_ticks
+from geodp_app.files.svg_picture import HEIGHT, WIDTH, picture_svg, plane_box, round_ticks
 from geodp_app.views.pictures import check_plugin, drawn_png, start_qt
 
 HOLED = shapely.box(200, 200, 800, 800).difference(shapely.box(400, 400, 600, 600))

@@ -46,7 +46,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.runs.why import published_words
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.run.live import LiveRun
+from geodp_app.views.run.live_run import LiveRun
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
 from geometry.polygons import piece_sides

@@ -51,7 +51,7 @@ class Asked:
             scores = np.zeros((8, 8))
             sheets = tuple(ShadedSheet(s, (), scores, -9.0, 99.0, -9.0, 99.0) for s in range(4))
             shades = isinstance(question, ShadeQuestion)
-            answer = sheets if shades else AsGood(0.5, 0.4, 0.6, exact=False)
+            answer = sheets if shades else (AsGood(0.5, 0.4, 0.6, exact=False),)
             self._window.runs.controller.answered.emit(Answered(0, tag, answer))
 
 

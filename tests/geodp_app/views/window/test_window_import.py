@@ -40,10 +40,10 @@ import geodp
 from geodp import Bounds, LearnedShape
 from geodp_app.files.exporting import export_release
 from geodp_app.files.ledger import Ledger
-from geodp_app.files.reports import report
+from geodp_app.files.run_report import report
 from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
-from geodp_app.runs.verdict import verdict
+from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow

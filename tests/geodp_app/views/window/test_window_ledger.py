@@ -91,7 +91,7 @@ def test_a_cancelled_run_counts_in_the_ledger(
     with qtbot.waitSignal(window.runs.controller.stopped):
         key(window, Qt.Key.Key_F5, SHIFT)
     assert ends(ledger) == ["cancelled"]
-    assert "1 run, 1 not finished: together ε = 1" in note(window)
+    assert "1 run, not finished: together ε = 1" in note(window)
 
 
 def test_what_a_session_spent_before_joins_with_its_next_run(

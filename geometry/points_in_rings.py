@@ -27,6 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.bulk_labels import bulk_labels
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -54,19 +56,21 @@ def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> F
     ndarray of bool, shape (n,)
     """
     # rows side by side in memory are much faster to look through
-    points = np.asarray(points, order="F")
-    if points.dtype.kind in "iu" and len(points):
-        low, size = (f(points.T, axis=1) for f in (np.min, np.ptp))
-        size = size + 1
-        if float(size[0]) * float(size[1]) <= len(points):  # each grid point once
-            key = (points - low) @ np.array([size[1], 1])
-            table = np.zeros(size[0] * size[1], dtype=np.bool_)
-            table[key] = True
-            once = np.flatnonzero(table)
-            spots = np.stack(np.divmod(once, size[1])) + low[:, None]
-            table[once] = _held(polygons, *spots.astype(np.float64))
-            return np.asarray(table[key])
-    return _held(polygons, *np.ascontiguousarray(points.T, dtype=np.float64))
+    if points.dtype.kind not in "iu" or not len(points):
+        return _held(polygons, *np.ascontiguousarray(points.T, dtype=np.float64))
+    points = np.asarray(points, dtype=np.int64, order="F")
+    low = points.min(axis=0)
+
+    def borders() -> Floats:
+        rings = [ring - low for polygon in polygons for ring in polygon]
+        edges = (np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings)
+        return np.concatenate([np.empty((0, 4)), *edges])
+
+    def label(some: Rows) -> Flags:
+        return _held(polygons, *(some + low).T.astype(np.float64, order="C"))
+
+    width, height = (points.max(axis=0) - low + 1).tolist()
+    return bulk_labels(label, points - low, (width, height), borders)
 
 
 def _held(polygons: Sequence[Sequence[Floats]], x: Floats, y: Floats) -> Flags:

@@ -196,7 +196,7 @@ class ConvexPolytopeLearner(Estimator):
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspaces.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
-        As in :class:`learners.curved.unions.DiscUnionLearner`.
+        As in :class:`learners.curved.curved_learners.DiscUnionLearner`.
 
     Attributes
     ----------

@@ -14,9 +14,8 @@ of it is for the curator.
 Complexity: O(l^2 log l) for l lines (about a second for 120), else O(resolution^2 * columns) a
 sheet (:mod:`geometry.columns`).
 
-The share of the law that is held by pieces as good as the drawn one, or better, has the same
-cells; with many lines it is taken from independent draws, and for a triangle, whose draws are too
-rare, from annealing (:mod:`learners.envelope.annealing`), in a second or a few.
+The share of that law that is held by halfplanes as good as the chosen one, or better, has the same
+cells; with many lines it is taken from independent draws.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from __future__ import annotations
 import math
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +33,11 @@ from geodp_app.runs.protocol import AsGood, ShadedCell, ShadedSheet, ShadeQuesti
 from geometry.arrangement import Arrangement, Cell, arrange
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex
-from learners.core.records import Piece, inside_piece
+from learners.core.records import inside_piece
 from learners.core.selection import Score
 
 #: Draws from a halfplane's law that are enough, and the work, in units of about a microsecond,
-#: after which fewer must do.
+#: after which fewer must do, if there is one.
 _DRAWS, _WORK = 200, 30_000
 
 #: Memory for the tables of these draws.
@@ -48,23 +47,11 @@ _TABLE_BYTES = 16 << 20
 _Part = tuple[tuple[Vertex, ...], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+def held_examples(question: ShadeQuestion) -> GridCounts:
     """The examples that make lines: those inside the halfplanes that do not move."""
-
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, question: ShadeQuestion) -> Held:
-        """Those of a question."""
-        held = inside_piece(question.others, question.points)
-        return cls(question.points[held], question.labels[held])
-
-    def distinct(self) -> NDArray[np.int64]:
-        """Places of the examples, shape (l, 2), in lexicographic order."""
-        found: NDArray[np.int64] = np.unique(self.points, axis=0)
-        return found
+    held = np.flatnonzero(inside_piece(question.others, question.points))
+    points, labels = question.points.take(held, axis=0), question.labels.take(held)
+    return GridCounts.of_examples(points, labels, question.lattice.d)
 
 
 def no_watch() -> None:
@@ -85,12 +72,11 @@ def shade(question: ShadeQuestion, watch: Callable[[], None] = no_watch) -> tupl
     tuple of ShadedSheet
         One for each sheet of the measure, in order; a raster only of those asked for.
     """
-    held = Held.of(question)
-    distinct = held.distinct()
+    examples = held_examples(question)
+    distinct = examples.points[examples.begins]
     if len(distinct) <= question.most_lines:
-        weighed = weigh_cells(question, held, distinct, watch)
+        weighed = weigh_cells(question, examples, distinct, watch)
         return tuple(draw_cells(question, each)[0] for each in weighed)
-    examples = GridCounts.of_examples(held.points, held.labels, question.lattice.d)
     return tuple(raster.shaded(question.score) for raster in rasters(question, examples, watch))
 
 
@@ -123,12 +109,12 @@ class WeighedCells:
 
 def weigh_cells(
     question: ShadeQuestion,
-    held: Held,
+    examples: GridCounts,
     distinct: NDArray[np.int64],
     watch: Callable[[], None],
 ) -> list[WeighedCells]:
-    """The cells of every sheet of the measure, in order, by the distinct examples in
-    lexicographic order, shape (l, 2), of which `held` are how many there are of each."""
+    """The cells of every sheet of the measure, in order, between the lines of distinct places,
+    shape (l, 2), in lexicographic order; no example lies elsewhere."""
     lattice, scale = question.lattice, question.lattice.d + 1
     arrangements = []
     for sheet in lattice.sheets:
@@ -136,10 +122,8 @@ def weigh_cells(
         arrangements.append(arrange(lattice, sheet, distinct))
     watch()
     weights = np.zeros((len(distinct), 2), dtype=np.int64)
-    place = np.searchsorted(
-        distinct[:, 0] * scale + distinct[:, 1], held.points[:, 0] * scale + held.points[:, 1]
-    )
-    np.add.at(weights, (place, held.labels.astype(np.int64)), 1)
+    keys, at = distinct @ (scale, 1), examples.points @ (scale, 1)
+    weights[np.searchsorted(keys, at), examples.labels.astype(np.int64)] = examples.amounts
     inside = [_signatures(arrangement) for arrangement in arrangements]
     counts = [each @ weights for each in inside]
     values = [question.score.values(each[:, 1], each[:, 0]) for each in counts]
@@ -289,15 +273,36 @@ def rasters(
 def draws(
     question: ShadeQuestion, examples: GridCounts, watch: Callable[[], None]
 ) -> list[Halfplane]:
-    """Draws from the law of the moving halfplane; none if no draw was found in time."""
+    """Draws from the law of the moving halfplane, at least one."""
     # compiled, as above
     from learners.envelope.envelope_selection import EnvelopeSelection
 
-    watch()
     selection = EnvelopeSelection(question.lattice, "halfplane", table_bytes=_TABLE_BYTES)
-    pieces, _ = selection.draw_for_curator(examples, question.score, question.rate, _DRAWS, _WORK)
+    pieces, work = list[tuple[Halfplane, ...]](), _WORK
+    while not pieces:
+        watch()
+        pieces = selection.draw_for_curator(examples, question.score, question.rate, _DRAWS, work)
+        work *= 4
     watch()
     return [halfplane for (halfplane,) in pieces]
+
+
+def counted(
+    question: ShadeQuestion,
+    examples: GridCounts,
+    halfplanes: Sequence[Halfplane],
+    watch: Callable[[], None],
+) -> Iterator[tuple[Sheet, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """What the piece holds with each of some halfplanes, sheet by sheet: u and v of those there,
+    each of shape (m,), and the examples of each label, shape (2, m)."""
+    # compiled, as above
+    from geodp_app.runs.score_raster import PieceCounter
+
+    counter = PieceCounter(examples, question.lattice, question.others)
+    for sheet in question.lattice.sheets:
+        places = np.array([(h.u, h.v) for h in halfplanes if h.sheet == sheet], dtype=np.int64)
+        us, vs = places.reshape(-1, 2).T.copy()
+        yield sheet, us, vs, counter.count(sheet, us, vs, watch)
 
 
 def _windows(question: ShadeQuestion) -> dict[Sheet, dict[str, float]]:
@@ -319,13 +324,13 @@ def _square(lattice: HalfplaneLattice) -> dict[str, float]:
     return {"u0": low, "u1": high, "v0": low, "v1": high}
 
 
-#: Standard errors on either side of an interval.  An annealed population's own estimate of them is
-#: now and then half of what it should be: with three, 94 of 96 intervals held the share.
-_ERRORS, _ANNEALED_ERRORS = 2.0, 3.0
+#: Standard errors on either side of an interval.
+_ERRORS = 2.0
 
 
-def as_good(question: ShareQuestion, watch: Callable[[], None] = no_watch) -> AsGood:
-    """The share of the law held by pieces that score as much as the chosen one, or more.
+def as_good(question: ShareQuestion, watch: Callable[[], None] = no_watch) -> tuple[AsGood, ...]:
+    """Of each halfplane of the chosen piece, the others given: the share of its law held by those
+    with which the piece scores as much, or more.
 
     Parameters
     ----------
@@ -333,59 +338,33 @@ def as_good(question: ShareQuestion, watch: Callable[[], None] = no_watch) -> As
     watch : callable, optional
         Called several times a second; what it raises ends the work.
     """
-    least = int(_values(question, [question.piece])[0])
-    if len(question.piece) > 1:
-        return _by_annealing(question, least, watch)
-    distinct = np.unique(question.step.points, axis=0)
-    if len(distinct) <= question.step.most_lines:
-        return _by_cells(question, distinct, least, watch)
-    return _by_draws(question, least, watch)
+    step, piece = question.step, question.piece
+    labels = step.labels[inside_piece(piece, step.points)]
+    positives = int(np.count_nonzero(labels))
+    least = step.score.value(positives, len(labels) - positives)
+    found = []
+    for e in range(len(piece)):
+        watch()
+        edge = replace(step, others=piece[:e] + piece[e + 1 :])
+        examples = held_examples(edge)
+        distinct = examples.points[examples.begins]
+        if len(distinct) <= edge.most_lines:
+            sheets = weigh_cells(edge, examples, distinct, watch)
+            shares = [each.shares[each.values >= least].sum() for each in sheets]
+            share = min(1.0, math.fsum(shares))
+            found.append(AsGood(share, share, share, exact=True))
+        else:
+            drawn = draws(edge, examples, watch)
+            good = 0
+            for _, _, _, (negatives, positives) in counted(edge, examples, drawn, watch):
+                good += int((edge.score.values(positives, negatives) >= least).sum())
+            found.append(_estimated(good, len(drawn)))
+    return tuple(found)
 
 
-def _by_cells(
-    question: ShareQuestion, distinct: NDArray[np.int64], least: int, watch: Callable[[], None]
-) -> AsGood:
-    step = question.step
-    sheets = weigh_cells(step, Held(step.points, step.labels), distinct, watch)
-    good = [each.shares[each.values >= least].sum() for each in sheets]
-    share = min(1.0, math.fsum(good))
-    return AsGood(share, share, share, exact=True)
-
-
-def _by_draws(question: ShareQuestion, least: int, watch: Callable[[], None]) -> AsGood:
-    step = question.step
-    drawn = draws(step, GridCounts.of_examples(step.points, step.labels, step.lattice.d), watch)
-    # the chosen halfplane is a draw from that law, too
-    found: list[Piece] = [(halfplane,) for halfplane in drawn] or [question.piece]
-    good = int(np.count_nonzero(_values(question, found) >= least))
-    return AsGood(good / len(found), *_wilson(good, len(found)), exact=False)
-
-
-def _wilson(good: int, n: int) -> tuple[float, float]:
-    """Wilson's interval of a share, `good` of n draws."""
+def _estimated(good: int, n: int) -> AsGood:
+    """The share of which `good` of n draws are an estimate, with Wilson's interval."""
     share, z = good / n, _ERRORS**2 / n
     middle = (share + z / 2) / (1 + z)
     reach = math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
-def _by_annealing(question: ShareQuestion, least: int, watch: Callable[[], None]) -> AsGood:
-    # compiled: not to be loaded by the window's process
-    from learners.envelope.annealing import Annealing
-
-    step = question.step
-    examples = GridCounts.of_examples(step.points, step.labels, step.lattice.d)
-    annealing = Annealing(examples, step.lattice, step.score, step.rate, len(question.piece))
-    share, error = annealing.run(watch).share(least)
-    reach = _ANNEALED_ERRORS * error
-    return AsGood(share, max(0.0, share - reach), min(1.0, share + reach), exact=False)
-
-
-def _values(question: ShareQuestion, pieces: list[Piece]) -> NDArray[np.int64]:
-    """Scores of pieces."""
-    step, counts = question.step, np.zeros((2, len(pieces)), dtype=np.int64)
-    for i, piece in enumerate(pieces):
-        inside = step.labels[inside_piece(piece, step.points)]
-        counts[1, i] = np.count_nonzero(inside)
-        counts[0, i] = len(inside) - counts[1, i]
-    return step.score.values(counts[1], counts[0])
+    return AsGood(share, max(0.0, middle - reach), min(1.0, middle + reach), exact=False)
