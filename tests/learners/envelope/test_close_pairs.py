@@ -141,7 +141,7 @@ def test_draws_with_pairs_follow_the_enumerated_law(seed: int) -> None:
 
 def test_wrong_labels_take_fewer_boxes_with_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
-    points = rng.integers(0, 1025, (15_000, 2))
+    points = rng.integers(0, 1025, (50_000, 2))
     labels = (points[:, 0] > 240) & (points[:, 1] > 280) & (points.sum(axis=1) < 1200)
     labels ^= rng.random(len(points)) < 0.1
     counts = counted(points, labels, 1024)

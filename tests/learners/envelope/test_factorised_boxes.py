@@ -142,7 +142,7 @@ def cell_range(box: Any, e: int, work: Any, axis: int, i: int) -> tuple[int, int
 def test_every_example_is_held_uncertain_or_outside(lattice: HalfplaneLattice, edges: int) -> None:
     rng = np.random.default_rng(edges)
     some = 0
-    for trial in range(25):
+    for trial in range(60):
         points, labels = sample(trial)
         box = some_box(lattice, edges, rng)
         work, count = examined(lattice, points, labels, box)
