@@ -1,4 +1,4 @@
-"""`python -m geodp_app` is the command `geodp`; this is where it enters.
+"""Starts the command `geodp`; `python -m geodp_app` is the same.
 
 Importing the command takes half a second, in which Ctrl+C must end as it does later.
 """

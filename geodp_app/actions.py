@@ -1,4 +1,4 @@
-"""The one table of what the window can do: menus, keys, tool tips and docs/keys.md.
+"""Lists everything that the window can do, once, for menus, keys, tool tips and docs/keys.md.
 
 Nothing else writes a shortcut down.  Gestures are what keys and the mouse do on the canvas and in
 charts; they belong to no menu.

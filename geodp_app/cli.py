@@ -1,4 +1,4 @@
-"""The command `geodp`: reads the arguments, runs one verb, turns errors into one line.
+"""Runs the command `geodp`: reads the arguments, runs one verb, turns errors into one line.
 
 Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 3 an audit refutes
 what a learner claims, 130 cancelled.  A command writes all of its files or none, so what was

@@ -1,4 +1,4 @@
-"""The app's own exceptions: each message is one line for the person at the keyboard."""
+"""Defines the app's own exceptions: each message is one line for the person at the keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them, the same everywhere: '0.54 %', '12,430', '1.2 s', '5.7 min'.
+"""Formats numbers as people read them, the same everywhere: '0.54 %', '12,430', '1.2 s', '5.7 min'.
 
 Spaces before units do not break.  A missing value is an en dash.
 """

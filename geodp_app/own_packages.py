@@ -1,4 +1,4 @@
-"""geodp's packages are its own: importing this module refuses others that have their names.
+"""Refuses, when it is imported, other packages that have the names of geodp's own.
 
 `assets`, `geometry` and `learners` are names that other people use, too.  A file geometry.py in the
 folder where Python starts, or earlier on its path, would be imported instead, with an error that

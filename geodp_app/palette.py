@@ -1,4 +1,4 @@
-"""Colours of the two themes, by what they mean.
+"""Defines the colours of the light and the dark theme, by what they mean.
 
 Data colours follow Okabe and Ito (2008, "Color universal design"): blue, orange, bluish green and
 reddish purple, moved in lightness until each has a contrast of 3 to its canvas and all four stay

@@ -1,4 +1,4 @@
-"""What a run tells the person at a terminal: a progress bar, private facts; nothing in a pipe.
+"""Tells a person at a terminal how far a run is, and private facts, which never go to a pipe.
 
 Also that loops are being compiled: some 15 seconds, once on a machine.  Numba compiles a loop
 at its first call and keeps it; a loop that is in its cache is no news.  Which loops a run calls

@@ -1,4 +1,4 @@
-"""The exact arrangement of the dual lines of a sample in one sheet.
+"""Computes the exact arrangement of the dual lines of a sample in one sheet of the dual plane.
 
 Dual points of one cell classify the sample alike (KMMS 2019, section 4.1), so
 cells are the finest thing a selection has to tell apart.  Vertices are rational

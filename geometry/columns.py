@@ -1,4 +1,4 @@
-"""Labelled examples by columns of abscissae and cells of ordinates, for exact counts.
+"""Sorts labelled examples by columns of abscissae and cells of ordinates, for exact counts.
 
 Up to d = 2048 column i holds abscissa i and its cell j ordinate j, so whole cells are all that
 is ever counted.  On larger grids a column is *wide*: it holds 2**shift abscissae, a cell

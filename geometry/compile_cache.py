@@ -1,4 +1,4 @@
-"""A folder for compiled loops where numba would find none.
+"""Gives numba a folder for compiled loops where it would find none.
 
 Numba keeps machine code beside the source, else in the user's cache.  An installation that is
 read-only and a user without a home have neither; numba would then refuse to load a module at all.

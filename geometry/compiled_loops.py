@@ -1,4 +1,4 @@
-"""How loops are compiled: with a cache that mends itself, and functions that only loops call.
+"""Compiles loops: with a cache that mends itself, and functions that only loops call.
 
 Numba reads what it kept of a function as it is: a file that was cut short, by a full disk or a
 machine that went off, would be an error in every later run.  :func:`njit` throws such files away

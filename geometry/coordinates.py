@@ -1,4 +1,4 @@
-"""Where points are, as people have them: arrays, data frames, GeoDataFrames and GeoSeries.
+"""Reads where points are, as people have them: arrays, data frames, GeoDataFrames and GeoSeries.
 
 Nothing is imported for them: a data frame is known by its columns, one of geopandas by its
 geometry and its reference system.  What a point becomes depends on that point and on public bounds

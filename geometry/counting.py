@@ -1,4 +1,4 @@
-"""Counting labelled examples in a halfplane or a triangle, exactly and in O(1).
+"""Counts labelled examples in a halfplane or a triangle, exactly and in O(1).
 
 A line's table holds, for each column of :mod:`geometry.columns`, how many examples of one label
 lie in the columns before it and below the line's cut.  A triangle is the region between the lower

@@ -1,4 +1,4 @@
-"""How often outlines cross, counted no further than a limit.
+"""Counts how often outlines cross, no further than a limit.
 
 What a union of polygons costs grows with the points in which their outlines cross, and n edges
 can cross n^2 / 4 times: a file of 200 kB may ask for hours and gigabytes.  A line sweeps over the

@@ -1,4 +1,4 @@
-"""The compiled loop of :mod:`geometry.crossing_count`."""
+"""Sweeps over edges and counts their crossings, compiled, for :mod:`geometry.crossing_count`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinate reference systems: longitude and latitude on WGS 84, and whatever else PROJ knows.
+"""Moves points between coordinate reference systems: degrees on WGS 84, and whatever PROJ knows.
 
 Longitude comes before latitude and easting before northing, whatever a system's own order is.
 pyproj is an extra (pip install 'geodp[geo]') and is loaded when a system is named that is not

@@ -1,4 +1,4 @@
-"""The square divided among the edges of some convex pieces: each point goes to one edge.
+"""Divides the square among the edges of some convex pieces: each point goes to one edge.
 
 How far a point lies outside of a halfplane a*x + b*y >= c is its *excess* c - (a*x + b*y), an exact
 integer, negative inside.  Halfplanes of one lattice have the same coefficient across their

@@ -1,4 +1,4 @@
-"""Wrong input: each message is one line for the person at the keyboard."""
+"""Defines the error of wrong input: each message is one line for the person at the keyboard."""
 
 from __future__ import annotations
 

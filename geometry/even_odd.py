@@ -1,4 +1,4 @@
-"""The region of a ring that may cross itself, by the even-odd rule.
+"""Finds the region of a ring that may cross itself, by the even-odd rule.
 
 The ring is cut at its crossings, the faces of the plane that this leaves are found, and a face
 belongs to the region if a ray from a point of it meets the ring an odd number of times.  For c

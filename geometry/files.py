@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all.
+"""Writes files that appear whole or not at all.
 
 The bytes go to a new file in the target's folder, reach the disk, and only then take the
 target's name in one step (``os.replace``).  A reader sees the old file or the new one; after a

@@ -1,4 +1,4 @@
-"""GeoJSON (RFC 7946): read target shapes; the door to writing learned ones.
+"""Reads target shapes from GeoJSON (RFC 7946), and offers what writes learned ones.
 
 RFC 7946 knows only longitude and latitude.  Grid coordinates are therefore mapped into a
 box of degrees on writing, and the map is kept in the foreign member ``geodp`` of the

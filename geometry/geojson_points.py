@@ -1,4 +1,4 @@
-"""Points of a GeoJSON file and their properties: a column of geometries and columns beside it."""
+"""Reads points of a GeoJSON file: a column of geometries, and columns of their properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of GeoJSON geometries: from untrusted JSON values to valid shapes.
+"""Checks GeoJSON geometries, and makes valid shapes of untrusted JSON values.
 
 Every position, ring and polygon is checked for type, size, range and validity; a fault
 raises :class:`GeoJSONError` with one line that says where it is and what is wrong.

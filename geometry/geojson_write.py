@@ -1,4 +1,4 @@
-"""Writing shapes as GeoJSON (RFC 7946): closed oriented rings, valid, with ``bbox``, no ``crs``.
+"""Writes shapes as GeoJSON (RFC 7946): closed oriented rings, valid, with ``bbox``, no ``crs``.
 
 Grid coordinates are mapped affinely into a box of degrees, because readers that follow the
 RFC clamp larger numbers to +-180/90 and destroy the shape; the map is kept in the foreign

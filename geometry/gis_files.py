@@ -1,5 +1,5 @@
-"""GIS files, opened: what GDAL reads, through pyogrio, and Parquet files, through pyarrow; and the
-polygons in them.
+"""Opens GIS files: what GDAL reads, through pyogrio, and Parquet files, through pyarrow; and reads
+the polygons in them.
 
 Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a file is opened.
 """

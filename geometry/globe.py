@@ -1,4 +1,4 @@
-"""Shapes moved from one system of the globe to another, whole across the antimeridian and poles.
+"""Moves shapes from one system of the globe to another, whole across the antimeridian and poles.
 
 Edges are straight where they were drawn: in degrees for GeoJSON (RFC 7946, 3.1.1), in the system
 of the bounds for what was learned there.  Moved, they bend, and get vertices until they are true

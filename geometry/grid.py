@@ -1,4 +1,4 @@
-"""The public frame of the examples: the integer grid and where on the globe it lies.
+"""Defines the public frame of the examples: the integer grid and where on the globe it lies.
 
 Both are public inputs.  Bounds are never taken from private examples: a box that
 hugs the data would reveal its extreme points.

@@ -1,4 +1,4 @@
-"""How many examples of each label lie on each grid point: all that the learners ask of a sample.
+"""Counts the examples of each label on each grid point: all that learners of regions ask.
 
 A grid of side d has (d + 1)**2 points, so the size of the counts is bounded whatever the number
 of examples is, and a database can make them without giving away a single row.  Rows are the small

@@ -1,4 +1,4 @@
-"""Areas on the ground: of shapes in degrees, on the ellipsoid of WGS 84.
+"""Computes areas on the ground: of shapes in degrees, on the ellipsoid of WGS 84.
 
 Edges are straight in degrees, as RFC 7946 has them, however long they are: the area between an edge
 and the equator is an integral of the area of a strip along a meridian, which has a closed form

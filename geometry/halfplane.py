@@ -1,4 +1,4 @@
-"""Halfplanes on a finite lattice, with exact integer side tests, and the dual plane.
+"""Defines halfplanes on a finite lattice, with exact integer side tests, and the dual plane.
 
 A *sheet* says how a halfplane is written down: its boundary is read either as
 heights over the x axis (flat) or as abscissae over the y axis (steep), and the

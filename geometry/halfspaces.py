@@ -1,5 +1,5 @@
-"""Halfspaces of lifted points: bodies in space, and regions bounded by polynomials, exact in
-integers.
+"""Defines finite classes of bodies in space and of regions bounded by polynomials, exact in
+integers, as halfspaces of lifted points.
 
 KMMS close with linearization: a concept bounded by a polynomial is a halfspace after a map of the
 points into more dimensions, one for each monomial.  The classes of such halfspaces here are public

@@ -1,4 +1,4 @@
-"""Discs and ellipses on the grid, exact in integers, as halfspaces of a lifted space.
+"""Defines discs and ellipses on the grid, exact in integers, as halfspaces of a lifted space.
 
 KMMS close with linearization: a concept bounded by a polynomial of low degree is a halfspace
 after a map of the points into more dimensions.

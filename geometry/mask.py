@@ -1,4 +1,4 @@
-"""A mask: a public region that the learned shape is clipped to, such as land or a district.
+"""A mask is a public region that the learned shape is clipped to, such as land or a district.
 
 It is a file of any format, a layer, a GeoDataFrame or a geometry, and keeps its own system.  It is
 made of public data, never of the examples.  Clipping is then post-processing of a release

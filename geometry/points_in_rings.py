@@ -1,4 +1,4 @@
-"""Which points polygons hold, decided exactly.
+"""Decides exactly which points polygons hold.
 
 A polygon is an outline and holes, rings of any kind: they may cross or touch themselves and each
 other.  A point belongs to the polygon's *open* region if the outline goes around it an odd number

@@ -1,4 +1,4 @@
-"""Polygons from halfplanes: exact clipping, and shapely shapes to draw and export.
+"""Makes polygons of halfplanes: exact clipping, and shapely shapes to draw and export.
 
 The vertices of a piece are the exact ones of the clipped square (:mod:`geometry.halfplane`),
 rounded to doubles once, at the end.  For m halfplanes that is O(m^2) operations.

@@ -1,4 +1,4 @@
-"""Tiles: rectangles of grid points that divide the grid, each with a frame of its own.
+"""Divides the grid into tiles: rectangles of grid points, each with a frame of its own.
 
 A tile holds the grid points x0..x1, y0..y1, both ends included, so every grid point lies in one
 tile.  As a figure it reaches half a unit beyond its points, where the next one begins, and at the

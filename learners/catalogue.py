@@ -1,4 +1,4 @@
-"""Every learner and tool of the package: what it promises, where it is, where it can be used.
+"""Lists every learner and tool: what it promises, where it is, where it can be used.
 
 Learners come from their declarations (:mod:`learners.registry`); tools are listed here.
 

@@ -1,4 +1,4 @@
-"""What is said of a learner once, for everyone who offers it: the form of an entry.
+"""Defines the classes `Learner` and `Parameter`, of which the registry's entries are made.
 
 The entries are in :mod:`learners.registry`.  Command line, window, comparison, catalogue, audit
 and docs/learners.md are made from them.  Nothing here loads a learner.
@@ -127,7 +127,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """A learner, declared.
+    """The declaration of a learner.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How a parameter is read and checked: what is a number becomes Python's own, what is not is named.
+"""Reads and checks parameters: what is a number becomes Python's own, what is not is named.
 
 NumPy's numbers, fractions and decimals are read as the int or float of the same value; where there
 is none, as the float nearest to it.  What is read is what a run spends and its release states.

@@ -1,4 +1,4 @@
-"""Every learner, declared once.
+"""Declares every learner once: its name, its promise, its parameters, where it is offered.
 
 A new learner is a module and an entry here: command line, window, comparison, audit and catalogue
 offer it by this entry (docs/architecture.md has the exercise).

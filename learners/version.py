@@ -1,3 +1,3 @@
-"""The version, written once; released shapes say it."""
+"""States the version, once; released shapes say it."""
 
 __version__ = "0.2.0.dev0"

@@ -1,1 +1,1 @@
-"""The verbs of the command line, one module each."""
+"""The verbs of the command line (`geodp learn`, `geodp plan`, ...), one module each."""

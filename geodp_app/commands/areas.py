@@ -1,4 +1,4 @@
-"""`geodp areas`: how much of each district a learned shape covers."""
+"""`geodp areas` measures how much of each district a learned shape covers."""
 
 from __future__ import annotations
 

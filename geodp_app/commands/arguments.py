@@ -1,5 +1,5 @@
-"""Options of the command line: types, checks that must come before long work, and learners with
-their parameters.
+"""Defines options that several commands share, checks that must come before long work, and the
+choice of a learner with its parameters.
 
 Every option of a learner is that of a declared parameter (:mod:`learners.registry`), with one
 default for each learner that has it.  An option that means nothing to the chosen learner is

@@ -1,4 +1,4 @@
-"""`geodp learn --as`: the options of a run that a report tells of, before those that are given."""
+"""`geodp learn --as` takes a run's options from its report, and then those that are typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp learn --ask`: after a run by votes, public points are labelled one by one.
+"""`geodp learn --ask` goes on after a run by votes of models: it labels public points one by one.
 
 The learner keeps some of its halts and half of its queries for them; run and questions together
 have one budget and one statement (docs/privacy.md, lemma S6).  What is asked and answered is

@@ -1,4 +1,4 @@
-"""`geodp audit`: run a learner thousands of times and bound what privacy it is seen to lose.
+"""`geodp audit` runs a learner thousands of times and bounds from below what privacy it loses.
 
 The audits are for those who have the source: `benchmarks/audits` in a checkout.
 """

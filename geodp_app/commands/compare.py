@@ -1,4 +1,4 @@
-"""`geodp compare`: several learners on the same examples, side by side."""
+"""`geodp compare` runs several learners on the same examples and shows them side by side."""
 
 from __future__ import annotations
 

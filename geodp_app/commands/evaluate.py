@@ -1,4 +1,4 @@
-"""`geodp evaluate`: how well a learned shape labels examples."""
+"""`geodp evaluate` counts the labelled examples that a learned shape labels wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp learn`: examples in, a differentially private shape out."""
+"""`geodp learn` makes a differentially private shape of labelled examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp learners`: the catalogue of learners and tools."""
+"""`geodp learners` prints the catalogue of learners and tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp ledger`: begin a ledger of what is spent on a data set, and read it."""
+"""`geodp ledger` begins a ledger, a record of the privacy spent on a data set, and reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp open`: the window, with a session, a target or examples."""
+"""`geodp open` opens the window, with a session, a target shape or examples."""
 
 from __future__ import annotations
 

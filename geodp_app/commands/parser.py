@@ -1,4 +1,4 @@
-"""The command line's verbs and their parser, which loads the module of the typed verb alone."""
+"""Builds the parser of the command line, for which the module of the typed verb alone is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp plan`: how many examples suffice, or what a number of them guarantees."""
+"""`geodp plan` tells how many examples suffice, or what a number of them guarantees."""
 
 from __future__ import annotations
 

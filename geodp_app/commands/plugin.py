@@ -1,4 +1,4 @@
-"""`geodp plugin`: the plugin for QGIS, as a zip that QGIS installs.
+"""`geodp plugin` writes the plugin for QGIS, as a zip that QGIS installs.
 
 What the plugin's dialogs say comes from here: the options of the verbs that it calls and the
 declared learners are written into the zip as ``declared.json``, so that nothing is said twice.  It

@@ -1,4 +1,4 @@
-"""Options of all commands that read labelled points, and reading them."""
+"""Adds the options of commands that read labelled points, and reads the points by them."""
 
 from __future__ import annotations
 

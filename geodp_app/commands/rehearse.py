@@ -1,4 +1,4 @@
-"""`geodp rehearse`: what learners, epsilons and numbers of examples lead to, before spending."""
+"""`geodp rehearse` tries learners, epsilons and numbers of examples on simulated samples."""
 
 from __future__ import annotations
 

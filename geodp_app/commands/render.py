@@ -1,4 +1,4 @@
-"""`geodp render`: a picture of a learned shape."""
+"""`geodp render` draws a picture of a learned shape."""
 
 from __future__ import annotations
 

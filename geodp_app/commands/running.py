@@ -1,4 +1,4 @@
-"""Running a learner at the keyboard: its stream of step records, a progress bar, its release."""
+"""Runs a learner for a command, step by step, with a progress bar at the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp sample`: simulate labelled examples of a known target."""
+"""`geodp sample` simulates labelled examples of a known target."""
 
 from __future__ import annotations
 

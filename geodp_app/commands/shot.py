@@ -1,4 +1,4 @@
-"""`geodp shot`: a picture of the window, taken without a display."""
+"""`geodp shot` takes a picture of the window, without a display."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a person works on: its frozen states, its history, its examples.  Free of Qt."""
+"""The document: what a person edits in the window, as frozen states with undo.  Free of Qt."""

@@ -1,4 +1,4 @@
-"""What the runs on a sample have been charged, whether they came to their end or not.
+"""Adds up the privacy budget of all runs on a sample, whether they came to their end or not.
 
 A run counts in full from its first step on: what is done after it was cancelled, and why it was,
 may depend on the examples.  Charges add up by basic composition.

@@ -1,5 +1,5 @@
-"""What a :class:`Work` may hold.  The document and the reader of sessions ask the same questions,
-so that whatever can be edited can be saved and read back.
+"""Checks what a :class:`Work`, a state of the document, may hold.  The document and the reader of
+sessions ask the same questions, so that whatever can be edited can be saved and read back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The document: the one place where the window's work is changed, undone and watched.
+"""The document holds the window's work: only here is it changed, undone and watched.
 
 Views render :attr:`Document.work` and emit intents; every intent ends in :meth:`Document.change`,
 which keeps the parts in step: a simulated sample belongs to its target, all examples to their

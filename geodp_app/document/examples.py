@@ -1,4 +1,4 @@
-"""Labelled examples, and the public frame that they lie in."""
+"""Holds labelled examples with their public frame: the size of the grid and its bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Undo and redo over frozen states.
+"""Undoes and redoes edits, by going back and forth among frozen states.
 
 A state is kept whole: frozen values share what did not change, so an edit of one vertex costs
 one shape.  Only large arrays that were replaced are worth counting; when they weigh too much,

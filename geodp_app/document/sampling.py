@@ -1,5 +1,5 @@
-"""Simulated examples of a known target: points on the grid, labels from the target; and those of
-what is drawn, drawn anew, or labelled anew when the drawing changes.
+"""Simulates examples of a known target: draws points on the grid and labels them by the target;
+when the drawing changes, they are drawn anew, or labelled anew.
 
 This is a simulation for demonstrations and benchmarks, not a release: it uses a plain seeded
 generator, and its output is to be treated as private data.

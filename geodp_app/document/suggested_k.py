@@ -1,4 +1,4 @@
-"""How many pieces a drawing needs: the k that a learner is given unless a person sets it.
+"""Computes how many pieces a drawing needs: the k that a learner is given unless a person sets it.
 
 A polygon of v vertices and h holes is cut into v + 2h - 2 triangles by any triangulation (holes
 counted among its vertices), so as many cover it.  Triangles may overlap, and then fewer do: five

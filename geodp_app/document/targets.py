@@ -1,4 +1,4 @@
-"""Putting drawings on a grid: from target files, from the bundled examples, from another grid."""
+"""Puts drawings on a grid: from target files, from the bundled examples, from another grid."""
 
 from __future__ import annotations
 

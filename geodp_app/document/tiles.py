@@ -1,4 +1,4 @@
-"""Tiles of a run by tiles, as far as its steps tell."""
+"""Tells from the steps of a run into which tiles it divides the square, those to come included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of the window's work, as frozen values: what undo steps through and sessions keep.
+"""Defines the state of the window's work as frozen values, which undo and sessions keep.
 
 Nothing here is released.  A run and its records are kept apart (:mod:`geodp_app.runs`).
 """

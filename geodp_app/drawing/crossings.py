@@ -1,4 +1,4 @@
-"""Where segments between grid points meet, decided in integers.
+"""Finds where segments between grid points meet, decided in integers.
 
 Candidates are pairs whose bounding boxes meet (an STR tree), so an outline of n edges costs about
 n log n; signs of integer determinants decide.  A meeting is a proper crossing, an overlap of

@@ -1,4 +1,4 @@
-"""The editor: takes pointer and keys in grid units, hands them to the tool in use.
+"""The editor takes pointer and keys in grid units and hands them to the tool in use.
 
 Qt-free; the plane view feeds it and paints what it says.  Every change reaches the host as one
 undoable edit.

@@ -1,4 +1,4 @@
-"""Edits of drawings as pure functions: each returns another drawing and shares what it kept."""
+"""Edits drawings by pure functions: each returns another drawing, which shares what it kept."""
 
 from __future__ import annotations
 

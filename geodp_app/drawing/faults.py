@@ -1,4 +1,4 @@
-"""What is wrong with a drawing, where, and in words.
+"""Finds what is wrong with a drawing, and says where and in words.
 
 A drawing without faults is made of valid polygons (OGC: simple rings that meet in points at most,
 holes inside, connected interior), and repeats no vertex.  Integers decide

@@ -1,5 +1,5 @@
-"""What of a drawing lies at a place and can be taken hold of: vertices, edges, shapes, holes.  Pure
-functions over arrays.
+"""Finds the vertex, edge, shape or hole of a drawing that lies at a place.  Pure functions over
+arrays.
 
 10,000 vertices take about a millisecond.  Of parts that lie equally near, the topmost (last drawn)
 is hit.  Frame: grid units.

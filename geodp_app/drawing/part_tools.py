@@ -1,7 +1,6 @@
-"""Tools that take parts of the drawing.
+"""Two drawing tools: one selects, moves and deletes shapes and holes, one edits vertices.
 
-Select takes whole shapes and holes, which are moved, nudged, deleted; vertices are moved, inserted
-on edges, removed.  A ring is open, so its closing vertex is one.
+Vertices are moved, inserted on edges, removed.  A ring is open, so its closing vertex is one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tools that take a point: paint, ask, report.
+"""Three tools that act at one point of the plane: paint, ask, report.
 
 Paint lays dabs that say where the examples of a painted sample come from.  Ask takes a point of
 the grid whose label is asked for, after a run by votes.  Report takes an example on the plane, or

@@ -1,5 +1,5 @@
-"""Rings that are drawn.  Polygon and hole take one vertex a click; rectangle and freehand are
-dragged from press to release, or begun and ended by a click each.
+"""Tools that draw an outline or a hole.  Polygon and hole take one vertex a click; rectangle and
+freehand are dragged from press to release, or begun and ended by a click each.
 
 The second way is also the keyboard's: Insert, arrows, Insert.
 """

@@ -1,4 +1,4 @@
-"""Drawings: polygons with holes whose vertices are grid points.  Frozen values.
+"""A drawing is a union of polygons with holes whose vertices are grid points.  Frozen values.
 
 Frame: grid units, integers 0..d, y up.  A ring is open: its first vertex is not repeated, so
 the closing vertex moves as one.

@@ -1,5 +1,5 @@
-"""What tools share: the events they take, the draft under the hand, the desk they work at, and a
-tool that does nothing.
+"""Defines the base class of drawing tools, the pointer events that they take, and the interface
+(:class:`Desk`) by which they edit the drawing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Draft:
 
 
 class Host(Protocol):
-    """Who keeps the drawing: the document."""
+    """What keeps the drawing that the tools edit: the document."""
 
     @property
     def drawing(self) -> Drawing:
@@ -106,7 +106,7 @@ class Pointer:
 
 
 class Desk:
-    """The drawing and what all tools need around it.
+    """Holds the drawing and what all tools need around it.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What the dual plane shows: lines, densities, boxes, cells, as arrays.  Free of Qt."""
+"""Computes what the dual plane shows, as arrays: lines, densities, boxes, cells.  Free of Qt."""

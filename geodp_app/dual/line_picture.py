@@ -1,4 +1,4 @@
-"""What a window shows of the dual lines: all of them, some of them, or how dense they are.
+"""Chooses how a window of the dual plane shows its lines: all, some of them, or their density.
 
 Drawing 2,000 lines takes 5 ms; 20,000 hide the plane and one another.  The choice is by what
 crosses the window, so zooming in turns a density into lines and thinned lines into all of them.

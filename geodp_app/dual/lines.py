@@ -1,5 +1,5 @@
-"""Dual lines of the examples as segments: distinct lines, what of them a window shows, and the
-cell of their arrangement around a dual point.
+"""Computes the dual lines of examples as segments cut to a window, and the cell of their
+arrangement around a dual point.
 
 In a sheet where an example lies at abscissa t and height s (:func:`geometry.halfplane.dual_line`),
 its line within the admitted region is one segment.  With w the slope of the halfplane's boundary,

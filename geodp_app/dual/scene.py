@@ -1,5 +1,5 @@
-"""Marks on a sheet: chosen dual points, the sampler's boxes, and what to look at; and the sentences
-of the dual view.
+"""Places the marks of the dual plane (chosen points, the sampler's boxes), and chooses windows onto
+it and the sentences beside it.
 
 Frame: grid units of the dual plane (:mod:`geodp_app.dual.sheets`).
 """

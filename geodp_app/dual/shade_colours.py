@@ -1,4 +1,4 @@
-"""How good the piece would be elsewhere: values, their range, colours and words.  Private.
+"""Colours the dual plane by how good a piece would be with one edge elsewhere.  Private.
 
 A sheet is shaded by exact cells for few examples, else by a raster of exact scores
 (:class:`geodp_app.runs.protocol.ShadedSheet`).  Cells carry their probability; of a raster only

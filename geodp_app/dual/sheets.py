@@ -1,4 +1,4 @@
-"""One sheet of the dual plane for the eye: its words, its region, and windows onto it.
+"""Tells how one sheet, a chart of the dual plane, is drawn: its words, its region, windows onto it.
 
 Frame: grid units, floats (lattice units / 2**bits; :mod:`geometry.halfplane`).  Floats only draw:
 what is chosen or counted is decided on the lattice.

@@ -1,1 +1,1 @@
-"""Files: examples, sessions, runs, learned shapes; written whole, read strictly.  Free of Qt."""
+"""Reads files strictly and writes them whole: examples, sessions, runs, shapes.  Free of Qt."""

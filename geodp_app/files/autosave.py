@@ -1,4 +1,4 @@
-"""Recovery files: what was not saved when the program or the machine went down.
+"""Keeps recovery files: what was not saved when the program or the machine went down.
 
 Each window has a folder of its own with two files: ``recovery.geodp``, a session, and ``owner``,
 which names the process and stays locked as long as it lives.  The system drops the lock when the

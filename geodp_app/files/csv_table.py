@@ -1,4 +1,4 @@
-"""A CSV text taken apart: its frame line, its header, and batches of its columns."""
+"""Takes a CSV text apart: the line with its public frame, its header, batches of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data frames of points, of pandas or geopandas, as files of points are read.
+"""Reads points of pandas or geopandas data frames, as files of points are read.
 
 Nothing is imported: a data frame is known by its columns, a geopandas one by its geometry.
 """

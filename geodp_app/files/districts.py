@@ -1,4 +1,4 @@
-"""How much of each district a learned shape covers, by its release, public bounds and maps alone.
+"""Measures what of each district a shape covers, by its release, public bounds and maps alone.
 
 On the globe all is brought to degrees, whole across the antimeridian and poles
 (:mod:`geometry.globe`), and measured on the ellipsoid (:mod:`geometry.polygons`); edges are

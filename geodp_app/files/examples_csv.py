@@ -1,4 +1,4 @@
-"""Labelled examples as CSV: ``x,y,label`` on the grid, or ``lon,lat,label`` in degrees.
+"""Reads and writes examples as CSV: ``x,y,label`` on the grid, or ``lon,lat,label`` in degrees.
 
 An optional first line keeps the public frame with the file::
 

@@ -1,4 +1,4 @@
-"""Writing files from a document.  Only a release may be published: :mod:`learners.core.records`."""
+"""Writes files from a document.  Only a release may be published: :mod:`learners.core.records`."""
 
 from __future__ import annotations
 

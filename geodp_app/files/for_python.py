@@ -1,6 +1,6 @@
-"""Files as Python asks for them: points are read, learned shapes saved, loaded and measured.
+"""Reads points, and saves, loads and measures learned shapes, for Python (:mod:`geodp`).
 
-:mod:`geodp` has these functions; what is needed for each is loaded when it is called.
+What is needed for each is loaded when it is called.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bytes of a layer as GIS programs read it, whole or not at all, and the same whenever written.
+"""Makes the bytes of a layer for GIS programs, whole or not at all, and the same whenever written.
 
 GDAL does not always tell of a write that failed: on a disk that fills it may leave a file without
 its end, and end well.  So it writes into memory, and the bytes go to the disk by

@@ -1,8 +1,8 @@
-"""Which column of a table is what: told, or guessed from the names of all, never from its rows
-(docs/privacy.md, lemma T0).
+"""Chooses which columns of a table are coordinates and labels: as options say, else by their names.
 
-Files, data frames and tables in an engine ask here.  A guess is a first offer to the person before
-the window's dialog; a command takes it and says so, or refuses where two columns could be meant.
+Files, data frames and tables in an engine ask here.  A command never looks at rows for that
+(docs/privacy.md, lemma T0), and says what it guessed, or refuses where two columns could be meant.
+The window's dialog looks at first rows, too: its guess is an offer to the person before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A file of examples whose columns have any names: opened, and given as batches of its columns.
+"""Opens a file of examples whose columns have any names, and gives batches of its columns.
 
 A reader for each format knows nothing but columns: text (:mod:`geodp_app.files.csv_table`),
 GeoJSON, what GDAL reads, Parquet (:mod:`geodp_app.files.layers`), data frames

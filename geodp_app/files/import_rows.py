@@ -1,4 +1,4 @@
-"""Rows of a file as examples: reading the chosen columns, then telling the rows that do not fit.
+"""Makes examples of a file's rows: reads the chosen columns, then tells the rows that do not fit.
 
 Reading takes a pass over the file; what the numbers and labels mean can then be changed at will,
 without another.
@@ -88,7 +88,7 @@ _EMPTY, _FURTHER = -1, -2
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """What stands in three columns: private data.
+    """The values of three columns of a file: private data.
 
     Attributes
     ----------

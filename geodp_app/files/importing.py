@@ -1,4 +1,4 @@
-"""Bringing files into a document: target shapes, examples, sessions.
+"""Brings files into a document: target shapes, examples, sessions.
 
 To *import* a target or examples is an edit of the session that is there.  To *open* them begins
 something else: what was there goes (undo brings it back), and the session's file is let go of, so
@@ -46,7 +46,7 @@ _NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What came of opening a file.
+    """The result of opening a file.
 
     Attributes
     ----------

@@ -1,5 +1,4 @@
-"""GIS files of points as columns: layers by GDAL, through pyogrio, and Parquet files, through
-pyarrow.
+"""Reads GIS files of points by columns: layers by GDAL, through pyogrio, and Parquet by pyarrow.
 
 How such files are opened is told in :mod:`geometry.gis_files`.
 """

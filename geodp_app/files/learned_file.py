@@ -1,4 +1,4 @@
-"""Learned shapes as files: GeoJSON, or a layer for GIS programs, and what is read back of them.
+"""Writes learned shapes as GeoJSON, or as a layer for GIS programs, and reads them back.
 
 The member ``geodp`` of GeoJSON holds the frame, the program's version, the release
 (:mod:`learners.core.codec`) and the public maps that the shape is clipped to: what may be published

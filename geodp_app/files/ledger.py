@@ -1,4 +1,4 @@
-"""A ledger: what all runs on the data of the same people have spent, and whether one more may.
+"""A ledger sums up what all runs on the same people's data spent, and keeps them within a budget.
 
 A ledger is a SQLite file of one table of lines: what was fixed when it was begun, budgets, and two
 lines a run.  The first of these is on the disk before anything is drawn, and from then on the run

@@ -1,4 +1,4 @@
-"""Runs told to a ledger: before the first of them draws, and as each of them ends."""
+"""Enters runs in a ledger before the first of them draws, and tells it how each of them ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from learners.privacy.accounting import PrivacySpent
 
 
 class Recording:
-    """Runs that are made one after the other, told to a ledger or, without one, to nobody.
+    """Enters runs that are made one after the other in a ledger, if there is one, and their ends.
 
     As a context it ends what has not come to its end: the run under way as cancelled or failed,
     those after it as withdrawn.
@@ -93,7 +93,7 @@ class Recording:
 
 
 def recording_for(examples: Examples, ledger: str | os.PathLike[str] | None) -> Recording:
-    """What tells runs on examples to a ledger, to the one beside their file, or to nobody.
+    """The recording of runs on examples: in a ledger, in the one beside their file, or in none.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def recording_of(
     rows: int = 1,
     head: str | None = None,
 ) -> Recording:
-    """What tells runs on files to their ledger, if there is one.
+    """The recording of runs on files, in their ledger if there is one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the lines of a ledger say: its rule, its budget and its runs.
+"""Reads the lines of a ledger: its rule, its budget and its runs.
 
 The file itself is :mod:`geodp_app.files.ledger`.  With each line stands SHA-256 of the hash of the
 line before and of its own text: a line that was changed, taken out, put in or moved is found when

@@ -1,4 +1,4 @@
-"""Whose a row is, and so many rows of each person: docs/privacy.md, lemmas T0, T1 and T2.
+"""Keeps at most so many rows of each person, by identifier: docs/privacy.md, lemmas T0, T1 and T2.
 
 The rules are stated here for all roads: what names nobody, what names several, and which values
 are one name.  Files and data frames come through :func:`names_of`; an engine of tables does the

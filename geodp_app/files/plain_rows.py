@@ -1,4 +1,4 @@
-"""Rows of a CSV text many at a time, where it is plain what they are.
+"""Reads rows of a CSV text many at a time, where quotes and delimiters leave no doubt.
 
 That is so where a quote stands at an end of a cell, or as one of two within it: then each newline
 and each delimiter is known for what it is, and numpy reads the columns.  Whatever is doubtful is

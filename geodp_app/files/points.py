@@ -1,4 +1,4 @@
-"""Labelled points of any file, for commands: what a column means is told, or read off its name.
+"""Reads labelled points of any file for commands, by columns that are stated or known by name.
 
 Batches of columns (:mod:`geodp_app.files.import_file`) become examples
 (:mod:`geodp_app.files.import_rows`) as in the window's dialog, but nothing is asked: columns are
@@ -45,7 +45,7 @@ UNUSABLE: tuple[Unusable, ...] = ("refuse", "drop")
 
 @dataclass(frozen=True, slots=True)
 class PointOptions:
-    """What is said of a file of points beside its name; all of it public.
+    """How a file of points is to be read: options, all of them public.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rows of a file with new columns beside their own, in the same format or another.
+"""Writes rows of a file with new columns beside their own, in the same format or another.
 
 All that is theirs stays as it is: the text of a CSV file, the members of GeoJSON, and of a layer or
 a Parquet file fields with their types, geometries, the reference system and the order.  Another

@@ -1,4 +1,4 @@
-"""Public bounds: as they are typed, and from a map file.  Never from examples."""
+"""Reads public bounds as they are typed, or from a map file; never from examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that were opened or saved last."""
+"""Remembers the files that were opened or saved last."""
 
 from __future__ import annotations
 

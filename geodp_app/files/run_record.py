@@ -1,4 +1,4 @@
-"""A run, as it grows and as text: JSON lines that bring it back exactly.  Private: true counts.
+"""Keeps a run as it grows and as JSON lines that bring it back exactly.  Private: true counts.
 
 The first line has the settings and the lattice (of a run by tiles, that of the tiles' own
 frames), then comes a line a step, the release if the run was finished, and a line for each point

@@ -1,4 +1,4 @@
-"""What a run leaves besides its shape: the public report, and the curator's records."""
+"""Writes what a run leaves besides its shape: the public report, and the curator's records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session files (``.geodp``): a person's work and its run.  They hold private data.
+"""Reads and writes session files (``.geodp``): a person's work and its run, private data.
 
 A session is a zip archive with three members:
 

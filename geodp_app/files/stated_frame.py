@@ -1,4 +1,4 @@
-"""The public frame of a file of examples: what it states itself, what is told, what is there."""
+"""Settles a file's public grid size and bounds: options, else what it states, else a fallback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading zip archives and JSON that may be damaged or hostile.
+"""Reads zip archives and JSON that may be damaged or hostile.
 
 Limits are checked before anything is inflated, and inflated data are read in small bites, so
 that a directory that lies about sizes cannot fill the memory.  Every fault is a

@@ -1,4 +1,4 @@
-"""A picture of a learned shape on its grid, as SVG: with ticks, a legend, and what was spent.
+"""Draws a learned shape on its grid, as SVG: with ticks, a legend, and what was spent.
 
 With examples it is private, and says so.  :mod:`geodp_app.views.pictures` makes it a PNG.
 """

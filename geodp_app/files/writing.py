@@ -1,4 +1,4 @@
-"""Writing files for a person: whole or not at all, and one clear line if it fails."""
+"""Writes files for a person: whole or not at all, and with one clear line if it fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin for QGIS: its Processing algorithms call the installed program `geodp`.
+"""The plugin for QGIS adds Processing algorithms that call the installed program `geodp`.
 
 QGIS runs it in a Python of its own, where nothing else of geodp is to be found: its modules import
 each other and what QGIS brings, no package of geodp.  What geodp says of its verbs, learners and

@@ -1,4 +1,4 @@
-"""What the algorithms share: parameters as they are declared, points for the program, its run."""
+"""Base class of the QGIS algorithms: declares parameters, hands points to `geodp` and runs it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The program `geodp` as the plugin calls it: where it is, what it declares of its verbs, learners
-and parameters, its options, its progress, its errors.
+"""Finds and runs the program `geodp` for the plugin: what it declares of its verbs, learners and
+parameters, its options, its progress, its errors.
 
 Knows nothing of QGIS.
 """

@@ -1,4 +1,4 @@
-"""`geodp:compare`: several learners on the same points, side by side, as a table."""
+"""The algorithm `geodp:compare` runs several learners on the same points and tabulates them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`geodp:evaluate`: how well a learned shape labels points."""
+"""The algorithm `geodp:evaluate` counts the points that a learned shape labels wrong."""
 
 from __future__ import annotations
 

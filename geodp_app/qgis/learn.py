@@ -1,4 +1,4 @@
-"""`geodp:learn`: labelled points in, a differentially private shape out."""
+"""The algorithm `geodp:learn` makes a differentially private shape of labelled points."""
 
 from __future__ import annotations
 

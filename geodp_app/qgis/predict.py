@@ -1,4 +1,4 @@
-"""`geodp:predict`: what a learned shape says of points."""
+"""The algorithm `geodp:predict` labels points by a learned shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin and its Processing provider: the algorithms, the setting that names the program."""
+"""Adds to QGIS the plugin's algorithms, and the setting that names the program."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A run: its protocol and process, its log of steps, and what is said of it.  Free of Qt."""
+"""A run of a learner: its process, its log of steps, and what is said of it.  Free of Qt."""

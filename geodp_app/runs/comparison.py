@@ -1,4 +1,4 @@
-"""Several learners on the same examples, one row each: for `geodp compare` and for the window.
+"""Compares several learners on the same examples, a row each: for `geodp compare` and the window.
 
 The rows come one by one, each when its learner is done, and do not change.  They hold test
 errors: private diagnostics for the curator, like those of a step.

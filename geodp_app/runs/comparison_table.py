@@ -1,4 +1,4 @@
-"""A comparison as people read it: a table, and what must be said with it."""
+"""Makes a table of a comparison of learners, and says what must be said with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run can be looked at: its stops, two acts and an end (decision 36)."""
+"""Lists the stops of a run's timeline: pieces, then redrawn edges, then its end (decision 36)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Where a run can be looked at, and what is still to come.
+    """The stops at which a run can be looked at, and how many are still to come.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The ledger of a document's examples: runs of the window told to it, and what it says.
+"""Enters the window's runs in the ledger of the document's examples, and tells what it says.
 
 Simulated examples are nobody's, and are in no ledger.  What runs on the examples spent before they
 had one joins it with the next run.

@@ -1,4 +1,4 @@
-"""How good would a piece be if one of its halfplanes were another one?  Answers, exactly.
+"""Answers exactly how good a piece would be if one of its halfplanes were another one.
 
 The base measure of a piece is a product over its halfplanes, so the exponential mechanism's law
 of one of them, the others given, is again an exponential mechanism over single halfplanes:

@@ -1,4 +1,4 @@
-"""What panels and pictures show of a run, as plain values: errors over steps, figures, budget."""
+"""Works out what panels and pictures show of a run, as plain values: errors, figures, budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which step of a run decided each point, and so what is alive and what is wrong after any step.
+"""Finds which step of a run decided each point, and so what is undecided or wrong after any step.
 
 One integer a point and its label replay the whole run: no mask is kept per step.  A step and a
 look back cost O(points); a million points take a few hundredths of a second.

@@ -1,4 +1,4 @@
-"""The learner's process: the only place where the window's learners run.
+"""The learner's process is the only place where the window's learners run.
 
 Why a process and not a thread: compiling the loops takes half a minute, much of it pure Python,
 and the learners' own bookkeeping holds the interpreter's lock as well; neither may ever delay a

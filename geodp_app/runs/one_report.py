@@ -1,5 +1,4 @@
-"""One report and what it changes: the law of a step's halfplane with an example and without it, and
-that in words.
+"""Compares the law of a step's halfplane with one example (a report) and without it, also in words.
 
 The noisy count b of the step and the piece's other halfplanes are held fixed.  With u(h) the
 change of the score, in examples, that the example brings to the piece with h, and P the law of

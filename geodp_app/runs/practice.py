@@ -1,5 +1,5 @@
-"""What to expect of runs in practice, in plain sentences: for `geodp plan` and for the window; and
-a warning about budgets that protect hardly anybody.
+"""Says in plain sentences what to expect of runs in practice, for `geodp plan` and for the window;
+and warns of budgets that protect hardly anybody.
 
 Under add/remove the number of examples is private.  So what goes to stderr is made from epsilon,
 delta and n where it is public, or from a release; only the window's own view sees the sample's n.

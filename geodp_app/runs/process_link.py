@@ -1,4 +1,4 @@
-"""A learner's process as its owner sees it, and messages over its pipe: requests go in without
+"""Starts a learner's process and exchanges messages with it over a pipe: requests go in without
 waiting, replies call back.
 
 Two threads do what may block: one starts the process and reads its replies, the other writes

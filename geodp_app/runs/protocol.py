@@ -1,4 +1,4 @@
-"""What the window and the learner's process say to each other.  Plain picklable values.
+"""Defines the messages between the window and the learner's process.  Plain picklable values.
 
 The process answers requests one at a time, in order:
 

@@ -1,5 +1,5 @@
-"""Questions about a run: what may still be asked after one by votes, or why nothing can be; and
-what is asked about a step of any, from the run's log.  Private.
+"""Poses questions about the steps of a run, from its log; and tells what may still be asked after
+one by votes, or why nothing can be.  Private.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A rehearsal: learners at several epsilons and sizes, on samples simulated from a public shape.
+"""Rehearses runs: learners at several epsilons and sizes, on samples of a public shape.
 
 It reads no reports, so it costs no privacy: all of it may be looked at, chosen by and published.
 Every learner learns from the same samples and is tested on the same points, which are many, fresh

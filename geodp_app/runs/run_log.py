@@ -1,4 +1,4 @@
-"""The log of a run: its records, a cursor to look back, and the figures of every step.
+"""The log of a run keeps its records, the figures of every step, and a cursor to look back.
 
 Private, all of it but the release.  Frame: grid units.  Free of Qt.
 """

@@ -1,6 +1,6 @@
 # compiled loops: numba infers the types of what it compiles
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
-"""Exact counts of what a piece holds when one edge moves.
+"""Counts exactly how many examples a piece holds when one of its edges moves.
 
 The other halfplanes of the piece stay; at every dual point asked for the examples inside are
 counted by the tables of :mod:`geometry.counting`: O(columns) a point and label.  Tables are

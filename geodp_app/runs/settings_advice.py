@@ -1,4 +1,4 @@
-"""What settings promise and what to expect of them, in plain sentences."""
+"""Says in plain sentences what settings promise and what to expect of them."""
 
 from __future__ import annotations
 

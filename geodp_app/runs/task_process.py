@@ -1,4 +1,4 @@
-"""Processes for one task: each reads a job, answers as it goes along, and tells how it ended.
+"""Runs one task in a process, which reads a job, answers as it goes along, and tells how it ended.
 
 One runs the same learner again and again on the same examples: a private learner's shape is one
 draw of many, and that is what the runs show.  Every one of them spends its own epsilon, so this is

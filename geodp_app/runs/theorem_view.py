@@ -1,4 +1,4 @@
-"""What the theorems of set covers ask for, beside what a run has: by public numbers alone.
+"""Compares what the theorems of set covers ask for with what a run has, by public numbers alone.
 
 n is private, so none of this looks at the examples; a planned n is what a person types.
 """

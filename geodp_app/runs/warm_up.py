@@ -1,4 +1,4 @@
-"""Compiling the learners' loops before they are needed.
+"""Compiles the learners' loops before they are needed.
 
 Numba compiles a loop at its first call and keeps the machine code in its cache
 (``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about half a

@@ -1,4 +1,4 @@
-"""What if another halfplane had been chosen?  Its piece, its own score, and its odds.  Private.
+"""Scores the piece that another halfplane would have made, and gives its odds.  Private.
 
 The law of a step gives every piece of the lattice a probability in proportion to
 exp(rate * score), so the odds between two pieces are known exactly without the sum over all.

@@ -1,5 +1,5 @@
-"""Why a step chose its piece, what a run looks for next, and what it came to, in whole sentences.
-Private, as they count examples; what is published is not.
+"""Explains in whole sentences why a step chose its piece, what a run looks for next, and what it
+came to.  Private, as they count examples; what is published is not.
 
 The score is spelled out with its own numbers (:mod:`learners.core.selection`), so that a reader can
 add it up; the noisy count in it is published, everything else is not.
@@ -37,7 +37,7 @@ _TIDIED = (
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What is said of one step.
+    """The sentences about one step.
 
     Attributes
     ----------

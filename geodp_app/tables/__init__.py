@@ -1,7 +1,7 @@
-"""Tables of examples, counted where they lie: `geodp learn --table`.
+"""Counts the examples of tables where they lie, by their engines: `geodp learn --table`.
 
-source    where a table lies, before any engine starts
-query     which columns hold what, what is wrong with a row, and the query that counts, as an
-          expression of Ibis: the only module that imports it
-counts    carried out by the engine, with progress and cancel
+source    reads where a table lies, before any engine starts
+columns   finds which columns hold what, and says what is wrong with a row
+query     builds the query, an expression of Ibis: the only module that imports it
+counts    has it carried out by the engine, with progress and cancel
 """

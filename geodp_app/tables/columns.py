@@ -1,4 +1,4 @@
-"""The columns of a table that hold examples, and what can be wrong with a row.
+"""Finds the columns of a table that hold examples, and says what is wrong with a row.
 
 Columns are chosen as those of files are (:mod:`geodp_app.files.import_rows`).
 """

@@ -1,4 +1,4 @@
-"""Counting a table's examples where they lie: one GROUP BY, carried out by the engine.
+"""Counts a table's examples where they lie: by one GROUP BY, carried out by the engine.
 
 A learner needs how many examples of each label fall on each grid point, never a row.  The table is
 read through Ibis, so that one expression serves embedded DuckDB (Parquet, CSV, DuckDB files), Spark

@@ -1,4 +1,4 @@
-"""The query that counts a table's rows by grid point and label, as an expression of Ibis.
+"""Builds the query that counts a table's rows by grid point and label, as an expression of Ibis.
 
 Every row gets one integer in the engine: 2 (x (d + 1) + y) + label, or a negative number that tells
 what is wrong with the row.  Degrees are rounded as :meth:`geometry.grid.GridMap.to_grid` rounds

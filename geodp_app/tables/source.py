@@ -1,4 +1,4 @@
-"""Where a table of examples lies: what `--table` and `--columns` say, before any engine starts.
+"""Reads where a table of examples lies, from `--table` and `--columns`, before an engine starts.
 
 ``parquet:GLOB`` and ``csv:GLOB`` are files, ``duckdb:FILE::TABLE`` is a table of a DuckDB file, and
 ``URL::TABLE`` is a table of any engine that Ibis connects to.  A CSV file may begin with comment

@@ -1,5 +1,5 @@
-"""Pictures as PNG and SVG, by Qt: of what is written as SVG, and of widgets; starting Qt without a
-window for them, or saying clearly why it cannot start.
+"""Makes pictures as PNG and SVG, by Qt: of what is written as SVG, and of widgets; starts Qt
+without a window for them, or says clearly why it cannot start.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Long work off the window's thread.  Qt for signals only."""
+"""Does long work off the window's thread.  Qt for signals only."""

@@ -1,5 +1,5 @@
-"""Processes as the window steers them: what they tell is handed over in the window's thread; and
-those for one task, runs made again and comparisons.
+"""Hands what processes tell over to the window's thread; and runs those for one task, runs made
+again and comparisons.
 
 A thread must not emit a signal of an object that the window's thread may be deleting: Qt would read
 what is freed.  So threads tell a post office that nobody deletes before the process ends, and it

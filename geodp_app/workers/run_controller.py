@@ -1,4 +1,4 @@
-"""Runs as the window steers them: step, run, pause, cancel, and questions about the dual plane.
+"""Steers runs for the window: step, run, pause, cancel, and questions about the dual plane.
 
 The learner lives in a process of its own (:mod:`geodp_app.runs.learner_process` says why); what
 it replies arrives here as Qt signals in the window's thread.  No method waits for anything.

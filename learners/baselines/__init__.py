@@ -1,6 +1,7 @@
-"""What the learners are compared with.
+"""Baselines with which the learners are compared.
 
-noisy_histogram   counts of cells, interpolated or not
-quadtree          a noisy quadtree
-greedy            greedy covers, without privacy
+noisy_histogram   a region by a noisy histogram of the labels, interpolated or not
+quadtree          a region by a private quadtree
+labelled_tiles    the step records of both
+greedy            polygons by greedy covers, without privacy
 """

@@ -1,4 +1,4 @@
-"""Greedy learners that are not private: what the two private ones are measured against.
+"""Learns polygons greedily and without privacy: what the two private learners are measured against.
 
 KMMS section 3 starts from the classical consistent learner: while examples are left to gain,
 take the piece that gains most of them and loses none, and remove what it decides.  If k pieces

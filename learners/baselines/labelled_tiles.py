@@ -1,4 +1,4 @@
-"""Runs that label all tiles at once: their step records."""
+"""Makes the step records of runs that label all tiles at once."""
 
 from __future__ import annotations
 

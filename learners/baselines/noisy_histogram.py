@@ -1,4 +1,4 @@
-"""Baselines: noisy histograms of the labels, interpolated or not.
+"""Learns a region by a noisy histogram of the labels, interpolated or not: two baselines.
 
 The *interpolated* one (`smooth`), the strongest of the simple ones that we know of:
 

@@ -1,4 +1,4 @@
-"""Baseline: a private quadtree that is split where both labels occur, in the manner of PrivTree.
+"""Learns a region by a private quadtree, split where both labels occur, in the manner of PrivTree.
 
 1. A tile, at first the whole square, is split into four at its middle when
 

@@ -1,4 +1,4 @@
-"""Private learners of conjunctions and disjunctions of at most k literals (KMMS theorem 3.5).
+"""Learns conjunctions and disjunctions of at most k literals privately (KMMS theorem 3.5).
 
 The set cover of KMMS section 3 (:mod:`learners.cover.set_cover`) with literals as pieces.  In each
 of m steps a noisy count b of the examples still to gain is drawn (a conjunction gains negatives),

@@ -1,4 +1,4 @@
-"""Conjunctions that are consistent: by elimination, by a greedy cover, and privately.
+"""Learns consistent conjunctions: by elimination, by a greedy cover, and privately.
 
 Not private, time O(ones + steps * d):
 

@@ -1,4 +1,4 @@
-"""Examples over Boolean variables, literals, and formulas: conjunctions and disjunctions.
+"""Defines examples over Boolean variables, literals, and formulas: conjunctions and disjunctions.
 
 An example is a vector x of {0,1}^d.  A literal is a variable x_j or its negation; a conjunction
 is 1 where all its literals are, a disjunction where one of them is.  The empty conjunction is 1

@@ -1,4 +1,4 @@
-"""Linear equations over GF(2), bit-packed.
+"""Solves linear equations over GF(2), bit-packed.
 
 An equation <a, r> = b in d unknown bits is one row of words: bit j of the row is a_j, and bit d is
 b.  :func:`solve` brings a system to row echelon form by Gaussian elimination, one exclusive or

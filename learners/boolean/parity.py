@@ -1,4 +1,4 @@
-"""Parity functions over GF(2)^d: a consistent one, and a private one.
+"""Learns parity functions over GF(2)^d: by a consistent learner, and by a private one.
 
 The concept of r is x -> <r, x> mod 2.  Examples are 0/1 vectors x with a label.
 

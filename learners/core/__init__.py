@@ -1,14 +1,15 @@
-"""What all learners share.
+"""What all learners share: estimator, examples, records, releases.
 
-estimator         fit, predict and the stream of records of a learner of regions
-examples          what is asked of points and labels
+estimator         the base class: parameters, fit, predict, the stream of records
+examples          checks points and labels
 sklearn_support   parameters, and what scikit-learn asks of an estimator
-records           what a step publishes, and what only the curator may see
-releases          what a run publishes
-borders           segments along which a release's labels change
-learned_shape     a release that predicts, draws and writes itself
-codec             releases as JSON
-selection         what samplers of pieces have in common
+records           what a step releases, and the diagnostics beside it
+releases          what may be published of a run
+borders           finds segments along which a release's labels change
+learned_shape     a release on its map: predicts, draws and writes itself
+codec             writes and reads releases as JSON
+codec_parts       their steps, pieces and values
+selection         a draw from the exponential mechanism over pieces, and its score
 support           where there were enough examples
-accuracy          how right a shape is; bounds from independent draws
+accuracy          how right a shape is, by a check; bounds from independent draws
 """

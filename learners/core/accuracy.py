@@ -1,4 +1,4 @@
-"""How right a learned shape is: a check on examples that were kept from the learner.
+"""Tells how right a learned shape is, by examples that were kept from the learner (a *check*).
 
 1. Each example goes, by a coin of a public rate that looks at nothing, either to the learner or to
    the check.

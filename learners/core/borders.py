@@ -1,4 +1,4 @@
-"""Segments along which a release's labels change: edges of its pieces, in the boxes of tiles.
+"""Finds segments along which a release's labels change: edges of its pieces, in boxes of tiles.
 
 They are doubles (:mod:`geometry.bulk_labels`).  Within grids of fewer than 2**13 places a side an
 end of one is off its line by less than 2**-34, as a line is cut along the axis to which it is

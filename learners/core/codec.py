@@ -1,4 +1,4 @@
-"""Releases as JSON: the one place where they are written and read.
+"""Writes releases as JSON and reads them: the one place where that is done.
 
 Every release says its ``kind`` and the ``version`` of its form, then what a release of that kind
 holds, and nothing else (docs/privacy.md, lemma 6).  Reading is strict: what the writer would not

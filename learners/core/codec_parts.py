@@ -1,4 +1,4 @@
-"""Steps, pieces and values of releases as JSON: what the forms of releases are made of.
+"""Writes and reads the parts of releases as JSON: steps, pieces and values.
 
 Reading is as strict as :mod:`learners.core.codec` says.
 """

@@ -1,4 +1,4 @@
-"""What the learners share: parameters, examples, and scikit-learn's conventions.
+"""The base class of learners reads parameters and examples, and keeps scikit-learn's conventions.
 
 Parameters are stored unchanged and checked when a run starts; learned attributes end in ``_``.
 scikit-learn is not imported, but its pipelines, scores and searches take the learners, see

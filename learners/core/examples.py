@@ -1,4 +1,4 @@
-"""What a learner asks of its examples, told in one line where it is not so: labels and points.
+"""Checks the points and labels that a learner gets, and says in one line what is wrong with them.
 
 A label is 1 or 0 by any of the words that people have for them, or by one that is named.  A word
 means the same in every sample, whatever other words are there, so that what an example becomes

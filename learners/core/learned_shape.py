@@ -1,4 +1,4 @@
-"""A learned shape: what a run released, where its grid lies, and the maps that it is clipped to.
+"""A learned shape holds what a run released, where its grid lies, and the maps it is clipped to.
 
 It predicts, draws itself and writes itself.  The window draws with Qt in colours of its theme; all
 other pictures, SVG or by matplotlib, are made of a :func:`scene`.  All is made from the release,

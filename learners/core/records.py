@@ -1,4 +1,4 @@
-"""What a run leaves behind step by step: what is released, and the diagnostics beside it.
+"""Defines the record of a step of a run: what is released, and the diagnostics beside it.
 
 What a step publishes is a :class:`StepRelease` or a :class:`TileStep`.  Everything that a curator
 may look at but not publish is a :class:`StepDiagnostics`; how wrong a run is after each of its

@@ -1,4 +1,4 @@
-"""What may be published of a run: a hypothesis in the plane or in space, and what it has spent.
+"""Defines what may be published of a run: a hypothesis in the plane or in space, and what it spent.
 
 A :class:`Release` holds what is differentially private under the stated account, and nothing
 else: no number of examples, no seed, no error.  Why it may be published: docs/privacy.md, lemma 6.

@@ -1,4 +1,4 @@
-"""What a selection is: one draw from the exponential mechanism over pieces, and its score.
+"""A selection is one draw from the exponential mechanism over pieces, by their scores.
 
 A selection draws a piece theta (one halfplane, or three whose intersection is a
 triangle) with probability proportional to mu(theta) * exp(rate * value(theta)),

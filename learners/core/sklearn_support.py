@@ -1,4 +1,4 @@
-"""What scikit-learn asks of an estimator, without importing it.
+"""Gives estimators what scikit-learn asks of them, without importing it.
 
 The learners follow its conventions: ``clone``, pipelines, ``cross_val_score`` and
 ``GridSearchCV`` take them.  Points that are not on the grid yet are taken with public bounds::

@@ -1,4 +1,4 @@
-"""Support: where there were enough examples to say anything, released beside a learned shape.
+"""Tells where there were enough examples to say anything (*support*), beside a learned shape.
 
 A learner labels every point, also where nobody reported.  So the square is divided into a coarse
 public grid of cells, and a cell is *supported* when its noisy number of examples reaches a

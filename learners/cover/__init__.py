@@ -1,12 +1,12 @@
 """The set cover of KMMS, and the learners of polygons.
 
-polygon_union           unions of polygons, by tiles or by triangles
-convex_polygon          convex polygons, likewise
-threshold_learner       one border along an axis
-cover_run               a run of the cover, as parameters ask for it
-set_cover               the engine: counts, selections, budget
-sharpening              edges drawn again
-arrangement_selection   selection from all cells of the dual arrangement
-best_piece              the best piece, without privacy
-branch_and_bound        the search that finds it
+polygon_union           learns unions of polygons, by tiles or by a cover
+convex_polygon          learns convex polygons, likewise
+threshold_learner       learns one border along an axis
+cover_run               sets up a run of the cover by its parameters
+set_cover               runs the cover: counts, selections, budget
+sharpening              draws the edges of its triangles again
+arrangement_selection   draws a piece from the cells of the dual arrangement
+best_piece              finds the best piece, without privacy
+branch_and_bound        searches boxes for it
 """

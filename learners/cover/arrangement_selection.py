@@ -1,4 +1,4 @@
-"""The exponential mechanism by the arrangement: small samples only.
+"""Draws by the exponential mechanism from the cells of the dual arrangement: small samples only.
 
 A selection's law over the lattice gives a cell of the arrangement the weight
 

@@ -1,4 +1,4 @@
-"""The piece of greatest gain less weighted loss, by branch and bound in the dual plane.
+"""Finds the piece of greatest gain less weighted loss, by branch and bound in the dual plane.
 
 A box of dual points has an outer piece that contains all its pieces and an inner piece that
 lies in all of them (two corners of each dual rectangle), and the value rises with the positives P

@@ -1,6 +1,6 @@
 # compiled loops: numba infers the types of what it compiles
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
-"""Branch and bound over boxes of dual points, for :mod:`learners.cover.best_piece`.  Compiled.
+"""Branches and bounds over boxes of dual points, for :mod:`learners.cover.best_piece`.  Compiled.
 
 What a box is, and why its bound holds, is told there.
 """

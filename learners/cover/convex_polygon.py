@@ -1,4 +1,4 @@
-"""Private learner of convex polygons, by tiles or by the greedy cover of KMMS theorem 4.7.
+"""Learns convex polygons privately, by tiles or by the greedy cover of KMMS theorem 4.7.
 
 Without `k` a region is learned by tiles (:mod:`learners.tiles.tiles`), and the convex polygon that
 agrees with it best is fitted.  The fit sees the region alone, so it costs no privacy.

@@ -1,4 +1,4 @@
-"""A run of the private set cover (:mod:`learners.cover.set_cover`), as parameters ask for it.
+"""Sets up a run of the private set cover (:mod:`learners.cover.set_cover`) by its parameters.
 
 Pieces are halfplanes or triangles, discs, ellipses, halfspaces or simplices; triangles may be
 sharpened afterwards (:mod:`learners.cover.sharpening`), and one alone is drawn by its mistakes.

@@ -1,4 +1,4 @@
-"""Private learner of unions of polygons, by tiles or by the greedy cover of KMMS theorem 5.1.
+"""Learns unions of polygons privately, by tiles or by the greedy cover of KMMS theorem 5.1.
 
 Without `k` the square is divided into tiles, and each learns a labelled piece of at most two
 edges with the whole epsilon (:mod:`learners.tiles.tiles`): what to use when nothing is known of the

@@ -1,4 +1,4 @@
-"""The private set-cover engine: KMMS section 3, for any selection and either role.
+"""Runs the private set cover of KMMS section 3: a union or an intersection of pieces of any kind.
 
 Disjunction (a union of pieces): in each of m steps a noisy count b of the positive examples
 still alive is drawn, a piece T is selected by the exponential mechanism with score

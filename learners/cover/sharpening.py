@@ -1,4 +1,4 @@
-"""Sharpening a cover: every edge of its triangles drawn again, each among the examples nearest it.
+"""Sharpens a cover: draws every edge of its triangles again, among the examples nearest to it.
 
 A private set cover finds where the shape is; what its triangles leave at their borders costs it
 most of its error, and further steps must share epsilon with it.  So it is given a part of epsilon,

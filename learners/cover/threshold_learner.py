@@ -1,4 +1,4 @@
-"""Private thresholds on the grid: a halfplane with one free coordinate.
+"""Learns a threshold on the grid privately: a halfplane with one free coordinate.
 
 Nissim's private thresholds on the drawing.  The class has four directions, right (label 1 where
 x >= t), left (x <= t), above (y >= t) and below (y <= t); left is the source's (x < j is

@@ -1,8 +1,8 @@
-"""Covers by discs, ellipses, polynomials, and in three dimensions.
+"""Learns by discs, ellipses, polynomials, and in three dimensions.
 
-curved_learners    unions of discs, of ellipses, of regions bounded by polynomials, of simplices and
-                   of balls, and convex polytopes
-conic_selection    the sampler of discs and ellipses, and points that its bounds look at together
-conic_boxes        boxes of discs or ellipses, counted and bounded
-listed_selection   selection from classes that are listed
+curved_learners    learns unions of discs, of ellipses, of regions bounded by polynomials, of
+                   simplices and of balls, and convex polytopes
+conic_selection    draws discs and ellipses, up to a rounding that is charged
+conic_boxes        refines boxes of them until one is drawn
+listed_selection   draws halfspaces, simplices, balls and regions of polynomials from a list
 """

@@ -1,4 +1,4 @@
-"""Boxes of discs or ellipses, refined until one is drawn.  Compiled.
+"""Refines boxes of discs or ellipses until one of these is drawn.  Compiled.
 
 The law and the proof: :mod:`learners.curved.conic_selection` and docs/privacy.md, lemma L1.  A box
 is a product of integer intervals, one a parameter of :mod:`geometry.lift`: (p, q, r) of a disc,

@@ -1,4 +1,4 @@
-"""Draws of a disc or an ellipse from the exponential mechanism, up to a rounding that is charged.
+"""Draws a disc or an ellipse by the exponential mechanism, up to a rounding that is charged.
 
 The class is a lattice of :mod:`geometry.lift`, the same in every step, the law P(theta)
 proportional to

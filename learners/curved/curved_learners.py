@@ -1,4 +1,4 @@
-"""Private learners of unions of discs, ellipses, regions bounded by polynomials, and bodies.
+"""Learns unions of discs, ellipses, regions bounded by polynomials, and bodies, privately.
 
 KMMS remark that their constructions carry over to concepts bounded by low-degree polynomials,
 which are halfspaces of a lifted space (:mod:`geometry.lift`), and to higher dimension.  Here the

@@ -1,4 +1,4 @@
-"""Exact draws of halfspaces, simplices, balls and regions of polynomials, by enumeration.
+"""Draws halfspaces, simplices, balls and regions of polynomials exactly, by enumeration.
 
 KMMS: their constructions extend to constant dimension D, in time exponential in D; an
 arrangement of n hyperplanes has n^D cells, and a simplex is one of n^(D(D+1)) tuples.  Here the

@@ -1,4 +1,4 @@
-"""One box of dual points: its columns, its edges, and what of it belongs to the class.  Compiled.
+"""A box holds all pieces whose edges lie in given rectangles of the dual plane.  Compiled.
 
 A box is a row of :class:`learners.envelope.partition.Partition`: for each of up to three edges a
 sheet and a rectangle of dual points.  Its *outer* piece is the largest it contains: it bounds the

@@ -1,4 +1,4 @@
-"""Draws from a buffer of uniform 16-bit chunks, for compiled loops.
+"""Draws coins, integers and exponential variates from a buffer of uniform 16-bit chunks.  Compiled.
 
 Each function takes the buffer and a position and returns its draw with the next position.  No
 draw rounds a probability that it compares with: bits are read until the comparison is decided.

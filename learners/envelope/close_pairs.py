@@ -1,4 +1,4 @@
-"""A bound that wrong labels hardly loosen: examples of both labels, close together, in pairs.
+"""Tightens bounds where labels are wrong: positives and negatives close together count in pairs.
 
 A box counts all positives that a piece of it may hold and no negatives that it may miss
 (:mod:`learners.envelope.boxes`).  Where labels are wrong, positives lie among the negatives

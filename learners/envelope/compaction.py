@@ -1,4 +1,4 @@
-"""Compaction: boxes that meet in a face are merged again, so that others can be split.  Compiled.
+"""Merges boxes that meet in a face again, so that others can be split.  Compiled.
 
 When the boxes are used up, most of them are light: they were halved while the envelope was much
 higher, and hardly a trial goes there any more.  Two boxes of the same sheets and orders that agree

@@ -1,4 +1,4 @@
-"""Compiling loops in a second process, beside the first one's.
+"""Compiles loops in a second process, beside the first one's.
 
 Numba compiles one loop at a time in a process, and half of what it does is Python.  From an empty
 cache a draw's loops take some 20 s.  Two in five of them are those of factorised boxes, which are

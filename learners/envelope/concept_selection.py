@@ -1,4 +1,4 @@
-"""Draws of a labelled piece of at most three edges, by its number of mistakes.
+"""Draws a labelled piece of at most three edges, by its number of mistakes.
 
 A *concept* labels the points inside a convex piece one way and all others the other way; the
 piece is the intersection of none, one, two or three lattice halfplanes.  The law is the

@@ -1,4 +1,4 @@
-"""The compiled core of the envelope sampler: trials and splits until one is accepted.
+"""Tries pieces and splits boxes of the envelope until a piece is accepted.  Compiled.
 
 See :mod:`learners.envelope.envelope_selection` for the algorithm.  Why boxes may change after each
 rejected trial: docs/privacy.md, lemma E2; that the arithmetic stays within the charge: lemma 5.

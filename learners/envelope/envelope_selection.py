@@ -1,4 +1,4 @@
-"""Draws from the exponential mechanism by refining an envelope, up to a rounding that is charged.
+"""Draws pieces by the exponential mechanism: refines an envelope, up to a rounding that is charged.
 
 The class is the lattice of :class:`geometry.halfplane.HalfplaneLattice`, one halfplane or
 three; the law is P(theta) proportional to mu(theta) * exp(rate * value(theta)).  KMMS

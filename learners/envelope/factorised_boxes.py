@@ -1,4 +1,4 @@
-"""Tighter envelopes for small boxes: one table of cells an edge stands for all triples of cells.
+"""Tightens the envelope on small boxes: one table of cells an edge stands for all triples of cells.
 
 Each edge's rectangle of dual points is divided into SIDE x SIDE cells.  Let O_e and I_e be an
 edge's outer and inner halfplane, H_e its true one, and o_e and n_e the outer and the inner

@@ -1,4 +1,4 @@
-"""Trials in boxes with a factorised envelope, and their splits.  Compiled.
+"""Tries and splits boxes with a factorised envelope, which is tighter than a plain one.  Compiled.
 
 The envelope and why it bounds the score: :mod:`learners.envelope.factorised_boxes`; why a trial
 accepts a piece in proportion to its weight: docs/privacy.md, lemma E1.  From an empty

@@ -1,4 +1,4 @@
-"""KMMS's own box of dual points, y = a x + b with a and b in -2 d^2 .. 2 d^2.  Compiled.
+"""Writes down boxes of KMMS's own class, lines y = a x + b, a and b in -2 d^2 .. 2 d^2.  Compiled.
 
 The class is that of the measure "paper" of :class:`geometry.halfplane.HalfplaneLattice`; what
 differs from "chord" is how the sampler writes down its boxes.  Nearly all lines of the class are

@@ -1,4 +1,4 @@
-"""Boxes that cover the class, with their masses in a sum tree.  Compiled."""
+"""Keeps boxes that cover the class of pieces, with their masses in a sum tree.  Compiled."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 

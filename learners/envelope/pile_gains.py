@@ -1,4 +1,4 @@
-"""Piles of reports: what a line that passes through them may gain.
+"""Bounds what a line gains that passes through piles of reports, about as many of either label.
 
 A *pile* is some grid points within few steps of each other, with about as many examples of either
 label.  A line that passes beside it holds all of it or nothing; one that passes through it, and few

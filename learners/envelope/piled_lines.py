@@ -1,4 +1,4 @@
-"""Boxes whose lines are weighed by what they may gain in piles of reports.
+"""Draws pieces from boxes whose lines are weighed by what they may gain in piles of reports.
 
 Where reports lie in piles (:mod:`learners.envelope.pile_gains`), boxes
 (:mod:`learners.envelope.partition`) are narrow enough to tell only when there are thousands for

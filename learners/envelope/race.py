@@ -1,4 +1,4 @@
-"""The race of strands: parts of the class that are refined side by side, until one draw is decided.
+"""Runs *strands*, parts of the search, until one has the first acceptance by their common clock.
 
 A strand that runs alone is divided as soon as it is worth its while, in the beginning and again
 when the others have ended, so two are at work whatever part of the class is hard.

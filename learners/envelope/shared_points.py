@@ -1,4 +1,4 @@
-"""Grid points that hold many examples of both labels: a draw would not end by them.
+"""Bounds scores where a grid point holds many examples of both labels: else a draw would not end.
 
 A piece holds all examples of a grid point or none.  A box that leaves the point open would count
 its positives as held and its negatives as not, and promise too much by the fewer of the two, in

@@ -1,4 +1,4 @@
-"""Strands: parts of the class, each with its boxes, tables and bits, and what it has accepted.
+"""A strand is one part of the class of pieces, searched with its own boxes, tables and bits.
 
 The law of a draw: :mod:`learners.envelope.envelope_selection`.  How several of them decide one:
 :mod:`learners.envelope.race`.  Proofs: docs/privacy.md, lemmas E4 and 5.

@@ -1,4 +1,4 @@
-"""What is drawn from: the score, its rate and the prior.  Compiled."""
+"""Defines the law that is drawn from: the score, its rate and the prior.  Compiled."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 

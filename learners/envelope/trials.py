@@ -1,4 +1,4 @@
-"""Trials in plain boxes, and their splits.  Compiled.
+"""Tries a point of a box, and splits the box where the point is rejected.  Compiled.
 
 A point is drawn uniformly in the box and kept with the probability it deserves; where it is not,
 the box is halved where the point suggests.  All randomness arrives as a buffer of uniform 16-bit

@@ -1,4 +1,4 @@
-"""The examples of a factorised box that its edges leave uncertain: listed, and charged to an edge.
+"""Lists the examples that only some pieces of a box may hold, and charges each to one of its edges.
 
 What they are for: :mod:`learners.envelope.factorised_boxes`; why a charge bounds the score:
 docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of

@@ -1,4 +1,4 @@
-"""What a curator may see of the envelope while it is refined: its boxes, and where they lie.
+"""Shows the curator the envelope while it is refined: its heaviest boxes, and where edges may lie.
 
 Both read the tables of a draw's partitions, so between two slices of work only.  O(boxes) each, and
 the pictures O(_MOST * resolution): some milliseconds.

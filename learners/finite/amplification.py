@@ -1,4 +1,4 @@
-"""From a private learner that fails half of the time to one that fails with probability beta.
+"""Makes one private learner that fails with probability beta of one that fails half of the time.
 
 Nissim's lecture (*Private Learning 1*; Kasiviswanathan et al. 2008): confidence is amplified by
 log(1/beta) runs.  Here for any private learner:

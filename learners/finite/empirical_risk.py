@@ -1,4 +1,4 @@
-"""The hypothesis of least loss from a finite list, and its private choice.
+"""Chooses the hypothesis of least loss from a finite list, with privacy and without.
 
 Nikolov's lecture and Nissim's generic learner; losses are whole numbers 0..bound, an example each.
 With S_h the sum of the losses of hypothesis h over the sample, and epsilon for neighbours that

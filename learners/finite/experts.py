@@ -1,4 +1,4 @@
-"""Prediction with expert advice: multiplicative weights, and privately with a correct account.
+"""Predicts with expert advice: by multiplicative weights, and privately with a correct account.
 
 In each of T rounds one of N experts is chosen, then all experts' losses, in [0, 1], are seen.
 Multiplicative weights (Hedge: Littlestone, Warmuth 1994; Freund, Schapire 1997) gives expert i the

@@ -1,4 +1,4 @@
-"""Finite concept classes over a finite domain 0..N-1, and their learners.
+"""Learns finite concept classes over a finite domain 0..N-1, with privacy and without.
 
 All that a learner of a finite class needs is the number of mistakes of every concept, and that
 depends on the sample only through the positive and negative examples at each point.  Points and

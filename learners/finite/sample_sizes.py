@@ -1,5 +1,5 @@
-"""How many independent examples are needed, with exact constants: of finite classes, and by VC
-dimension.
+"""Computes how many independent examples are needed, with exact constants: of finite classes, and
+by VC dimension.
 
 alpha is the error (or the loss, of losses in [0, 1]) that may be exceeded with probability at
 most beta; L = ln(number of hypotheses / beta).  Let h be *bad* if it must not be chosen, M(h) its

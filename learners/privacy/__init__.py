@@ -1,10 +1,10 @@
-"""What is spent, and what draws: accounts, noise, the exponential mechanism.
+"""Privacy accounts, and what draws: noise, the exponential mechanism, random bits.
 
 accounting              budgets, charges and statements
 composition             what several steps cost together: of a set cover, and of any mechanisms
 privacy_filter          what several runs cost together
 privacy_loss            what a charge is to other accountants
-randomness              the one door for random bits
+randomness              all random bits of releases
 noise                   integer Laplace noise
 exponential_mechanism   draws from lists, exactly
 """

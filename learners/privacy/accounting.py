@@ -1,4 +1,4 @@
-"""The accounts: how much rate each step may spend, and what a run has cost.
+"""Works out what each step of a run may spend of epsilon and delta, and states what the run cost.
 
 Neighbours add or remove one labelled example.  Given the same noisy count, one example moves the
 score of every piece by at most 1 and all in the same direction, so a selection with weight

@@ -1,4 +1,4 @@
-"""What several steps of a run cost together: of a set cover, and of any mechanisms.
+"""Computes what several steps of a run cost together: of a set cover, and of any mechanisms.
 
 A private set cover, its noisy counts and selections together.
 

@@ -1,4 +1,4 @@
-"""The exponential mechanism over a finite list, drawn exactly.
+"""Draws exactly from the exponential mechanism over a finite list.
 
 Of N candidates with whole scores q_i the draw returns index i with probability proportional to
 exp(rate * q_i): exactly, for any rational rate, in integer arithmetic (McSherry, Talwar 2007; KMMS

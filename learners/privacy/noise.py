@@ -1,4 +1,4 @@
-"""Integer Laplace noise, exactly.
+"""Draws integer Laplace noise, exactly.
 
 The discrete Laplace law P(z) proportional to exp(-|z| / scale), scale = s / t a
 ratio of integers, drawn with integer arithmetic alone (Canonne, Kamath, Steinke

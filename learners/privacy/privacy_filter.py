@@ -1,4 +1,4 @@
-"""What several runs on one data set cost together, and whether a budget allows one more.
+"""Computes what several runs on one data set cost together, and whether a budget allows one more.
 
 Runs are chosen one by one, each in view of what was released before, and so are their parameters.
 A rule that stops before a budget is exceeded, a *privacy filter* (Rogers, Roth, Ullman, Vadhan,

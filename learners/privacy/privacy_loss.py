@@ -1,4 +1,4 @@
-"""The privacy loss of each charge, in the terms of other accountants.
+"""States the privacy loss of each charge in the terms of other accountants.
 
 A charge of a :class:`~learners.privacy.accounting.PrivacySpent` is a mechanism with one parameter.
 What others need to compose it is here: pure epsilon, zCDP rho, bounded range, and the law of the

@@ -1,4 +1,4 @@
-"""The one door for randomness.
+"""Gives all random bits: the operating system's, or a seeded stream, whose runs are not private.
 
 Every released draw passes through a :class:`RandomSource`.  By default its bytes
 come from the operating system's generator; a seed replaces it by a counter-mode

@@ -1,15 +1,15 @@
-"""Private learning through stability.
+"""Learns privately through stability: by votes of models that are trained on parts of the sample.
 
 Source: Bassily, Thakurta, Thakkar, *Model-Agnostic Private Learning via Stability*, 2018 (BTT),
 in the docstrings of this package.  Records are divided at random among chunks, any learner is
 trained on each chunk, and a query is answered by the chunks' majority if the majority is so large
 that no single record could change it, by a noisy test (docs/privacy.md, stability).
 
-sparse_vector          algorithm 1, its budget, and tails of its noise; algorithms 2 and 3: queries
-                       by their distance to instability; T and K
+sparse_vector          algorithm 1, its budget, and tails of its noise
+stable_queries         algorithms 2 and 3: queries by their distance to instability; T and K
 sample_and_aggregate   algorithm 4: chunks, their models and their votes; and the baseline, where
                        every query pays
-classifiers            private queries to any learner: classes, or numbers in [0, 1]
+classifiers            answers queries by votes: classes, or numbers in [0, 1]
 label_private          algorithm 5, for any learners, in both modes
 stability_learner      algorithm 5 on the grid: polygons
 soft_labels            algorithms 6 to 8: predictions in [0, 1]

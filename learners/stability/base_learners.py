@@ -1,4 +1,4 @@
-"""Base learners for chunks: the majority of every cell, and stochastic gradient descent.
+"""Trains models on chunks of a sample: majorities of cells, or stochastic gradient descent.
 
 Neither is private by itself.  :class:`MajorityCells` is quick: O(n + cells^2) to train, O(1) a
 prediction; cells without examples take the majority of all.

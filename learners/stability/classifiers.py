@@ -1,4 +1,4 @@
-"""Classifiers by chunks: any learner, asked privately at public points, step by step (algorithm 4).
+"""Answers queries at public points privately, by votes of models on chunks (algorithm 4).
 
 `fit` trains a model on every chunk of the private sample, and `steps(points)` answers queries at
 public points one after the other.  Points may be chosen in view of earlier answers, by several

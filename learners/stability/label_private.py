@@ -1,4 +1,4 @@
-"""The label-private learner: from private answers at public points to one hypothesis (algorithm 5).
+"""Learns from private answers at public points: the label-private learner (algorithm 5).
 
 m unlabelled points are labelled by a :class:`learners.stability.classifiers.
 StableQueryClassifier`; what has no answer gets a fair coin (or is left out); any learner is trained

@@ -1,4 +1,4 @@
-"""How stable and how good chunks' models are: for the curator, before or after a run.
+"""Measures how stable and how good chunks' models are: for the curator, before or after a run.
 
 Everything here looks at votes, predictions and truth, and is not private: use it on simulated or
 public data to choose K, T and a base learner.

@@ -1,4 +1,4 @@
-"""How many examples private queries need, and the T and K to ask them with: BTT's theorems.
+"""Computes how many examples private queries need, with halts T and chunks K, by BTT's theorems.
 
     4.3, 4.4   of m queries at most alpha m are answered wrong or not at all: :func:`query_sizes`
     4.6, 4.7   a hypothesis learned from the answers errs by at most alpha: :func:`label_sizes`

@@ -1,4 +1,4 @@
-"""Sub-sample and aggregate: chunks of the sample, their models, and their votes (algorithm 4).
+"""Divides a sample into chunks, trains a model on each, and counts their votes (algorithm 4).
 
 Every record goes to one of K chunks by a coin of its own, so a record more, less, or replaced
 changes one chunk and moves no other record: one model differs, and every query has one vote that

@@ -1,4 +1,4 @@
-"""Soft labels: predictions in [0, 1] by stability, to a precision (algorithms 6 to 8).
+"""Predicts numbers in [0, 1] by stability, to a precision: soft labels (algorithms 6 to 8).
 
 A query asks for a number in [0, 1] to within a width nu.  The chunks' predictions fall into bins of
 width nu, and the fullest bin's middle is the answer if it is stable (algorithm 6).  Where the

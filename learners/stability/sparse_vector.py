@@ -1,4 +1,4 @@
-"""The sparse vector technique: many tests of which only the failed ones are paid for (algorithm 1).
+"""The sparse vector technique makes many tests and pays for the failed ones alone (algorithm 1).
 
 Values f_1, f_2, ... are whole numbers, chosen one after the other in view of the answers, and one
 neighbouring step moves each of them by at most 1.  A noisy threshold is drawn; the test of f is

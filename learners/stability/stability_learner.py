@@ -1,4 +1,4 @@
-"""Polygons by stability: label public grid points privately, then learn from them (algorithm 5).
+"""Learns polygons by stability, from public grid points that it labels privately (algorithm 5).
 
 1. Every example goes to one of K chunks by a coin; a learner, `base`, is trained on each.
 2. Public grid points are labelled by the chunks' majority where it is stable, until m are or T are

@@ -1,4 +1,4 @@
-"""Queries by stability: exact answers where one record could not change them (algorithms 2 and 3).
+"""Answers queries exactly where one record could not change the answer (algorithms 2 and 3).
 
 One query (:class:`DistanceTest`).  f(D) is released if its distance to instability plus
 DiscreteLaplace(1/epsilon) exceeds w, the least whole number with P(noise > w) <= delta; BTT's

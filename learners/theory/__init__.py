@@ -1,4 +1,4 @@
-"""What is promised: sizes of samples, bounds of the error, checks by simulation.
+"""Computes what is promised: sizes of samples, bounds of the error, checks by simulation.
 
 theorems        the table of theorems that state a number of examples, in both directions
 cover_sizes     covers by k pieces: how many examples suffice, and what KMMS print

@@ -1,4 +1,5 @@
-"""How many examples private covers by k pieces need: error at most alpha, but for probability beta.
+"""Computes how many examples private covers by k pieces need: error at most alpha, but for
+probability beta.
 
 Source: KMMS claim 3.1 (set cover with noisy counts), the exponential mechanism's tail over a finite
 class, and uniform convergence, with every constant kept.  Examples are independent draws, and k

@@ -1,4 +1,4 @@
-"""Errors on a finite domain, and checks of what a learner promises, by simulation.
+"""Computes errors on a finite domain, and checks what a learner promises, by simulation.
 
 A learner promises (alpha, beta) if on n independent examples its error on new ones exceeds alpha
 with probability at most beta.  :func:`check_promise` runs it many times and bounds the probability

@@ -1,4 +1,4 @@
-"""What a run is likely to reach in practice: what was measured, not a bound.
+"""Estimates what a run is likely to reach in practice, by what was measured: not a bound.
 
 The theorems hold for every shape and sample and are far from what runs do; by tiles nothing is
 proved of the error at all.  So runs were measured (benchmarks/practice.py): for a kind of runs, n

@@ -1,4 +1,4 @@
-"""Every theorem that states a number of examples, in one table and in both directions.
+"""Lists every theorem that states a number of examples, in one table and in both directions.
 
 A :class:`Theorem` says how many examples (for experts: rounds) suffice for error at most alpha,
 except with probability beta.  :func:`examples_for` asks it; :func:`alpha_for` inverts it by

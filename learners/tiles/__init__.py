@@ -1,11 +1,11 @@
-"""Runs by tiles: a piece of few edges in each.
+"""Learns by tiles of the square: a piece of few edges in each.
 
-tile_run           a run by tiles, as parameters ask for it
-tiles              the engine: tile after tile
-tile_choice        how many tiles
-fewest_mistakes    how few mistakes a piece can make in a tile
-agreeing_borders   tiles that agree with their neighbours
-tidying            labels along borders, weighed once more
-straight_sides     sides drawn straight
-sides              the sides that a border is made of, and the joints where they meet
+tile_run           sets up a run as parameters ask for it
+tiles              learns tile after tile
+tile_choice        chooses how many tiles a side
+fewest_mistakes    finds how few mistakes a piece can make in a tile
+agreeing_borders   makes tiles agree with their neighbours
+tidying            removes slits and teeth that their borders leave
+straight_sides     draws each side as one straight line
+sides              divides an outline into sides, and finds the joints where they meet
 """

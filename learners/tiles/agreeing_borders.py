@@ -1,4 +1,4 @@
-"""Tiles that know what their neighbours have released, and agree with it where that costs little.
+"""Makes tiles agree with what their neighbours have released, where that costs little.
 
 Half of the tiles of a square, as on a chessboard, are learned first; the others then weigh every
 piece by how far it agrees with the labels beyond their sides,

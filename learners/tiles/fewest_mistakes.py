@@ -1,4 +1,4 @@
-"""The fewest mistakes that labelled pieces of at most two edges make in a tile: exactly, and soon.
+"""Finds exactly how few mistakes a piece of at most two edges, of a finite class, makes in a tile.
 
 What it is for: :mod:`learners.tiles.tile_choice` chooses by these numbers, privately, how many
 tiles a side serve a sample.  Each is a minimum, over a finite public class, of functions that one

@@ -1,5 +1,5 @@
-"""A part of an outline, divided into sides: runs of consecutive edges, each drawn as one line; and
-the joints where they meet.
+"""Divides a part of an outline into sides, runs of consecutive edges, each drawn as one line; and
+finds the joints where they meet.
 
 What a division costs, and why: :mod:`learners.tiles.straight_sides`.
 

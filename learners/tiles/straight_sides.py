@@ -1,4 +1,4 @@
-"""Straight sides: what several tiles have drawn of one side, each for itself, as one line.
+"""Draws as one straight line what several tiles have drawn of one side, each for itself.
 
 Every tile draws its edges among its own examples, so along a straight side of the shape they differ
 a little from tile to tile, most of all at their ends: they meet the tiles' borders at different

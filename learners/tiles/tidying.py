@@ -1,4 +1,4 @@
-"""What tiles, or zones of edges, label together, without slits and teeth at their borders.
+"""Removes slits and teeth that borders of tiles, or of edges' zones, leave in what is drawn.
 
 Every tile, or zone of an edge, draws its piece for itself.  Where the noise leaves open on which
 side of a border an edge passes, what is drawn gets slits, teeth and jogs there.  So when all are

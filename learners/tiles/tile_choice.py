@@ -1,4 +1,4 @@
-"""How many tiles a side: chosen from the examples, privately, where that pays.
+"""Chooses how many tiles a side: from the examples, privately, where that pays.
 
 The right number differs by a factor of six between shapes at the same number of examples: a
 triangle wants few tiles, a ragged coast many.  So of a short public list of numbers m

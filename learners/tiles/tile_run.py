@@ -1,5 +1,4 @@
-"""A run by tiles (:mod:`learners.tiles.tiles`), as parameters of learners of polygons ask for
-it."""
+"""Sets up a run by tiles (:mod:`learners.tiles.tiles`) as a learner's parameters ask for it."""
 
 from __future__ import annotations
 

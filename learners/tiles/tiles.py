@@ -1,4 +1,4 @@
-"""The tile learner: the square is divided, and each tile learns a piece with the whole epsilon.
+"""Divides the square into tiles, and learns a piece in each with the whole epsilon.
 
 1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses a short list of
    numbers of tiles: a public function of b and epsilon.

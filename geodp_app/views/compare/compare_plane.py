@@ -1,4 +1,4 @@
-"""The plane of a comparison: the target's outline and each learner's shape in its own stroke."""
+"""Draws a comparison: the target's outline and each learner's shape in its own stroke."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a comparison as a table: stroke, figures, and a box to hide the shape."""
+"""Shows the rows of a comparison as a table: stroke, figures, and a box to hide the shape."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Several learners on the document's examples: overlaid on one plane, and in a table; or rehearsed
-on samples of the drawing, at several ε and numbers of reports.
+"""Compares several learners on the document's examples, overlaid on one plane, and in a table; or
+rehearses them on samples of the drawing, at several ε and numbers of reports.
 
 The window shows the comparison made last; what is drawn or sampled afterwards does not change it.
 """

@@ -1,4 +1,4 @@
-"""Fields for a rehearsal: several ε and numbers of reports."""
+"""Asks for several ε and numbers of reports, at which learners are tried on simulated samples."""
 
 from __future__ import annotations
 

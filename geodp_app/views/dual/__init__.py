@@ -1,1 +1,1 @@
-"""The dual plane: sheets, what is painted on them, and their controls."""
+"""Shows the dual plane: its sheets, what is painted on them, and their controls."""

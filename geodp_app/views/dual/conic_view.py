@@ -1,4 +1,4 @@
-"""The dual plane of discs and ellipses: centres, the size and the form of the newest held fixed.
+"""Shows the dual plane of discs and ellipses: points are centres, size and form the newest's.
 
 Every disc of that size is a point, every example a disc of that size around it; so ellipses.  In
 curator view it carries the examples, the shading and what is pointed at, all private; in release

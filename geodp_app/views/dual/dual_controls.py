@@ -1,5 +1,5 @@
-"""Controls of the dual plane: what is drawn, what the shading asks, the zoom; and the halfplane
-that is pointed at on a sheet, or tried in place of the chosen one.
+"""Controls what the dual plane shows: lines, shading, zoom; and follows the halfplane that is
+pointed at on it, or tried in place of the chosen one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
 
 
 class DualControls(FoldingRow):
-    """For which edge the sheets are shaded, and how; which lines are drawn; and the zoom.
+    """Controls for which edge the sheets are shaded, and how; which lines are drawn; and the zoom.
 
     The row of :attr:`lines` is laid out by whoever lays out the view.
     """

@@ -1,4 +1,4 @@
-"""Shows the step at the cursor in the pane of the dual plane, whatever its pieces are.
+"""Shows the step that is looked at in the pane of the dual plane, whatever its pieces are.
 
 Halfplanes have the sheets of the dual plane, those of a tile in its own frame; discs and ellipses
 have the plane of their centres; cells have none, and that is said.
@@ -50,7 +50,7 @@ _Kind = Literal["all sheets", "in sight", "share"]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What questions are about: the step at a log's cursor, and the edge that could be elsewhere.
+    """A moment to ask about: the step at a log's cursor, and the edge that could be elsewhere.
 
     There is none in the release view.
     """
@@ -66,7 +66,7 @@ class Moment:
 
 
 class DualQuestions(QObject):
-    """Asks, and hands the answers to the dual plane."""
+    """Asks about the moment shown, and hands the answers to the dual plane."""
 
     #: How likely edges as good as those of a step were is known: it is in the log.
     share_known = Signal()

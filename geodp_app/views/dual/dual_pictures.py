@@ -1,4 +1,4 @@
-"""Keeps the pictures on the sheets up to date: lines, densities and shading.
+"""Keeps the pictures of the dual plane up to date: lines, densities and shading.
 
 Only sheets in sight are drawn; the others when they come into sight.  Up to 20,000 lines are cut
 and drawn at once (some milliseconds); more are counted, and cells painted, beside the window.

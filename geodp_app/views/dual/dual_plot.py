@@ -1,5 +1,5 @@
-"""The plot of one sheet: axes with as many digits as the zoom needs, mouse and keys, and what is
-painted over the lines.
+"""Plots one sheet, a chart of the dual plane: axes with as many digits as the zoom needs, mouse and
+keys, and what is painted over the lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One sheet of the dual plane: its plot and everything painted on it."""
+"""Shows one sheet, a chart of the dual plane: its plot and everything painted on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dual plane: every halfplane a point, every example a line, and why a piece was chosen.
+"""Shows the dual plane (every halfplane a point, every example a line) and why a piece was chosen.
 
 One sheet is large, and follows the newest edge; the others are small beside it.  In curator view
 they carry the examples' lines, the shading and the sampler's boxes, all private; in release view

@@ -1,5 +1,5 @@
-"""The sheets of the dual plane: one large, and small pictures of all of them beside it, which show
-where a piece's points lie and lead there.
+"""Shows one sheet, a chart of the dual plane, large, and small pictures of all of them beside it,
+which show where a piece's points lie and lead there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choosing public bounds: four numbers, a box on a map, or a map file.  Never the points.
+"""Asks for public bounds: four numbers, a box on a map, or a map file.  Never the points.
 
 The map has never seen a point either.
 """

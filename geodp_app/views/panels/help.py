@@ -1,4 +1,4 @@
-"""Help: all keys on one sheet, searchable, and the words of the help menu."""
+"""Shows all keys on one sheet, searchable, and holds the words of the help menu."""
 
 from __future__ import annotations
 

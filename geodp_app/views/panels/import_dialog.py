@@ -1,4 +1,4 @@
-"""Importing examples: what a file holds, what is read of it, and what does not fit.
+"""Asks before examples are imported: what a file holds, what is read of it, what does not fit.
 
 The file is read beside the window.  Nothing is taken before the person says so, and then all that
 was announced is taken, at once.

@@ -1,5 +1,5 @@
-"""Fields of the import dialog: what the columns mean, a file's first rows, and the rows that do not
-fit.  The two tables are private.
+"""Makes the fields of the import dialog: what the columns mean, a file's first rows, and the rows
+that do not fit.  The two tables are private.
 """
 
 from __future__ import annotations

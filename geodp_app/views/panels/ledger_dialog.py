@@ -1,4 +1,4 @@
-"""The ledger of imported examples: join one, begin one with a budget, or keep none."""
+"""Asks for the ledger of imported examples: join one, begin one with a budget, or keep none."""
 
 from __future__ import annotations
 

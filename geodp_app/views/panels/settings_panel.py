@@ -1,4 +1,4 @@
-"""The settings at the side: sample, learner, privacy, and what they promise.
+"""Sets sample, learner and privacy at the side of the window, and shows what they promise.
 
 Every field writes through the document, so each change can be undone; the panel follows the
 document and holds no values of its own.

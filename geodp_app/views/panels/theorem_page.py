@@ -1,4 +1,4 @@
-"""The theorem beside the run, for teachers: steps, examples and rates, by public numbers alone.
+"""Shows the theorem beside the run, for teachers: steps, examples, rates, by public numbers alone.
 
 Nothing here is private, so it stays in the release view.
 """

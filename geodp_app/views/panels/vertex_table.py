@@ -1,4 +1,4 @@
-"""The drawing as a table: every vertex can be read and typed, without a mouse."""
+"""Shows the drawing as a table: every vertex can be read and typed, without a mouse."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The plane: target, examples, learned shape, each a layer."""
+"""Shows the plane: target, examples, learned shape, each a layer."""

@@ -1,4 +1,4 @@
-"""The target drawing on the plane: shapes, the draft under the hand, handles and faults.
+"""Draws the target on the plane: its shapes, what is being drawn, handles and faults.
 
 Faults are looked for without slowing the hand that draws.
 """

@@ -1,4 +1,4 @@
-"""Examples on the plane: symbols while there are few, one pixel a grid point when there are many.
+"""Draws examples on the plane: symbols while they are few, a pixel a grid point when they are many.
 
 Positives are discs, negatives rings, wrong ones crosses, those already decided small grey dots:
 colour is never the only sign.  A few are symbols as the plot draws them.  Of more of them the same

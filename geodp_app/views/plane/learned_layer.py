@@ -1,4 +1,4 @@
-"""What a run shows on the plane.
+"""Draws on the plane what a run learned, and what is left out of it.
 
 Of the learned pieces or tiles the newest flashes in, earlier ones fade.  Pieces have their numbers,
 and the newest one's edges theirs, in the colours of their points in the dual plane.  Below lies

@@ -1,4 +1,4 @@
-"""The plane: one plot that shows target, examples and learned shape, and feeds the tools.
+"""The plane is one plot, which shows target, examples and learned shape, and feeds the tools.
 
 Holds no state of its own: the editor (:mod:`geodp_app.drawing.editor`) takes the pointer and the
 keys in grid units, the layers draw what it and the run say.

@@ -1,1 +1,1 @@
-"""A run in the window: its steering, its timeline, its errors and figures, its reasons."""
+"""Steers a run in the window, and shows its timeline, its errors and figures, its reasons."""

@@ -1,4 +1,4 @@
-"""Again × 20: twenty runs on the same simulated examples, each shape an outline on the plane.
+"""Again × 20 makes twenty runs on the same simulated examples, and outlines each on the plane.
 
 One private shape is one draw; twenty show how far draws are apart (hypothetical outcome plots:
 Hullman, Resnick and Adar, PLoS ONE 10(11), 2015).  Each run counts with the sample.

@@ -1,8 +1,8 @@
-"""Cards beside a run.
+"""Two cards beside a run: one explains the step that is looked at, one asks about points.
 
-Why the step at the cursor chose its piece and what the next one looks for, in sentences; at the
-end, what the run came to and what to do with it.  After a run by votes, asking about points: where,
-what was answered, and what is left of the halts, which are released; the votes are not.
+The first says why the step chose its piece and what the next one looks for, in sentences; at the
+end, what the run came to and what to do with it.  The second follows a run by votes: where, what
+was answered, and what is left of the halts, which are released; the votes are not.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def _say(label: QLabel, text: str) -> None:
 
 
 class WindowQuestions(QObject):
-    """Asks, also by the editor's ask tool, and keeps the card up to date."""
+    """Asks about points, also by the editor's ask tool, and keeps the card up to date."""
 
     def __init__(
         self, card: QueryCard, runs: WindowRuns, editor: Editor, parent: QObject | None = None

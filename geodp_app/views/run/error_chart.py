@@ -1,4 +1,4 @@
-"""Errors over the steps of a run: what was wrong after each, and of which kind.
+"""Plots the errors over the steps of a run: what was wrong after each, and of which kind.
 
 On the plain scale the two kinds of error are stacked up to the empirical error; on the
 logarithmic one, where heights do not add, they are lines of their own.  All words but those of the

@@ -1,4 +1,4 @@
-"""The figures of the step at the cursor: two private cards, and a public one with the budget.
+"""Shows the figures of a run's step: two private cards, and a public one with the budget.
 
 Whatever is on a public card may be published; the release view hides the others.  The budget has
 its place beside the settings, where it is always seen.

@@ -1,4 +1,4 @@
-"""What a run is about, and whether what it has shown is out of date.
+"""A live run is steered by the window, and knows whether what it has shown is out of date.
 
 A run that was there follows by itself when simulated examples are labelled anew or settings
 change.  Imported examples are real people's: every run on them must be asked for, as it spends

@@ -1,4 +1,4 @@
-"""The timeline: which stop of the run is shown, and the selection that is under way.
+"""The timeline shows which stop of the run is looked at, and the selection that is under way.
 
 Play shows the stops again that were made, and after the last of them asks for the next step; it
 never begins another run, which would spend epsilon again.

@@ -1,4 +1,4 @@
-"""The run behind the window: what the buttons ask of the controller, and the log of its answers.
+"""Steers the window's run: passes on what the buttons ask, and logs what the controller answers.
 
 A log belongs to one sample and one set of settings.  Pressing Run after a finished run, or after
 the settings changed, begins another run, which spends its epsilon again.  What every run spends is

@@ -1,10 +1,10 @@
-"""Threads beside the window: computing, where the newest request of a kind wins and older ones are
-dropped; and freeing circles of objects, which no thread but the window's may do.
+"""Computes in threads beside the window, where the newest request of a kind wins and older ones are
+dropped; and frees cycles of objects, which no thread but the window's may do.
 
 A thread and the window share two queues and no Qt object: the window polls while it waits, so
 nothing that Qt has deleted is ever touched and closing the window waits for nobody.
 
-Wherever else Python happened to free circles of objects, in another thread or inside a call of Qt,
+Wherever else Python happened to free cycles of objects, in another thread or inside a call of Qt,
 objects of windows that are gone would be deleted there, under Qt's locks: the process may wait for
 ever, or crash.
 """

@@ -1,4 +1,4 @@
-"""Bars: a share in its groove, and the colours of a ramp with the values that they stand for."""
+"""Draws bars: a share in its groove, and the colours of a ramp with the values they stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Number fields that refuse in words, sizes by decades, very small numbers, a slider over decades.
+"""Makes number fields that refuse in words: sizes by decades, very small ones, a slider of decades.
 
 What is typed is taken when it is complete, at Enter or when the field is left.  A number out of
 range is never turned into another one: the field goes back to the number it had and says why.

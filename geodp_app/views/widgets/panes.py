@@ -1,5 +1,5 @@
-"""Labels of words and numbers, and how widgets are laid out; panes with a title, folds that open at
-a press, rows that fold.
+"""Makes labels of words and numbers, panes with a title, folds that open at a press, rows that
+fold; and lays widgets out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What plots are made of: painter paths from grid coordinates, axes of the plane, dots, images."""
+"""Makes the parts of plots: painter paths of grid coordinates, axes of the plane, dots, images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The look of every widget: Qt's Fusion style, a palette, one style sheet, and icons in any colour.
+"""Gives all widgets one look: Qt's Fusion style, a palette, one style sheet, icons in any colour.
 
 Colours come from :class:`geodp_app.palette.Palette` alone.  Widgets opt into a look by their object
 name: ``pane``, ``card``, ``paneTitle``, ``privateMark``, ``note``, ``banner``,

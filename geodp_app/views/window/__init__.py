@@ -1,1 +1,1 @@
-"""The window: what is in it, its files, its actions, its tour, and pictures of it."""
+"""The main window: its views, its files, its actions, its tour, and pictures of it."""

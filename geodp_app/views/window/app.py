@@ -1,4 +1,4 @@
-"""Starting the window: the Qt application, its theme, and what happens when something breaks."""
+"""Starts the window: the Qt application, its theme, and what happens when something breaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in the window, and where.
+"""Lays out the views of the window, with a status line at its foot.
 
 The line at its foot says what to do next, or for a while what has just happened.  QStatusBar's own
 messages are not used: they hide the bar's widgets, and a change of layout shows these again beneath

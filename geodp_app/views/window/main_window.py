@@ -1,4 +1,4 @@
-"""The window: who tells whom.
+"""The main window creates the views and connects them to document, editor and run.
 
 Views hold no state.  The document, the editor and the run's log do; when one of them changes, the
 window shows them again.  Actions come from :mod:`geodp_app.actions`; files, runs and what is
@@ -59,7 +59,7 @@ _AT_THE_END = ("export_learned", "release_view")
 
 
 class MainWindow(WindowViews):
-    """Draw, sample, step, watch both planes, export.
+    """The window of the program: draw, sample, step, watch both planes, export.
 
     Its own geometry and theme are kept in `settings`, recovery files in `recovery` instead of the
     user's folder.

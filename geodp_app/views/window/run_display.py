@@ -43,7 +43,7 @@ _FRAME, _REST = 33, 2
 
 
 class RunDisplay(QObject):
-    """What the views show of the run.
+    """Shows one step of the run in all views.
 
     Parameters
     ----------

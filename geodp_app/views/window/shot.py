@@ -1,4 +1,4 @@
-"""Taking pictures of the window: open it off-screen, run, wait until nothing moves, save."""
+"""Takes pictures of the window: opens it off-screen, runs, waits until nothing moves, saves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour: six stops on the opening example.  It goes from stop to stop, sets each scene, and puts
+"""The tour shows the window in six stops on the opening example: it sets each scene, and puts
 everything back at the end.
 
 The example's reports are simulated, and the tour makes the steps that it needs.  Whatever takes the

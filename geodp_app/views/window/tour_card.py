@@ -1,4 +1,4 @@
-"""What the tour lays over the window: a card with words and buttons, and outlines."""
+"""Lays a card with words and buttons over the window for the tour, and outlines."""
 
 from __future__ import annotations
 

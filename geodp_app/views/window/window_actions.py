@@ -1,4 +1,4 @@
-"""The table of actions made real: menus, tool bars and shortcuts of one window."""
+"""Makes menus, tool bars and shortcuts of one window from the table of actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of the window: open, save, import, export, drop, and the question before closing.
+"""Opens, saves, imports and exports the files of the window, and asks before closing.
 
 Dialogs here, the work in :mod:`geodp_app.document`; every failure becomes one clear message and
 nothing is lost.

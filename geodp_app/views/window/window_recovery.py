@@ -1,4 +1,4 @@
-"""Keeping the window's work against crashes, and offering it afterwards."""
+"""Saves the window's work against crashes, and offers it afterwards."""
 
 from __future__ import annotations
 
