@@ -260,8 +260,8 @@ _SHORT = {
     "plain-histogram-cell": 600, "histogram": 300, "plain-histogram": 300, "quadtree": 300,
     "conjunction": 400, "disjunction": 400, "discs": 300, "private-empirical-risk": 800,
     "strawman-conjunction": 400, "strawman-disjunction": 400, "private-experts": 200,
-    "stable-queries": 200,
-    "ellipses": 300, "private-consistent-conjunction": 400, "private-finite-class-laplace": 400,
+    "stable-queries": 200, "ellipses": 300,
+    "private-consistent-conjunction": 400, "private-finite-class-laplace": 400,
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from geometry.arrangement import Arrangement, Cell, LatticePolygon, arrange, floor_sum
+from geometry.arrangement import Arrangement, Cell, LatticePolygon, arrange
 from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet, admitted_parts, area, clip, side
 
 
@@ -84,7 +84,7 @@ def test_cells_partition_the_lattice_by_signature(lattice: HalfplaneLattice) -> 
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])
-@pytest.mark.parametrize(("d", "n"), [(5, 30), (64, 40), (1024, 60), (4096, 20), (MAX_D, 20)])
+@pytest.mark.parametrize(("d", "n"), [(5, 30), (64, 40), (1024, 80), (4096, 20), (MAX_D, 20)])
 def test_areas_and_lattice_points_sum_to_the_region(measure: str, d: int, n: int) -> None:
     """Exactly, at the finest resolution."""
     lattice = HalfplaneLattice(d, measure)
@@ -95,16 +95,6 @@ def test_areas_and_lattice_points_sum_to_the_region(measure: str, d: int, n: int
         cells = arrange(lattice, sheet, points).cells
         assert sum(area(cell.vertices) for cell in cells) == whole
         assert sum(cell.lattice_points.count for cell in cells) == lattice.points_per_sheet
-
-
-def test_two_hundred_lines_are_built_whole() -> None:
-    """Reference size: some ten thousand cells, none lost."""
-    lattice = HalfplaneLattice(1024)
-    points = np.random.default_rng(0).integers(0, 1025, (200, 2))
-    arrangement = arrange(lattice, Sheet.STEEP_LEFT, points)
-    assert len(arrangement.examples) == 200
-    assert len(arrangement.cells) > 9000
-    assert sum(cell.lattice_points.count for cell in arrangement.cells) == lattice.points_per_sheet
 
 
 def crossings_within(arrangement: Arrangement, part: int) -> tuple[int, int]:
@@ -181,21 +171,6 @@ def test_cells_are_convex_and_their_signature_is_that_of_their_centre(measure: s
             assert found == cell
 
 
-def test_every_lattice_point_is_found_in_a_cell_that_admits_it() -> None:
-    """Also on dual lines, at crossings, on the border and on the cut u = v."""
-    lattice = HalfplaneLattice(3, "chord", 1)
-    grid = [(x, y) for x in range(4) for y in range(4)]
-    for sheet in lattice.sheets:
-        arrangement = arrange(lattice, sheet, grid)
-        for u in range(lattice.low, lattice.high + 1):
-            for v in range(lattice.low, lattice.high + 1):
-                cell = cell_at(arrangement, u, v)
-                assert (cell is not None) == lattice.admits(u, v)
-                if cell is not None:
-                    held = lattice.halfplane(sheet, u, v).contains(np.array(arrangement.examples))
-                    assert cell.inside == sum(int(h) << i for i, h in enumerate(held))
-
-
 def test_the_dual_line_of_a_corner_has_a_cell_without_area() -> None:
     """(d, 0) is on the lines v = 0: in the part v >= u they are the border and nothing more."""
     lattice = HalfplaneLattice(3, "chord", 2)
@@ -211,15 +186,6 @@ def test_repeated_examples_share_a_line() -> None:
     lattice = HalfplaneLattice(9)
     once = arrange(lattice, Sheet.STEEP_RIGHT, [(1, 2), (5, 5)])
     assert arrange(lattice, Sheet.STEEP_RIGHT, [(5, 5), (1, 2), (5, 5)]) == once
-
-
-def test_outlines_are_the_corners_as_floats() -> None:
-    """Shape (m, 2), lattice units; without examples the two parallelograms of the region."""
-    lattice = HalfplaneLattice(2, "chord", 0)
-    upper, lower = arrange(lattice, Sheet.FLAT_BELOW, []).cells
-    assert {(u / w, v / w) for u, v, w in upper.vertices} == {(0, 0), (2, 2), (2, 4), (-2, 0)}
-    assert {(u / w, v / w) for u, v, w in lower.vertices} == {(0, 0), (2, 2), (4, 2), (0, -2)}
-    assert area(upper.vertices) == area(lower.vertices) == 6
 
 
 def test_clipping_a_square() -> None:
@@ -257,16 +223,6 @@ def sides(corners: list[tuple[int, int]], *, open_edges: bool) -> list[tuple[int
     return result
 
 
-def test_floor_sum_is_the_sum_of_floors() -> None:
-    """Negative slopes and offsets included."""
-    rng = np.random.default_rng(1)
-    for _ in range(2000):
-        slope, offset = (int(c) for c in rng.integers(-40, 40, 2))
-        count, modulus = int(rng.integers(0, 25)), int(rng.integers(1, 20))
-        expected = sum((slope * i + offset) // modulus for i in range(count))
-        assert floor_sum(count, slope, offset, modulus) == expected
-
-
 def test_random_polygons_are_counted_and_listed_in_order() -> None:
     """Boxes cut by up to five random halfplanes: full, thin, and empty ones all occur."""
     rng = np.random.default_rng(2)
@@ -283,15 +239,6 @@ def test_random_polygons_are_counted_and_listed_in_order() -> None:
         counts.append(len(expected))
     assert {0, 1, 2} < set(counts)
     assert max(counts) > 50
-
-
-def test_thin_triangles_without_lattice_points_in_some_columns() -> None:
-    """Columns that the real polygon meets between two lattice points count nothing."""
-    system = [(0, 1, 0), (-1, 3, 0), (2, -5, 0), (-1, 0, -20)]
-    expected = enumerate_points(system, 20)
-    columns = {u for u, _ in expected}
-    assert columns != set(range(min(columns), max(columns) + 1))
-    assert [LatticePolygon.of(system).point(r) for r in range(len(expected))] == expected
 
 
 @pytest.mark.parametrize("size", [10, 2**31, 2**45])
@@ -351,10 +298,3 @@ def test_unbounded_systems_are_refused(system: list[tuple[int, int, int]]) -> No
     """Strips and quadrants have no count."""
     with pytest.raises(ValueError, match="do not bound"):
         LatticePolygon.of(system)
-
-
-def test_contradictory_systems_are_empty() -> None:
-    """Also when nothing else bounds them."""
-    assert LatticePolygon.of([(0, 1, 3), (0, -1, -2)]).count == 0
-    assert LatticePolygon.of([(1, 0, 3), (-1, 0, -2), (0, 1, 0), (0, -1, -9)]).count == 0
-    assert LatticePolygon.of([(0, 0, 1)]).count == 0

@@ -109,16 +109,6 @@ def test_every_point_has_the_one_zone_of_the_definition(pieces: tuple[Piece, ...
     assert (inside.any(axis=0) == ~outside).all()
 
 
-def test_excesses_are_compared_in_one_unit() -> None:
-    """A point half a unit below a line of slope 1 is nearer than one that is one unit left."""
-    lattice = HalfplaneLattice(4, bits=1)
-    rising = lattice.halfplane(Sheet.FLAT_ABOVE, 1, 9)  # y >= x + 1/2
-    wall = lattice.halfplane(Sheet.STEEP_RIGHT, 6, 6)  # x >= 3
-    zones = EdgeZones(((rising, wall),))
-    points = np.array([[2, 2], [3, 3], [3, 1], [0, 4], [0, 0]])
-    assert zones.find(points).tolist() == [1, 0, 0, 1, 1]
-
-
 @zoned
 @pytest.mark.parametrize("side", [MAX_D + 1, 5])
 def test_figures_fill_the_square_once(pieces: tuple[Piece, ...], side: int) -> None:
@@ -256,8 +246,9 @@ def test_sides_that_are_none_are_refused() -> None:
         EdgeZones((), 9)
 
 
-@zoned
-@pytest.mark.parametrize("most", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("pieces", "most"), [(case.values[0], (1, 2, 3, 5)[i % 4]) for i, case in enumerate(CASES)]
+)
 def test_cells_divide_the_box_of_an_edge(pieces: tuple[Piece, ...], most: int) -> None:
     whole, zones = EdgeZones(pieces), EdgeZones(pieces, most)
     points = grid_points(zones.d)

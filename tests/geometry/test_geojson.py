@@ -256,29 +256,13 @@ def test_a_missing_file_is_the_systems_error(tmp_path: Path) -> None:
         read_geojson(tmp_path / "none.geojson")
 
 
+_MEMBERS = ["type", "features", "geometry", "coordinates", "geometries", "geodp", "crs", "frame"]
+_TYPES = ["Feature", "FeatureCollection", "Polygon", "MultiPolygon", "GeometryCollection"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-200, 200) | st.floats() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=5)
-        | st.dictionaries(
-            st.sampled_from(
-                (
-                    "type",
-                    "features",
-                    "geometry",
-                    "coordinates",
-                    "geometries",
-                    "geodp",
-                    "crs",
-                    "frame",
-                )
-            ),
-            inner
-            | st.sampled_from(
-                ("Feature", "FeatureCollection", "Polygon", "MultiPolygon", "GeometryCollection")
-            ),
-            max_size=4,
-        )
+        | st.dictionaries(st.sampled_from(_MEMBERS), inner | st.sampled_from(_TYPES), max_size=4)
     ),
     max_leaves=30,
 )
@@ -583,9 +567,12 @@ def export(path: Path, name: str, place: str) -> float:
     return area * (1 if raw else (east - west) * (north - south) / 1024**2)
 
 
+#: Every shape and every place.
+EXPORTED = [*zip((name for name in WRITTEN if name != "empty"), 2 * [*PLACES], strict=True)]
+
+
 @needs_gdal
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", [n for n in WRITTEN if n != "empty"])
+@pytest.mark.parametrize(("name", "place"), EXPORTED)
 def test_ogr_reads_every_kind_of_export_as_valid_and_of_the_same_area(
     tmp_path: Path, name: str, place: str
 ) -> None:

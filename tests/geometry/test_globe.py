@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def inside_any_turn(shape: BaseGeometry, lonlat: Points) -> Labels:
     return np.any([inside(shape, np.c_[lon + by, lonlat[:, 1]]) for by in turns], axis=0)
 
 
-def grid_points(n: int = 4000) -> Points:
+def grid_points(n: int = 2000) -> Points:
     return np.random.default_rng(0).integers(0, D + 1, (n, 2)).astype(float)
 
 
@@ -97,6 +98,7 @@ def geojson(shape: BaseGeometry) -> dict[str, Any]:
     return json.loads(json.dumps(shapely.geometry.mapping(shapely.segmentize(shape, 170))))
 
 
+@cache
 def land() -> BaseGeometry:
     return read_geojson(land_path()).geometry
 
@@ -419,7 +421,6 @@ def test_the_way_to_a_box_leads_back_where_operations_of_proj_meet(bounds: Bound
     ("source", "target", "lon", "lat", "width"),
     [
         (7855, 28355, 146, -37, 1.0),  # of two ages of one continent, 1.5 m apart
-        (7844, 4283, 146, -37, 1.0),
         (28992, 31370, 4.5, 51.4, 0.3),  # two operations meet in the box
         (31467, 25832, 9, 50, 1.0),
         (4267, 26714, -99, 40, 2.0),

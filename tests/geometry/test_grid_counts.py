@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from counted import as_counter
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 
@@ -13,17 +14,6 @@ from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 def drawn(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return rng.integers(0, d + 1, size=(n, 2)), rng.integers(0, 2, size=n).astype(bool)
-
-
-def as_counter(counts: GridCounts) -> Counter[tuple[int, int, bool]]:
-    return Counter(
-        {
-            (x, y, label): amount
-            for (x, y), label, amount in zip(
-                counts.points.tolist(), counts.labels.tolist(), counts.amounts.tolist(), strict=True
-            )
-        }
-    )
 
 
 @pytest.mark.parametrize(("d", "n"), [(1, 0), (1, 1), (1, 50), (7, 200), (1 << 20, 300)])

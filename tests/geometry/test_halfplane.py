@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import shapely
-from any_pieces import boundary, holds
+from any_pieces import any_halfplane, boundary, holds
+from grids import grid_points
 
 from geometry.columns import column_shift
 from geometry.halfplane import (
@@ -26,23 +27,10 @@ SMALL = [
 ] + [HalfplaneLattice(6, "chord", 0), HalfplaneLattice(5, "chord", 2)]
 
 
-def grid(d: int) -> np.ndarray:
-    """All grid points, shape ((d + 1)^2, 2)."""
-    return np.array([(x, y) for x in range(d + 1) for y in range(d + 1)], dtype=np.int64)
-
-
 def admitted(lattice: HalfplaneLattice) -> list[tuple[int, int]]:
     """All admitted dual points, from the box of the largest coordinates."""
     span = range(lattice.low, lattice.high + 1)
     return [(u, v) for u in span for v in span if lattice.admits(u, v)]
-
-
-def random_point(lattice: HalfplaneLattice, rng: np.random.Generator) -> tuple[int, int]:
-    """An admitted dual point, anywhere in the region."""
-    while True:
-        u, v = (int(c) for c in rng.integers(lattice.low, lattice.high + 1, 2))
-        if lattice.admits(u, v):
-            return u, v
 
 
 @pytest.mark.parametrize("lattice", SMALL, ids=str)
@@ -56,13 +44,16 @@ def test_membership_is_the_definition_on_every_grid_point(lattice: HalfplaneLatt
     """Also for the grid points that lie on the boundary, and there are such."""
     rng = np.random.default_rng(0)
     on_the_line = 0
-    for u, v in [random_point(lattice, rng) for _ in range(60)] + admitted(lattice)[::17]:
+    some = [any_halfplane(lattice, rng) for _ in range(60)]
+    for u, v in [(one.u, one.v) for one in some] + admitted(lattice)[::17]:
         for sheet in lattice.sheets:
             halfplane = lattice.halfplane(sheet, u, v)
-            found = halfplane.contains(grid(lattice.d))
-            expected = [holds(halfplane, int(x), int(y)) for x, y in grid(lattice.d)]
+            found = halfplane.contains(grid_points(lattice.d))
+            expected = [holds(halfplane, int(x), int(y)) for x, y in grid_points(lattice.d)]
             assert found.tolist() == expected
-            on_the_line += sum(boundary(lattice, u, v, int(x)) == y for x, y in grid(lattice.d))
+            on_the_line += sum(
+                boundary(lattice, u, v, int(x)) == y for x, y in grid_points(lattice.d)
+            )
     assert on_the_line > 0
 
 
@@ -73,10 +64,9 @@ def test_membership_is_exact_at_the_finest_resolution(d: int, measure: str) -> N
     lattice = HalfplaneLattice(d, measure)
     rng = np.random.default_rng(d)
     for _ in range(200):
-        u, v = random_point(lattice, rng)
-        points = rng.integers(0, d + 1, (20, 2))
+        some, points = any_halfplane(lattice, rng), rng.integers(0, d + 1, (20, 2))
         for sheet in lattice.sheets:
-            halfplane = Halfplane(lattice, sheet, u, v)
+            halfplane = Halfplane(lattice, sheet, some.u, some.v)
             expected = [holds(halfplane, int(x), int(y)) for x, y in points]
             assert halfplane.contains(points).tolist() == expected
     y = d // 2
@@ -131,7 +121,7 @@ def test_raising_u_or_v_shrinks_upper_sheets_and_grows_the_others(
     lattice: HalfplaneLattice,
 ) -> None:
     """So a box of dual points has its extreme halfplanes at two corners."""
-    points = grid(lattice.d)
+    points = grid_points(lattice.d)
     for u, v in admitted(lattice)[::5]:
         for sheet in lattice.sheets:
             here = Halfplane(lattice, sheet, u, v).contains(points)
@@ -144,34 +134,11 @@ def test_raising_u_or_v_shrinks_upper_sheets_and_grows_the_others(
                 assert not (small & ~large).any()
 
 
-def test_opposite_sheets_share_exactly_the_boundary() -> None:
-    """Together they hold every point, and both hold the points of the line."""
-    lattice = HalfplaneLattice(4, "chord", 1)
-    points = grid(4)
-    for u, v in admitted(lattice)[::7]:
-        above = lattice.halfplane(Sheet.FLAT_ABOVE, u, v).contains(points)
-        below = lattice.halfplane(Sheet.FLAT_BELOW, u, v).contains(points)
-        on = [boundary(lattice, u, v, int(x)) == y for x, y in points]
-        assert (above | below).all()
-        assert (above & below).tolist() == on
-
-
-def test_steep_sheets_are_flat_sheets_with_the_axes_exchanged() -> None:
-    """STEEP_RIGHT mirrors FLAT_ABOVE, STEEP_LEFT mirrors FLAT_BELOW."""
-    lattice = HalfplaneLattice(3, "chord", 1)
-    points = grid(3)
-    pairs = ((Sheet.FLAT_ABOVE, Sheet.STEEP_RIGHT), (Sheet.FLAT_BELOW, Sheet.STEEP_LEFT))
-    for u, v in admitted(lattice)[::5]:
-        for flat, steep in pairs:
-            mirrored = lattice.halfplane(steep, u, v).contains(points[:, ::-1])
-            assert (lattice.halfplane(flat, u, v).contains(points) == mirrored).all()
-
-
 def test_chords_between_opposite_edges_are_in_some_sheet() -> None:
     """The line through any two grid points on opposite edges, with either side."""
     d = 3
     lattice = HalfplaneLattice(d, "chord", 0)
-    points = grid(d)
+    points = grid_points(d)
     reachable = {
         lattice.halfplane(sheet, u, v).contains(points).tobytes()
         for sheet in lattice.sheets
@@ -236,7 +203,7 @@ def test_the_halfplane_holds_the_example_on_its_side_of_the_dual_line(
     lattice: HalfplaneLattice,
 ) -> None:
     """And an example is on the boundary exactly when the dual point is on the dual line."""
-    grid = [(x, y) for x in range(lattice.d + 1) for y in range(lattice.d + 1)]
+    grid = grid_points(lattice.d).tolist()
     incident = 0
     for sheet in lattice.sheets:
         lines = [dual_line(lattice, sheet, point) for point in grid]

@@ -329,10 +329,14 @@ def by_label(counts: GridCounts, part: float, source: Any) -> Any:
     """Coins that favour the examples labelled 0."""
     zeros = divided(counts.where(~counts.labels), 1.8 * part, source)
     ones = divided(counts.where(counts.labels), 0.2 * part, source)
-    parts = [np.concatenate([a.points, b.points]) for a, b in zip(zeros, ones, strict=True)]
-    labels = [np.concatenate([a.labels, b.labels]) for a, b in zip(zeros, ones, strict=True)]
-    amounts = [np.concatenate([a.amounts, b.amounts]) for a, b in zip(zeros, ones, strict=True)]
-    return tuple(map(GridCounts, [counts.d] * 2, parts, labels, amounts))
+    return tuple(
+        GridCounts(
+            counts.d,
+            *(np.concatenate([getattr(one, name) for one in both])
+              for name in ("points", "labels", "amounts")),
+        )
+        for both in zip(zeros, ones, strict=True)
+    )  # fmt: skip
 
 
 def missed(n: int, runs: int) -> list[int]:

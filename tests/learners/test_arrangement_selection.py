@@ -28,6 +28,7 @@ from learners.cover.arrangement_selection import (
 from learners.privacy.randomness import SeededRandom
 
 Example = tuple[tuple[int, int], bool]
+slow = pytest.mark.slow
 Value = Callable[[tuple[bool, ...]], int]
 
 LATTICES = [
@@ -344,18 +345,20 @@ def log_densities(
 
 
 @pytest.mark.usefixtures("_cached_classes")
-@pytest.mark.parametrize("role", ["disjunction", "conjunction"])
 @pytest.mark.parametrize(
-    ("lattice", "piece", "most"),
+    ("lattice", "piece", "most", "role"),
     [
-        (HalfplaneLattice(1, "chord", 1), "halfplane", 5),
-        (HalfplaneLattice(2, "chord", 0), "halfplane", 3),
-        pytest.param(HalfplaneLattice(2, "chord", 0), "halfplane", 4, marks=pytest.mark.slow),
-        (HalfplaneLattice(3, "chord", 1), "halfplane", 2),
-        (HalfplaneLattice(2, "paper", 0), "halfplane", 3),
-        (HalfplaneLattice(1, "chord", 0), "triangle", 4),
-        (HalfplaneLattice(2, "chord", 0), "triangle", 3),
-        (HalfplaneLattice(1, "paper", 0), "triangle", 4),
+        # both roles of every measure and piece
+        (HalfplaneLattice(1, "chord", 1), "halfplane", 5, "disjunction"),
+        (HalfplaneLattice(2, "chord", 0), "halfplane", 3, "conjunction"),
+        pytest.param(HalfplaneLattice(2, bits=0), "halfplane", 4, "disjunction", marks=slow),
+        (HalfplaneLattice(3, "chord", 1), "halfplane", 2, "disjunction"),
+        (HalfplaneLattice(2, "paper", 0), "halfplane", 3, "conjunction"),
+        (HalfplaneLattice(1, "paper", 0), "halfplane", 4, "disjunction"),
+        (HalfplaneLattice(1, "chord", 0), "triangle", 4, "conjunction"),
+        (HalfplaneLattice(2, "chord", 0), "triangle", 3, "disjunction"),
+        (HalfplaneLattice(1, "paper", 0), "triangle", 4, "conjunction"),
+        (HalfplaneLattice(1, "paper", 0), "triangle", 3, "disjunction"),
     ],
     ids=str,
 )

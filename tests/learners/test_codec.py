@@ -356,6 +356,17 @@ def test_a_value_that_no_release_has_is_refused(name: str) -> None:
                 release_from_dict(data | {member: value})
 
 
+def test_numbers_of_what_there_is_not_are_refused() -> None:
+    formula, choice = written(KINDS["formula"]), written(KINDS["choice"])
+    for beyond in (-1, formula["variables"]):
+        literals = [[beyond, False], *formula["literals"][1:]]
+        with pytest.raises(ValueError, match="is no literal of"):
+            release_from_dict(formula | {"literals": literals})
+    for beyond in (-1, len(choice["noisy_sums"])):
+        with pytest.raises(ValueError, match="is not in the list of hypotheses"):
+            release_from_dict(choice | {"index": beyond})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

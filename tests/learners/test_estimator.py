@@ -159,6 +159,7 @@ def test_whole_numbers_are_taken_in_any_form():
         (["nearly", "yes"], "row 0: label .*nearly.* is neither 0 nor 1"),
         ([1, 0.25], "row 1: .* a continuous target"),
         ([1, np.nan], "row 1: label .*nan.* is neither 0 nor 1"),
+        ([None, 1], "row 0: label .* is neither 0 nor 1"),
         ([1, 1j], "Complex data not supported: y"),
     ],
 )

@@ -5,6 +5,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from any_pieces import all_halfplanes
 from counted import counted
 from grids import grid_points
 
@@ -33,16 +34,7 @@ def held_sets(lattice: HalfplaneLattice, kind: str) -> np.ndarray:
     """Every set of grid points that a piece holds, bool (sets, points), over the whole lattice."""
     points = grid_points(lattice.d)
     bits = 1 << np.arange(len(points))
-    span = range(lattice.low, lattice.high + 1)
-    sets = np.unique(
-        [
-            (lattice.halfplane(sheet, u, v).contains(points) * bits).sum()
-            for sheet in lattice.sheets
-            for u in span
-            for v in span
-            if lattice.admits(u, v)
-        ]
-    )
+    sets = np.unique([(one.contains(points) * bits).sum() for one in all_halfplanes(lattice)])
     if kind == "triangle":
         pairs = np.unique(sets[:, None] & sets)
         sets = np.unique(pairs[:, None] & sets)
@@ -314,15 +306,7 @@ def test_a_watch_can_stop_the_search():
     assert next(calls) == 3
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"loss_weight": 0}, "loss_weight|weight of a loss"),
-        ({"loss_weight": 1.5}, "loss_weight|weight of a loss"),
-    ],
-)
-def test_wrong_parameters_are_refused_before_the_run(parameters, message):
-    points = grid_points(8)
-    learner = GreedyUnionLearner(**({"grid": 8} | parameters))
-    with pytest.raises(ValueError, match=message):
-        learner.steps(points, np.zeros(len(points)))
+@pytest.mark.parametrize("weight", [0, 1.5])
+def test_wrong_weights_are_refused_before_the_run(weight):
+    with pytest.raises(ValueError, match=r"loss_weight|weight of a loss"):
+        GreedyUnionLearner(grid=8, loss_weight=weight).steps(grid_points(8), np.zeros(81))

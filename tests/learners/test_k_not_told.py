@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counted import counted
 from enumerated_runs import PIECES, Model, neighbours
 from finished_runs import logged
-from scripted_cover import LATTICE, Script, random_pieces, sample
+from scripted_cover import Script, covered, random_pieces, sample
 from terminal import printed
 
 from geodp import Examples, Frame
@@ -32,7 +31,7 @@ from geodp_app.runs.settings_advice import verdict
 from geodp_app.runs.why import why
 from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
-from learners.core.records import StepRecord, TileStep
+from learners.core.records import TileStep
 from learners.core.releases import SharpenedRelease
 from learners.core.selection import Role
 from learners.cover import set_cover
@@ -40,7 +39,6 @@ from learners.cover.set_cover import (
     Budget,
     ends_before,
     plan_budget,
-    private_steps,
     rate_before_sharpening,
     score_k,
 )
@@ -121,26 +119,15 @@ def test_whether_a_run_ends_tells_of_an_example() -> None:
 # -- the engine ------------------------------------------------------------------------------
 
 
-def covered(k: Any, seed: int, plan: Budget) -> list[StepRecord]:
-    points, labels = sample(seed, n=400)
-    script = Script(random_pieces(seed, plan.steps, 3))
-    return list(
-        private_steps(
-            counted(points, labels, LATTICE.d),
-            role="disjunction",
-            k=k,
-            budget=plan,
-            selection=script,
-            source=SeededRandom(seed),
-        )
-    )
-
-
 def test_a_run_is_the_beginning_of_one_for_k_1_and_ends_before_the_first_low_count() -> None:
     plan = plan_budget(1.0, 1e-6, 8, 0.1, "add-remove", True, 0.6)
     made = []
     for seed in range(40):
-        whole, ended = covered(1, seed, plan), covered("auto", seed, plan)
+        examples, pieces = sample(seed, n=400), random_pieces(seed, 8, 3)
+        whole, ended = (
+            list(covered(examples, Script(pieces), plan, SeededRandom(seed), k=k))
+            for k in (1, "auto")
+        )
         counts = [record.release.threshold + plan.margin for record in whole]
         low = [j for j, count in enumerate(counts) if j and plan.eta * count < 5]
         made.append(len(ended))
@@ -152,14 +139,11 @@ def test_a_run_is_the_beginning_of_one_for_k_1_and_ends_before_the_first_low_cou
 
 def test_a_run_without_examples_makes_one_step_or_few() -> None:
     plan = plan_budget(1.0, 1e-6, 8, 0.1, "add-remove", True, 0.6)
-    counts = counted(np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.bool_), LATTICE.d)
-    made = []
-    for seed in range(60):
-        stream = private_steps(
-            counts, role="disjunction", k="auto", budget=plan,
-            selection=Script(random_pieces(1, 8, 3)), source=SeededRandom(seed),
-        )  # fmt: skip
-        made.append(len(list(stream)))
+    nobody, pieces = (np.zeros((0, 2)), np.zeros(0)), random_pieces(1, 8, 3)
+    made = [
+        len(list(covered(nobody, Script(pieces), plan, SeededRandom(seed), k="auto")))
+        for seed in range(60)
+    ]
     assert np.mean(made) < 2
     assert max(made) > 1  # by chance: the noise may say that there is something
 
@@ -220,13 +204,6 @@ def test_more_steps_may_be_asked_for_and_are_paid_for() -> None:
 def test_where_k_cannot_be_found_it_is_asked_for(model: Any, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         model.fit(np.array([[1, 1]]), np.array([1]))
-
-
-def test_neighbours_that_are_replaced_are_paid_for_too() -> None:
-    found = examples(300)
-    model = PolygonUnionLearner(k="auto", grid=GRID, neighbours="replace-one", seed=1)
-    model.fit(found.points, found.labels)
-    assert model.privacy_ == model.plan()
 
 
 # -- the log, files, words -------------------------------------------------------------------

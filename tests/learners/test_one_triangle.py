@@ -10,6 +10,7 @@ import pytest
 from arrangement_laws import arrangement_law
 from counted import counted
 from envelope_laws import assert_same_law, random_examples
+from tiny_samples import excess
 from watched_selections import watched_selections
 
 from geometry.halfplane import HalfplaneLattice
@@ -58,9 +59,7 @@ def test_every_neighbour_keeps_the_promise() -> None:
                 # the last point is the example that is added
                 p = draw_law(mu, wrong[:, :-1].sum(axis=1), rate)
                 q = draw_law(mu, wrong.sum(axis=1), rate)
-                for a, b in ((p, q), (q, p)):
-                    found = np.maximum(a - np.exp(EPSILON) * b, 0).sum()
-                    worst[rate] = max(worst[rate], found)
+                worst[rate] = max(worst[rate], excess(p, q, EPSILON))
     assert worst[eta] <= DELTA < worst[2 * eta]
 
 

@@ -16,6 +16,7 @@ from counted import counted
 from known_targets import halved, mean_error
 from noise_laws import at_least
 from numpy.typing import NDArray
+from tiny_samples import Example, all_neighbours
 
 from geometry.tiling import Tile, TileIndex
 from learners import QuadtreeLearner
@@ -23,9 +24,6 @@ from learners.baselines import quadtree
 from learners.baselines.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
 from learners.core.releases import TilesRelease
 from learners.privacy.randomness import RandomSource, SeededRandom
-
-#: A labelled point (x, y, label).
-Example = tuple[int, int, int]
 
 #: x0, y0, x1, y1, both ends included.
 Box = tuple[int, int, int, int]
@@ -92,6 +90,7 @@ def quarters(box: Box) -> list[Box]:
     return [(a, c, b, e) for (c, e), (a, b) in sides if a <= b and c <= e]
 
 
+@cache
 def tree_law(
     examples: tuple[Example, ...], d: int, scale: Fraction, decay: int
 ) -> dict[frozenset[Box], float]:
@@ -181,12 +180,11 @@ def test_comparisons_have_the_stated_chance(scale: Fraction) -> None:
 
 
 def extremes(
-    examples: tuple[Example, ...], added: Example, d: int, budget: QuadtreeBudget
+    examples: tuple[Example, ...], more: tuple[Example, ...], d: int, budget: QuadtreeBudget
 ) -> tuple[float, float]:
     """Least and greatest log ratio of a tree's probability with an example to that without."""
     one, other = (
-        tree_law(sample, d, budget.tree_scale, budget.decay)
-        for sample in ((*examples, added), examples)
+        tree_law(sample, d, budget.tree_scale, budget.decay) for sample in (more, examples)
     )
     ratios = [math.log(one[tree] / other[tree]) for tree in one]
     return min(ratios), max(ratios)
@@ -201,12 +199,10 @@ LABELLED: list[Example] = [(x, y, label) for x, y in PLACES for label in (0, 1)]
 def test_every_tree_of_every_small_neighbour_is_within_its_share(epsilon: float) -> None:
     budget = plan(epsilon)
     lows, highs = [], []
-    for size in range(5):
-        for examples in itertools.combinations_with_replacement(LABELLED, size):
-            for added in LABELLED:
-                low, high = extremes(examples, added, 3, budget)
-                lows.append(low)
-                highs.append(high)
+    for examples, more in all_neighbours(LABELLED, 4):
+        low, high = extremes(examples, more, 3, budget)
+        lows.append(low)
+        highs.append(high)
     assert max(highs) <= budget.epsilon_tree
     # an example more makes a tree less likely only by the leaf that holds it
     assert min(lows) >= -float(1 / budget.tree_scale) * (1 + 1e-12)
@@ -221,7 +217,7 @@ def test_neighbours_of_crowded_points_are_within_their_share(epsilon: float) -> 
     for p, n, extra in itertools.product(range(7), range(7), range(3)):
         examples = ((0, 0, 1),) * p + ((1, 1, 0),) * n + ((3, 0, 1),) * extra + ((3, 1, 0),) * extra
         for added in ((0, 0, 1), (1, 1, 0), (3, 0, 1)):
-            low, high = extremes(examples, added, 3, budget)
+            low, high = extremes(examples, (*examples, added), 3, budget)
             assert high <= budget.epsilon_tree
             assert low >= -float(1 / budget.tree_scale) * (1 + 1e-12)
             worst = max(worst, high)

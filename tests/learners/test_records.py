@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import FrozenInstanceError, replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from grids import grid_points
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.core.codec import release_from_dict, release_to_dict
-from learners.core.records import Piece, inside_piece, predict_pieces
+from learners.core.records import Piece, predict_pieces
 from learners.core.releases import CoverRelease
 from learners.core.selection import Role
 from learners.privacy.accounting import Charge, PrivacySpent
@@ -60,7 +59,7 @@ def random_release(role: Role, seed: int, measure: Measure = "chord") -> CoverRe
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("measure", ["chord", "paper"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_prediction_is_containment_in_the_shape_off_its_boundaries(
     role: Role, measure: Measure, seed: int
 ) -> None:
@@ -83,15 +82,6 @@ def test_prediction_is_containment_in_the_shape_off_its_boundaries(
     contained = shapely.contains_xy(shape, points[clear].astype(float))
     np.testing.assert_array_equal(predicted, contained.astype(int))
     assert predicted.dtype == np.int64
-
-
-def test_prediction_decides_boundaries_exactly() -> None:
-    lattice = HalfplaneLattice(D, bits=3)
-    # y >= x / 3 passes through (3, 1), (6, 2), ...: no double represents 1/3
-    edge = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 4 << 3)
-    for x, y in grid_points(D).tolist():
-        expected = y >= Fraction(x, 3)
-        assert bool(inside_piece((edge,), np.array([[x, y]]))[0]) == expected
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -12,7 +12,7 @@ from chi_square import assert_counted
 from counted import counted
 from noise_laws import pooled
 from numpy.typing import NDArray
-from scripted_cover import LATTICE, Script, random_pieces, sample
+from scripted_cover import LATTICE, Script, covered, random_pieces, sample
 
 from learners.core.records import Piece, StepDiagnostics, StepRecord, StepRelease
 from learners.core.selection import Role, Score, Selected, SelectionProgress, set_cover_score
@@ -22,7 +22,6 @@ from learners.cover.set_cover import (
     Cover,
     default_steps,
     plan_budget,
-    private_steps,
     theorem_steps,
 )
 from learners.privacy.accounting import after_arithmetic, halve_for_replacement
@@ -68,17 +67,6 @@ def test_replacement_runs_on_half_and_states_the_whole() -> None:
     assert not plan.spent.private
 
 
-def test_an_unknown_neighbour_relation_is_refused() -> None:
-    with pytest.raises(ValueError, match="add-remove"):
-        plan_budget(1.0, 1e-6, 4, 0.1, "friends", private=True)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (math.inf, 1e-6), (1.0, 0.0), (1, 1)])
-def test_a_budget_without_a_guarantee_is_refused(epsilon: float, delta: float) -> None:
-    with pytest.raises(ValueError, match="must"):
-        budget(epsilon, delta)
-
-
 @pytest.mark.parametrize("steps", [1, 6, 40])
 @pytest.mark.parametrize("beta", [0.5, 0.1, 1e-3])
 def test_the_margin_bounds_the_noise_of_all_steps(steps: int, beta: float) -> None:
@@ -111,10 +99,7 @@ def run(
 ) -> tuple[Script, list[StepRecord], NDArray[np.int64], NDArray[np.bool_]]:
     points, labels = sample(seed)
     script = Script(random_pieces(seed, plan.steps, 3 if role == "disjunction" else 1))
-    counts = counted(points, labels, LATTICE.d)
-    stream = private_steps(
-        counts, role=role, k=k, budget=plan, selection=script, source=SeededRandom(seed)
-    )
+    stream = covered((points, labels), script, plan, SeededRandom(seed), role, k)
     return script, list(stream), points, labels
 
 
@@ -201,16 +186,12 @@ def _value(
 def test_thresholds_are_the_gain_less_the_margin_plus_integer_laplace_noise(role: Role) -> None:
     plan = budget(epsilon=4.0, steps=2)
     points, labels = sample(5, n=41)
-    counts = counted(points, labels, LATTICE.d)
     assert labels.sum() not in (0, 41)
     gain = int(labels.sum()) if role == "disjunction" else int((~labels).sum())
     pieces = random_pieces(5, 2, 1)
     noise = []
     for seed in range(1500):
-        stream = private_steps(
-            counts, role=role, k=1, budget=plan, selection=Script(pieces),
-            source=SeededRandom(seed),
-        )  # fmt: skip
+        stream = covered((points, labels), Script(pieces), plan, SeededRandom(seed), role, 1)
         threshold = next(stream).release.threshold
         noise.append(threshold - gain + plan.margin)
     reach = 8
@@ -223,18 +204,8 @@ def test_the_number_of_steps_does_not_depend_on_the_examples(role: Role) -> None
     plan = budget(steps=5)
     pieces = random_pieces(6, 5, 1)
     none = np.zeros((0, 2), dtype=np.int64)
-    for points, labels in (sample(1), sample(2, n=1), (none, np.zeros(0, dtype=np.bool_))):
-        script = Script(pieces)
-        records = list(
-            private_steps(
-                counted(points, labels, LATTICE.d),
-                role=role,
-                k=2,
-                budget=plan,
-                selection=script,
-                source=SeededRandom(1),
-            )
-        )
+    for examples in (sample(1), sample(2, n=1), (none, np.zeros(0, dtype=np.bool_))):
+        records = list(covered(examples, Script(pieces), plan, SeededRandom(1), role))
         assert [record.release.piece for record in records] == pieces
         assert {record.steps for record in records} == {5}
 
@@ -249,11 +220,7 @@ def test_nothing_is_drawn_before_a_step_is_asked_for() -> None:
         def spawn(self) -> RandomSource:
             raise AssertionError("spawned early")
 
-    points, labels = sample(1)
-    stream = private_steps(
-        counted(points, labels, LATTICE.d), role="disjunction", k=1, budget=budget(),
-        selection=Script([]), source=Sealed(),
-    )  # fmt: skip
+    stream = covered(sample(1), Script([]), budget(), Sealed())
     with pytest.raises(AssertionError, match="drew early"):
         next(stream)
 

@@ -180,16 +180,6 @@ def test_cross_validation(model):
     assert by_name.min() > 0.85
 
 
-def test_a_search_over_epsilon():
-    X, y = triangle()
-    model = learners.NoisyHistogramLearner(grid=16, seed=3)
-    search = GridSearchCV(model, {"epsilon": [1e-4, 1.0]}, cv=3).fit(X, y)
-    assert search.best_params_ == {"epsilon": 1.0}
-    assert search.best_estimator_.privacy_.epsilon == 1.0
-    assert search.score(X, y) > 0.85
-    assert list(search.classes_) == [0, 1]
-
-
 def warned(search, X, y):
     """What is said of privacy when a search or a learner is fitted."""
     with warnings.catch_warnings(record=True) as caught:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grids import disc
 
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
@@ -34,14 +35,8 @@ from learners.tiles.tile_choice import MOST_PER_SIDE, usual_per_side
 from learners.tiles.tiles import noisy_count, plan_tiles
 
 
-def sample(d: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """A disc in the middle."""
-    points = np.random.default_rng(seed).integers(0, d + 1, (n, 2))
-    return points, np.hypot(*(points - d / 2).T) < d / 3
-
-
 def fitted(d: int = 64, n: int = 4000, **parameters: Any) -> PolygonUnionLearner:
-    return PolygonUnionLearner(grid=d, seed=5, **parameters).fit(*sample(d, n))
+    return PolygonUnionLearner(grid=d, seed=5, **parameters).fit(*disc(d, n))
 
 
 # -- the account ---------------------------------------------------------------------------
@@ -145,7 +140,7 @@ def test_tiles_are_limited() -> None:
 
 def test_an_example_reaches_its_own_tile_only() -> None:
     """With the same random bits, a changed example changes nothing in the other tiles."""
-    points, labels = sample(64, 4000)
+    points, labels = disc(64, 4000)
     changed = labels.copy()
     changed[:400] = ~changed[:400]
     points[:400] = (70 // 2 - 20, 40)
@@ -163,7 +158,7 @@ def test_an_example_reaches_its_own_tile_only() -> None:
 
 
 def test_records_add_up_to_the_release() -> None:
-    points, labels = sample(64, 4000)
+    points, labels = disc(64, 4000)
     model = PolygonUnionLearner(grid=64, seed=5)
     records = list(model.steps(points, labels))
     release = model.release_
@@ -184,7 +179,7 @@ def test_records_add_up_to_the_release() -> None:
 
 @pytest.mark.parametrize("d", [1, 2, 1 << 20])
 def test_the_smallest_and_the_largest_grid(d: int) -> None:
-    points, labels = sample(d, 500)
+    points, labels = disc(d, 500)
     model = PolygonUnionLearner(grid=d, seed=1).fit(points, labels)
     assert model.release_.d == d
     assert model.polygons_.is_valid
@@ -211,7 +206,7 @@ def test_all_examples_on_one_point() -> None:
 def test_what_makes_no_sense_is_refused(parameters: dict[str, Any], message: str) -> None:
     model = PolygonUnionLearner(**{"grid": 64, **parameters})
     with pytest.raises(ValueError, match=message):
-        model.steps(*sample(64, 10))
+        model.steps(*disc(64, 10))
     assert not hasattr(model, "release_")
 
 
@@ -224,7 +219,7 @@ def test_one_edge_a_tile() -> None:
 def test_a_run_that_is_watched_draws_the_same_tile_by_tile(seed: int) -> None:
     def run(watch: Watch | None) -> list[TileStep]:
         model = PolygonUnionLearner(grid=64, seed=seed)
-        return [record.release for record in model.steps(*sample(64, 4000), watch=watch)]
+        return [record.release for record in model.steps(*disc(64, 4000), watch=watch)]
 
     assert run(None) == run(lambda progress: None)
 
@@ -235,7 +230,7 @@ def tile_threads() -> list[threading.Thread]:
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads")
 def test_a_run_that_is_given_up_stops_inside_its_draws(heard: None) -> None:
-    points, labels = sample(1024, 30_000)
+    points, labels = disc(1024, 30_000)
     labels = labels ^ (np.random.default_rng(1).random(len(labels)) < 0.3)
     # a draw by itself, with so many wrong labels, takes many minutes
     steps = PolygonUnionLearner(grid=1024, seed=1, tiles=1).steps(points, labels)

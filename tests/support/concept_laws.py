@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
+from any_pieces import all_halfplanes
 from chi_square import assert_drawn_from, power
 from counted import counted
 from grids import grid_points
@@ -32,11 +32,8 @@ def pieces_by_mask(lattice: HalfplaneLattice, edges: int) -> list[Counter[int]]:
     """For each number of edges, how many lattice pieces hold which grid points."""
     points = grid_points(lattice.d)
     one: Counter[int] = Counter()
-    coordinates = range(lattice.low, lattice.high + 1)
-    for sheet in lattice.sheets:
-        for u, v in itertools.product(coordinates, repeat=2):
-            if lattice.admits(u, v):
-                one[mask_of(lattice.halfplane(sheet, u, v).contains(points))] += 1
+    for halfplane in all_halfplanes(lattice):
+        one[mask_of(halfplane.contains(points))] += 1
     found = [Counter({mask_of(np.ones(len(points), dtype=bool)): 1})]
     for _ in range(edges):
         more: Counter[int] = Counter()

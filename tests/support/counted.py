@@ -17,6 +17,17 @@ def counted(points: Any, labels: Any, d: int) -> GridCounts:
     return GridCounts.of_examples(rows, np.asarray(labels, dtype=np.bool_), d)
 
 
+def as_counter(counts: GridCounts) -> Counter[tuple[int, int, bool]]:
+    """Examples by place and label."""
+    found: Counter[tuple[int, int, bool]] = Counter()
+    entries = zip(
+        counts.points.tolist(), counts.labels.tolist(), counts.amounts.tolist(), strict=True
+    )
+    for (x, y), label, amount in entries:
+        found[x, y, label] += amount
+    return found
+
+
 def of_rows(inside: Sequence[bool], counts: GridCounts, points: Any) -> tuple[bool, ...]:
     """What is said of each entry, said of each row: entries of one point agree."""
     of_point: dict[tuple[int, ...], bool] = {}

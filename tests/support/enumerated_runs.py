@@ -109,6 +109,16 @@ def noisy_counts(noise: float, reach: int, gain: int) -> list[tuple[int, float]]
     return [(b, mass / total) for b, mass in lumped.items()]
 
 
+def lone_example(chance: float, eta: float, steps: int) -> list[NDArray[np.float64]]:
+    """Laws of when one of two pieces, of this chance, decides the only example: without, with it.
+
+    Gained examples raise the score of the piece by 1.
+    """
+    raised = chance * math.exp(eta) / (1 - chance + chance * math.exp(eta))
+    j = np.arange(steps)
+    return [np.append(c * (1 - c) ** j, (1 - c) ** steps) for c in (chance, raised)]
+
+
 def neighbours(size: int, elements: int) -> list[tuple[Sample, Sample]]:
     """All samples of up to `size` examples, each with all samples of one example more."""
     return tiny_samples.all_neighbours(list(product(range(elements), (0, 1))), size)

@@ -20,7 +20,7 @@ from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import Score, Selected, set_cover_score
 from learners.cover.arrangement_selection import ArrangementSelection
-from learners.envelope import envelope_selection, race, strands
+from learners.envelope import close_pairs, envelope_selection, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES
@@ -92,7 +92,7 @@ def assert_same_law(
 def factorise_everything(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType = envelope_selection
 ) -> None:
-    """No box is too long to be factorised, in draws of that module."""
+    """No box is too long to be factorised, or too early, in draws of that module."""
     plain = make_target
 
     def wide(lattice: HalfplaneLattice, *arguments: object) -> Target:
@@ -100,6 +100,16 @@ def factorise_everything(
         return target._replace(narrow=lattice.high - lattice.low)
 
     monkeypatch.setattr(module, "make_target", wide)
+    plain_boxes = strands if module is envelope_selection else module
+    monkeypatch.setattr(plain_boxes, "_PLAIN_BOXES", 0)
+
+
+def pair_all(patch: pytest.MonkeyPatch) -> None:
+    """Whatever may be a close pair is one, in cells as large as the square."""
+    patch.setattr(close_pairs, "_FEW", 1 << 40)
+    patch.setattr(close_pairs, "_LEAST", 1)
+    patch.setattr(close_pairs, "_SHARE", 1.0)
+    patch.setattr(close_pairs, "_EXAMPLES_IN_CELL", 1 << 40)
 
 
 @contextmanager

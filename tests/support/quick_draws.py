@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,8 @@ import pytest
 
 from geometry.counting import LineTables
 from geometry.grid_counts import GridCounts
-from learners.envelope import concept_selection, envelope_selection, race
+from learners.envelope import concept_selection, envelope_selection, piled_lines, race
+from learners.envelope.piled_lines import Sampler
 from learners.envelope.strands import Examples, Strand
 
 
@@ -96,7 +98,17 @@ def one_sample() -> Iterator[None]:
             read[key] = plain_of(counts, in_pairs, eta)
         return read[key]
 
+    plain_begin = piled_lines.begin_sampler
+    begun: dict[str, Sampler] = {}
+
+    def begin(lattice: Any, piles: Any, left: Any, counts: Any, *rest: Any) -> Sampler:
+        key = repr(rest)
+        if key not in begun:
+            begun[key] = plain_begin(lattice, piles, left, counts, *rest)
+        return deepcopy(begun[key])
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(piled_lines, "begin_sampler", begin)
         patch.setattr(envelope_selection, "start_strand", start)
         patch.setattr(concept_selection, "start_strand", start)
         patch.setattr(Examples, "of", of)

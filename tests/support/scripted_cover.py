@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from counted import counted
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.core.records import Piece
-from learners.core.selection import PieceKind, Score, Selected, SelectionProgress, Watch
+from learners.core.records import Piece, StepRecord
+from learners.core.selection import PieceKind, Role, Score, Selected, SelectionProgress, Watch
+from learners.cover.set_cover import Budget, Pieces, private_steps
 from learners.privacy.randomness import RandomSource
 
 LATTICE = HalfplaneLattice(8, bits=2)
@@ -37,6 +40,19 @@ class Script:
         piece = self.pieces[len(self.asked)]
         self.asked.append((counts, score, rate))
         return Selected(piece, SelectionProgress(5, 7, -1.5))
+
+
+def covered(
+    sample: tuple[Any, Any],
+    selection: Script,
+    plan: Budget,
+    source: RandomSource,
+    role: Role = "disjunction",
+    k: Pieces = 2,
+) -> Iterator[StepRecord]:
+    """The engine's run on a sample."""
+    counts = counted(*sample, LATTICE.d)
+    return private_steps(counts, role=role, k=k, budget=plan, selection=selection, source=source)
 
 
 def sample(seed: int, n: int = 60) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

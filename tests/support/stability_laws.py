@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from noise_laws import laplace
@@ -54,4 +56,43 @@ def query_law(values: tuple[int, ...], far: tuple[int, ...], budget: SparseVecto
 
 
 def exact_delta(law: Law, other: Law, epsilon: float) -> float:
-    return sum(max(0.0, p - math.exp(epsilon) * other.get(t, 0.0)) for t, p in law.items())
+    """The least delta at epsilon, both ways."""
+    factor = math.exp(epsilon)
+    ways = (
+        sum(max(0.0, p - factor * b.get(t, 0.0)) for t, p in a.items())
+        for a, b in ((law, other), (other, law))
+    )
+    return max(ways)
+
+
+def divided_law(
+    labels: tuple[int, ...], chunks: int, law_of: Callable[[tuple[int, int]], Law]
+) -> Law:
+    """Over all ways to divide records among chunks, whose votes are for the label of most."""
+    found: Law = {}
+    ways = list(itertools.product(range(chunks), repeat=len(labels)))
+    for way in ways:
+        ones = 0
+        for chunk in range(chunks):
+            own = [label for label, where in zip(labels, way, strict=True) if where == chunk]
+            ones += 2 * sum(own) > len(own)
+        for answers, p in law_of((chunks - ones, ones)).items():
+            found[answers] = found.get(answers, 0.0) + p / len(ways)
+    return found
+
+
+def worst_of_neighbours(
+    law_of: Callable[[tuple[int, ...]], Law], size: int, epsilon: float
+) -> float:
+    """The greatest delta of all samples of up to `size` labels; one is left out or changed."""
+    laws = {
+        labels: law_of(labels)
+        for n in range(size + 1)
+        for labels in itertools.product((0, 1), repeat=n)
+    }
+    worst = 0.0
+    for labels, law in laws.items():
+        others = [labels[:i] + labels[i + 1 :] for i in range(len(labels))]
+        others += [(*labels[:i], 1 - labels[i], *labels[i + 1 :]) for i in range(len(labels))]
+        worst = max([worst, *(exact_delta(law, laws[other], epsilon) for other in others)])
+    return worst

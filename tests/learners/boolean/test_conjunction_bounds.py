@@ -89,17 +89,6 @@ def test_bounds_refuse_what_is_no_probability(bad: float) -> None:
         cover_examples(3, 0, 0.1, 0.1)
 
 
-@pytest.mark.parametrize(
-    ("gain", "k", "noise", "loss"), [(1000, 3, 10, 5.0), (50, 1, 3, 0.0), (10**6, 10, 400, 30.0)]
-)
-def test_the_recursion_of_the_private_cover(gain: int, k: int, noise: int, loss: float) -> None:
-    """Examples left, step by step in the worst case, stay below the closed form."""
-    left = float(gain)
-    for step in range(1, 60):
-        left -= max(0.0, (left - 2 * noise) / k - loss)
-        assert left <= (1 - 1 / k) ** step * gain + 2 * noise + k * loss + 1e-6
-
-
 # -- error by many runs --------------------------------------------------------------------
 
 #: A run of the naive account is one of the others with less rate.

@@ -260,12 +260,6 @@ def test_impossible_parameters_are_refused(options: dict[str, object], message: 
 
 
 def test_wrong_examples_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"row 1, column 0: .* is neither 0 nor 1"):
-        ParityLearner().fit([[1, 0], [2, 0]], [0, 1])
-    with pytest.raises(ValueError, match=r"shape \(n, d\)"):
-        ParityLearner().fit([1, 0], [0, 1])
-    with pytest.raises(ValueError, match=r"row 1: label .* is neither 0 nor 1"):
-        ParityLearner().fit([[1, 0], [1, 0]], [0, 3])
     with pytest.raises(ValueError, match="has not been fitted"):
         ParityLearner().predict([[1, 0]])
     model = ParityLearner().fit([[1, 0]], [1])

@@ -174,10 +174,19 @@ def test_no_member_scores_more_than_its_box_promises(kind: str, d: int, bits: in
     assert attained > 10
 
 
-@pytest.mark.parametrize(("kind", "bits"), [("disc", 1), ("ellipse", 0)])
-@pytest.mark.parametrize("rule", ["cover", "mistakes"])
 @pytest.mark.parametrize(
-    ("points", "max_boxes"), [(2, 1), (2, 8), (2, 1 << 16), (9, 64), (9, 1 << 16)]
+    ("kind", "bits", "rule", "points", "max_boxes"),
+    [
+        # every pair of a kind and a rule, and of either and a number of points
+        ("disc", 1, "cover", 2, 1),
+        ("disc", 1, "mistakes", 9, 64),
+        ("disc", 1, "cover", 9, 1 << 16),
+        ("disc", 1, "mistakes", 2, 8),
+        ("ellipse", 0, "cover", 2, 8),
+        ("ellipse", 0, "mistakes", 2, 1 << 16),
+        ("ellipse", 0, "cover", 9, 64),
+        ("ellipse", 0, "mistakes", 9, 1 << 16),
+    ],
 )
 def test_draws_follow_the_enumerated_law(
     kind: str, bits: int, rule: str, points: int, max_boxes: int

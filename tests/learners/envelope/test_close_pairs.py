@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from compiled import compiled
-from counted import counted
-from envelope_laws import assert_same_law, pieces_in_boxes, random_examples, strands_of_a_draw
+from counted import as_counter, counted
+from envelope_laws import (
+    assert_same_law,
+    pair_all,
+    pieces_in_boxes,
+    random_examples,
+    strands_of_a_draw,
+)
 from hypothesis import given, strategies as st
 
 from geometry.columns import count_columns
@@ -28,26 +32,9 @@ from learners.privacy.randomness import SeededRandom
 most_crossed = compiled(close_pairs.most_crossed)
 
 
-def pair_all(patch: pytest.MonkeyPatch) -> None:
-    """Whatever may be a pair is one, in cells as large as the square."""
-    patch.setattr(close_pairs, "_FEW", 1 << 40)
-    patch.setattr(close_pairs, "_LEAST", 1)
-    patch.setattr(close_pairs, "_SHARE", 1.0)
-    patch.setattr(close_pairs, "_EXAMPLES_IN_CELL", 1 << 40)
-
-
 @pytest.fixture
 def all_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     pair_all(monkeypatch)
-
-
-def entries(counts: GridCounts) -> Counter[tuple[int, int, bool]]:
-    found: Counter[tuple[int, int, bool]] = Counter()
-    for (x, y), label, amount in zip(
-        counts.points.tolist(), counts.labels.tolist(), counts.amounts.tolist(), strict=True
-    ):
-        found[x, y, label] += amount
-    return found
 
 
 @pytest.mark.parametrize("most", [True, False])
@@ -60,12 +47,12 @@ def test_what_is_left_and_the_pairs_are_all_examples(most: bool, seed: int, n: i
         if most:
             pair_all(patch)
         left, pairs = take_pairs(counts)
-    whole = entries(left)
+    whole = as_counter(left)
     for px, py, nx, ny, amount in pairs.tolist():
         assert amount > 0
         whole[px, py, True] += amount
         whole[nx, ny, False] += amount
-    assert whole == entries(counts)
+    assert whole == as_counter(counts)
     if most:
         # in one cell, the whole square, no two of different labels are left
         assert len(set(left.labels.tolist())) <= 1

@@ -6,14 +6,13 @@ statement about thousands of draws.  Whole classifications of the sample are com
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from any_pieces import any_halfplane
 from compiled import compiled
 from counted import counted
-from dual_boxes import edges_in
 from envelope_laws import (
     assert_same_law,
     factorise_everything,
@@ -26,9 +25,9 @@ from envelope_laws import (
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.selection import Cancelled, PieceKind, Score, SelectionProgress
+from learners.core.selection import Cancelled, PieceKind, Score, Selected, SelectionProgress
 from learners.envelope import race, strands, trials
-from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, first_boxes, pack_sheets
+from learners.envelope.boxes import NEGATIVES, POSITIVES, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.target import make_target
@@ -36,92 +35,57 @@ from learners.privacy.randomness import SeededRandom
 
 exact_value = compiled(trials.exact_value)
 
+COVER, CUT = "disjunction", "conjunction"
+
+
+def triangles(
+    draws: int, seed: int, rate: float = 1.0, table_bytes: int = 1 << 18
+) -> list[Selected]:
+    """Draws of triangles that must follow the enumerated law."""
+    points, labels = random_examples(8, 12, seed=3)
+    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=table_bytes)
+    score = score_of("disjunction", 1, labels, 4)
+    return assert_same_law(selection, points, labels, score, 1.0, draws, seed)
+
 
 @pytest.mark.parametrize(
-    ("d", "n", "measure", "role", "draws"),
+    ("piece", "lattice", "n", "side", "sampled", "role", "k", "noisy", "rate", "draws", "seed"),
     [
         # every pair of size, measure and role
-        (8, 12, "chord", "disjunction", 1500),
-        (8, 12, "paper", "conjunction", 600),
-        (11, 30, "chord", "conjunction", 1150),
-        (11, 30, "paper", "disjunction", 1050),
+        ("halfplane", HalfplaneLattice(8), 12, 8, 8, COVER, 2, 3, 0.9, 1500, 20),
+        ("halfplane", HalfplaneLattice(8, "paper"), 12, 8, 8, CUT, 2, 3, 0.9, 600, 20),
+        ("halfplane", HalfplaneLattice(11), 30, 11, 11, CUT, 2, 3, 0.9, 1150, 41),
+        ("halfplane", HalfplaneLattice(11, "paper"), 30, 11, 11, COVER, 2, 3, 0.9, 1050, 41),
+        ("triangle", HalfplaneLattice(8), 12, 8, 3, COVER, 1, 4, 1.0, 1450, 5),
+        ("triangle", HalfplaneLattice(8), 12, 8, 3, CUT, 1, 4, 1.0, 1050, 5),
+        ("triangle", HalfplaneLattice(8, "paper"), 12, 8, 3, COVER, 1, 4, 3.5, 800, 5),
+        ("triangle", HalfplaneLattice(8, "paper"), 12, 8, 3, CUT, 1, 4, 3.5, 700, 5),
+        # nearly all lines miss the square, or are steep
+        ("triangle", HalfplaneLattice(64, "paper"), 8, 64, 3, COVER, 1, 3, 3.0, 250, 5),
+        ("triangle", HalfplaneLattice(1024, "paper"), 8, 1024, 3, COVER, 1, 3, 4.0, 200, 5),
+        # many ties
+        ("triangle", HalfplaneLattice(4, bits=1), 14, 4, 9, COVER, 2, 5, 0.7, 850, 11),
+        # a few cells of wide columns hold all examples, and boundaries pass between these
+        ("halfplane", HalfplaneLattice(5000), 14, 12, 3, COVER, 1, None, 2.0, 230, 12),
+        ("halfplane", HalfplaneLattice(MAX_D), 14, 3000, 3, COVER, 1, None, 2.5, 200, 12),
+        ("triangle", HalfplaneLattice(MAX_D), 10, 3000, 3, COVER, 1, None, 2.8, 160, 13),
+        # not so in the measure of the paper
+        ("halfplane", HalfplaneLattice(1024, "paper"), 14, 500, 3, COVER, 1, None, 4.0, 800, 12),
+        ("halfplane", HalfplaneLattice(5000, "paper"), 14, 2500, 3, COVER, 1, None, 4.0, 800, 12),
     ],
-)
-def test_halfplanes_follow_the_enumerated_law(
-    d: int, n: int, measure: str, role: str, draws: int
-) -> None:
-    points, labels = random_examples(d, n, seed=d)
-    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 18)
-    rate = 0.9
-    score = score_of(role, 2, labels, 3)
-    assert_same_law(selection, points, labels, score, rate, draws, seed=d + n)
-
-
-@pytest.mark.parametrize(
-    ("measure", "role", "draws"),
-    [
-        ("chord", "disjunction", 1450),
-        ("chord", "conjunction", 1050),
-        ("paper", "disjunction", 800),
-        ("paper", "conjunction", 700),
-    ],
-)
-def test_triangles_follow_the_enumerated_law(measure: str, role: str, draws: int) -> None:
-    points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
-    rate = 1.0 if measure == "chord" else 3.5
-    score = score_of(role, 1, labels, 4)
-    assert_same_law(selection, points, labels, score, rate, draws, seed=5, surely=0.9999)
-
-
-@pytest.mark.parametrize(("d", "rate", "draws"), [(64, 3.0, 250), (1024, 4.0, 200)])
-def test_triangles_of_the_papers_box_follow_the_enumerated_law(
-    d: int, rate: float, draws: int
-) -> None:
-    """Where nearly all lines miss the square, or are steep."""
-    points, labels = random_examples(d, 8, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(d, "paper"), "triangle", table_bytes=1 << 22)
-    score = score_of("disjunction", 1, labels, 3)
-    assert_same_law(selection, points, labels, score, rate, draws, seed=5)
-
-
-def test_triangles_on_a_coarse_lattice_with_many_ties() -> None:
-    points, labels = random_examples(4, 14, seed=9)
-    selection = EnvelopeSelection(HalfplaneLattice(4, bits=1), "triangle", table_bytes=1 << 18)
-    score = score_of("disjunction", 2, labels, 5)
-    assert_same_law(selection, points, labels, score, 0.7, 850, seed=11)
-
-
-def crowded_examples(d: int, n: int, side: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """As random_examples, but all within a square of that side in the middle of the grid."""
-    points, labels = random_examples(side, n, seed)
-    return points + d // 2, labels
-
-
-@pytest.mark.parametrize(
-    ("d", "side", "measure", "rate", "draws"),
-    [
-        (5000, 12, "chord", 2.0, 230),
-        (MAX_D, 3000, "chord", 2.5, 200),
-        (1024, 500, "paper", 4.0, 800),
-        (5000, 2500, "paper", 4.0, 800),
-    ],
-)
-def test_halfplanes_on_a_wide_grid_follow_the_enumerated_law(
-    d: int, side: int, measure: str, rate: float, draws: int
-) -> None:
-    """Chord: a few cells of wide columns hold all examples, and boundaries pass between these."""
-    points, labels = crowded_examples(d, 14, side, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 22)
-    score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
-    assert_same_law(selection, points, labels, score, rate, draws, seed=12)
-
-
-def test_triangles_on_a_wide_grid_follow_the_enumerated_law() -> None:
-    points, labels = crowded_examples(MAX_D, 10, 3000, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(MAX_D), "triangle", table_bytes=1 << 24)
-    score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
-    assert_same_law(selection, points, labels, score, 2.8, 160, seed=13)
+)  # fmt: skip
+def test_draws_follow_the_enumerated_law(
+    piece: PieceKind, lattice: HalfplaneLattice, n: int, side: int, sampled: int, role: str, k: int,
+    noisy: int | None, rate: float, draws: int, seed: int,
+) -> None:  # fmt: skip
+    """Examples lie in a square of that side, in the middle if it is not the whole."""
+    points, labels = random_examples(side, n, sampled)
+    points += lattice.d // 2 * (side < lattice.d)
+    room = 1 << (18 if lattice.d < 64 else 22)
+    selection = EnvelopeSelection(lattice, piece, table_bytes=room)
+    score = score_of(role, k, labels, int(labels.sum()) // 2 if noisy is None else noisy)
+    surely = 0.9999 if (piece, lattice.d) == ("triangle", 8) else 0.995
+    assert_same_law(selection, points, labels, score, rate, draws, seed, surely=surely)
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])
@@ -136,16 +100,13 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
     totals = count_columns(counted(points, labels, d))
     basis = np.array(lattice.basis)
     middle = (d // 3) << lattice.bits
-    for _ in range(300):
-        piece = []
-        while len(piece) < 3:
-            u, v = (int(c) for c in rng.integers(lattice.low, lattice.high + 1, 2))
-            if rng.random() < 0.3:
-                u, v = middle, middle if measure == "chord" else 0
-            if lattice.admits(u, v):
-                piece.append(
-                    lattice.halfplane(lattice.sheets[rng.integers(len(lattice.sheets))], u, v)
-                )
+    for _ in range(120):
+        upright = [lattice.halfplane(sheet, middle, middle * (measure == "chord"))
+                   for sheet in lattice.sheets]  # fmt: skip
+        piece = [
+            rng.choice(upright) if rng.random() < 0.3 else any_halfplane(lattice, rng)
+            for _ in range(3)
+        ]
         held = inside_piece(tuple(piece), points)
         positives, negatives = int((held & labels).sum()), int((held & ~labels).sum())
         theta = np.array([c for h in piece for c in (h.u, h.v)])
@@ -167,10 +128,7 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
 def test_the_law_survives_dropped_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables hold so few lines that they are dropped and made anew in many draws."""
     monkeypatch.setattr(race, "_WORTH_TWO", 2)
-    points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=0)
-    score = score_of("disjunction", 1, labels, 4)
-    selected = assert_same_law(selection, points, labels, score, 1.0, 1000, seed=6)
+    selected = triangles(1000, seed=6, table_bytes=0)
     dropped = sum(one.details["tables_dropped"] > 0 for one in selected)
     assert dropped > len(selected) / 5
 
@@ -221,7 +179,6 @@ def test_the_law_survives_compactions_at_any_time(
     compact_at_every_pause(monkeypatch, work)
     if factorised:
         factorise_everything(monkeypatch)
-        monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     chord = measure == "chord"
     points, labels = random_examples(8, 12, seed=8 if chord else 3)
     selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
@@ -255,7 +212,6 @@ def test_the_law_survives_division(factorised: bool, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
     if factorised:
         factorise_everything(monkeypatch)
-        monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     ended = []
     plain = race.divide
 
@@ -264,10 +220,7 @@ def test_the_law_survives_division(factorised: bool, monkeypatch: pytest.MonkeyP
         return plain(strand, all_of_them)
 
     monkeypatch.setattr(race, "divide", divide)
-    points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 18)
-    score = score_of("disjunction", 1, labels, 4)
-    selected = assert_same_law(selection, points, labels, score, 1.0, 1000, seed=9)
+    selected = triangles(1000, seed=9)
     assert sum(ended) > len(selected) / 6
     assert len(ended) >= len(selected)
 
@@ -276,11 +229,7 @@ def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None
     """Masses are weighed anew again and again when hardly any loss of mass is allowed."""
     monkeypatch.setattr(race, "_LIGHT", 1e30)
     monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
-    points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 18)
-    assert_same_law(
-        selection, points, labels, score_of("disjunction", 1, labels, 4), 1.0, 1000, seed=7
-    )
+    triangles(1000, seed=7)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +241,6 @@ def test_the_law_survives_factorised_boxes(
 ) -> None:
     """Boxes are factorised as soon as they are first drawn in vain."""
     factorise_everything(monkeypatch)
-    monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     points, labels = random_examples(d, n, seed=d)
     selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 18)
     score = score_of("disjunction", 2, labels, 4)
@@ -314,14 +262,10 @@ def test_a_score_far_below_the_first_bound_is_found() -> None:
     value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
     assert value < -4000
     # nothing else among many random pieces comes near
-    others = []
-    for _ in range(3000):
-        u, v = (int(x) for x in rng.integers(selection.lattice.low, selection.lattice.high, 2))
-        if selection.lattice.admits(u, v):
-            sheet = selection.lattice.sheets[rng.integers(4)]
-            held = selection.lattice.halfplane(sheet, u, v).contains(points)
-            others.append(score.value(int((held & labels).sum()), int((held & ~labels).sum())))
-    assert value >= max(others) - 20
+    for _ in range(2000):
+        held = any_halfplane(selection.lattice, rng).contains(points)
+        other = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
+        assert value >= other - 20
 
 
 def test_bounds_never_fall_below_a_value() -> None:
@@ -339,38 +283,6 @@ def test_bounds_never_fall_below_a_value() -> None:
             assert np.count_nonzero(held & ~labels) >= box[NEGATIVES]
             checked += 1
     assert checked > 200
-
-
-def test_the_boxes_always_cover_the_class() -> None:
-    """Lattice points of the admitted boxes add up, before and after refinement."""
-    for measure in ("chord", "paper"):
-        lattice = HalfplaneLattice(3, measure, bits=1)
-        covered = Counter(
-            edge
-            for box in first_boxes(lattice, 1)
-            for edge in edges_in(lattice, int(box[SHEETS]) & 7, tuple(box[:4].tolist()))
-        )
-        assert set(covered.values()) == {1}
-        assert len(covered) == len(lattice.sheets) * lattice.points_per_sheet
-
-
-def test_ordered_triples_are_counted_once_each() -> None:
-    lattice = HalfplaneLattice(1, bits=0)
-    weights = Counter(int(box[ORDERS]) for box in first_boxes(lattice, 3))
-    rectangles = len(lattice.sheets) * 5
-    assert sum(orders * count for orders, count in weights.items()) == rectangles**3
-    assert weights == {1: rectangles, 3: rectangles * (rectangles - 1), 6: 1140}
-
-
-def test_a_seed_repeats_the_draw_and_threads_decide_nothing() -> None:
-    points, labels = random_examples(64, 500, seed=1)
-    selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
-    score = score_of("disjunction", 2, labels, 40)
-    counts = counted(points, labels, 64)
-    first = selection.select(counts, score, 0.3, SeededRandom(4)).piece
-    assert all(
-        selection.select(counts, score, 0.3, SeededRandom(4)).piece == first for _ in range(5)
-    )
 
 
 def test_cancelling_from_the_watch_releases_nothing() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from any_pieces import all_halfplanes
 from counted import counted
 from numba import njit
 from sampler_paths import (
@@ -242,13 +243,7 @@ def test_every_path_in_the_measure_of_the_paper() -> None:
     """Slopes and intercepts that miss the box's readings are rejected, and split boxes."""
     lattice = HalfplaneLattice(1, "paper", bits=0)
     strand = strand_of(first_boxes(lattice, 1), SMALLER, lattice)
-    low, high = lattice.low, lattice.high
-    pieces = Counter(
-        (lattice.halfplane(sheet, u, v),)
-        for sheet in lattice.sheets
-        for u in range(low, high + 1)
-        for v in range(low, high + 1)
-    )
+    pieces = Counter((one,) for one in all_halfplanes(lattice))
     law = ideal_law(pieces, lambda piece: value_of(piece, SMALLER, lattice.d), RATE)
     left, _ = assert_every_path(strand, law, 2, 2, lattice)
     assert left < 0.8

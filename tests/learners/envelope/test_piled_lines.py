@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from any_pieces import any_halfplane, any_pieces
 from counted import counted
 from envelope_laws import assert_same_law, score_of
 from numpy.typing import NDArray
+from piled import draw_in_time
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import (
-    PIECE_SIZE,
-    Cancelled,
     PieceKind,
-    SelectionProgress,
-    set_cover_score,
 )
 from learners.envelope import pile_gains, piled_lines
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.pile_gains import find_piles
 from learners.envelope.piled_lines import Sampler, make_lines
 from learners.privacy.randomness import SeededRandom
-
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
-from piles import piles
 
 Sample = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
@@ -50,17 +43,6 @@ def crowded(d: int, n: int, steps: int, seed: int) -> Sample:
     return points, rng.random(n + 1) < 0.5
 
 
-def lines_through(lattice: HalfplaneLattice, rng: np.random.Generator, many: int) -> list[Any]:
-    """Halfplanes of the class, by chance."""
-    found: list[Any] = []
-    while len(found) < many:
-        sheet = lattice.sheets[int(rng.integers(4))]
-        u, v = rng.integers(lattice.low, lattice.high + 1, 2).tolist()
-        if lattice.admits(u, v):
-            found.append(lattice.halfplane(sheet, u, v))
-    return found
-
-
 def test_every_set_that_a_line_parts_is_known() -> None:
     rng = np.random.default_rng(0)
     for many in (2, 5, 9, 20):
@@ -68,7 +50,7 @@ def test_every_set_that_a_line_parts_is_known() -> None:
         rows = np.column_stack([points, np.ones(len(points), dtype=np.int64)])
         words = set(pile_gains.parted(rows).tolist())
         seen = set()
-        for halfplane in lines_through(HalfplaneLattice(6), rng, 4000):
+        for halfplane in any_pieces(HalfplaneLattice(6), 1, many, 4000)[0]:
             held = np.flatnonzero(halfplane.contains(points))
             if 0 < len(held) < len(points):
                 seen.add(sum(1 << i for i in held.tolist()))
@@ -97,7 +79,7 @@ def test_edges_gain_no_more_in_piles_than_is_said(
             pile.corners
         )
         for _ in range(300):
-            edges = lines_through(lattice, rng, int(rng.integers(1, 4)))
+            edges = [any_halfplane(lattice, rng) for _ in range(int(rng.integers(1, 4)))]
             held = np.all([e.contains(pile.points[:, :2]) for e in edges], axis=0)
             gained = int(pile.points[held, 2].sum())
             bound = 0
@@ -138,7 +120,7 @@ def test_boxes_hold_every_piece_and_promise_no_less_than_it_scores() -> None:
     boxes, nodes = sampler.boxes[: sampler.used[0]], sampler.lines.nodes
     assert len(boxes) > 1700
     for _ in range(300):
-        piece = lines_through(lattice, rng, 3)
+        piece = [any_halfplane(lattice, rng) for _ in range(3)]
         held = inside_piece(tuple(piece), sample[0])
         value = score.value(int((held & sample[1]).sum()), int((held & ~sample[1]).sum()))
         orders = 0
@@ -222,17 +204,6 @@ def test_draws_follow_the_enumerated_law(
 def test_piles_take_few_boxes(
     places: int, kind: Any, steps: int, n: int, role: Any, most: int
 ) -> None:
-    points, labels = piles(places, kind, steps, n, 1024, seed=0)
-    positives = int(labels.sum())
-    score = set_cover_score(role, 2, positives - 26, positives, len(labels) - positives)
-
-    def watch(progress: SelectionProgress) -> None:
-        if progress.boxes > most:
-            raise Cancelled
-
-    piece: PieceKind = "triangle" if role == "disjunction" else "halfplane"
-    selection = EnvelopeSelection(HalfplaneLattice(1024), piece)
-    counts = counted(points, labels, 1024)
-    drawn = selection.select(counts, score, 0.19 / 2, SeededRandom(3), watch)
+    drawn = draw_in_time(places, kind, steps, n, role, most, margin=26)
     assert drawn.details == {}
-    assert len(drawn.piece) == PIECE_SIZE[piece]
+    assert len(drawn.piece) == (3 if role == "disjunction" else 1)

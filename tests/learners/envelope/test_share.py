@@ -11,10 +11,11 @@ from functools import cache
 import numpy as np
 import pytest
 from arrangement_laws import arrangement_law
+from chi_square import assert_drawn_from
 from concept_laws import grid_points, mask_of, pieces_by_mask
 from counted import counted
 from finished_runs import finished
-from scipy import stats
+from grids import cornered
 
 from geodp_app.runs.edge_law import as_good
 from geodp_app.runs.protocol import ShadeQuestion, ShareQuestion
@@ -29,12 +30,6 @@ from learners.privacy.randomness import SeededRandom
 LATTICES = {"chord": HalfplaneLattice(3, bits=0), "paper": HalfplaneLattice(2, "paper", bits=0)}
 
 masks = cache(lambda measure: pieces_by_mask(LATTICES[measure], 1)[1])
-
-
-def sample(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, (n, 2))
-    return points, (points.sum(axis=1) < d) ^ (rng.random(n) < 0.2)
 
 
 def score_of(role: str, labels: np.ndarray) -> Score:
@@ -69,7 +64,7 @@ def test_shares_are_those_of_the_enumerated_laws(measure: str, edges: int, role:
 def shares_held(measure: str, edges: int, role: str, seed: int) -> list[bool]:
     """Whether the intervals hold the enumerated shares; all that is certain is asserted."""
     lattice = LATTICES[measure]
-    points, labels = sample(lattice.d, 20, seed)
+    points, labels = cornered(lattice.d, 20, seed)
     score, rate = score_of(role, labels), 0.35
     kind = "halfplane" if edges == 1 else "triangle"
     counts = counted(points, labels, lattice.d)
@@ -96,7 +91,7 @@ def shares_held(measure: str, edges: int, role: str, seed: int) -> list[bool]:
 
 def test_draws_for_the_curator_are_independent_draws_from_the_law() -> None:
     lattice = HalfplaneLattice(8)
-    points, labels = sample(8, 12, 3)
+    points, labels = cornered(8, 12, 3)
     score, counts = score_of("disjunction", labels), counted(points, labels, 8)
     expected: Counter[int] = Counter()
     for outcome in arrangement_law(ArrangementSelection(lattice, "halfplane"), counts, score, 0.9):
@@ -108,24 +103,14 @@ def test_draws_for_the_curator_are_independent_draws_from_the_law() -> None:
     for piece in pieces:
         held = inside_piece(piece, points)
         seen[score.value(int((held & labels).sum()), int((held & ~labels).sum()))] += 1
-    common = [v for v, p in expected.items() if p * len(pieces) >= 8]
-    rest = 1 - sum(expected[v] for v in common)
-    observed = [seen[v] for v in common] + [len(pieces) - sum(seen[v] for v in common)]
-    wanted = [expected[v] * len(pieces) for v in common] + [rest * len(pieces)]
-    assert len(common) >= 5
-    assert (
-        stats.chisquare(
-            observed[:-1], np.array(wanted[:-1]) * sum(observed[:-1]) / sum(wanted[:-1])
-        ).pvalue
-        > 1e-3
-    )
+    assert_drawn_from(expected, seen, len(pieces), outcomes=5)
 
 
 @pytest.mark.parametrize("kind", ["halfplane", "triangle"])
 def test_no_release_depends_on_what_is_asked(kind: str) -> None:
     """Questions between two draws leave the second one as it is."""
     lattice = HalfplaneLattice(16)
-    points, labels = sample(16, 200, 1)
+    points, labels = cornered(16, 200, 1)
     score, counts = score_of("disjunction", labels), counted(points, labels, 16)
     selection = EnvelopeSelection(lattice, kind, table_bytes=1 << 20)  # type: ignore[arg-type]
 

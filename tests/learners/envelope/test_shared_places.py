@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,28 +9,25 @@ import pytest
 from counted import counted
 from envelope_laws import (
     assert_same_law,
+    pair_all,
     pieces_in_boxes,
     random_examples,
     score_of,
     strands_of_a_draw,
 )
 from numpy.typing import NDArray
-from test_close_pairs import pair_all
+from piled import draw_in_time
 
 from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.selection import Cancelled, PieceKind, SelectionProgress, set_cover_score
+from learners.core.selection import PieceKind
 from learners.envelope import pile_gains, shared_points, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES, bound_of, open_points
 from learners.envelope.strands import Examples, Strand
-from learners.privacy.randomness import SeededRandom
-
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
-from piles import piles
 
 Sample = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
@@ -160,15 +155,4 @@ def test_draws_follow_the_enumerated_law(
 def test_piles_of_both_labels_take_few_boxes(
     places: int, kind: Any, role: Any, measure: Any
 ) -> None:
-    points, labels = piles(places, kind, 1, 20_000, 1024, seed=0)
-    positives = int(labels.sum())
-    score = set_cover_score(role, 2, positives - 60, positives, len(labels) - positives)
-
-    def watch(progress: SelectionProgress) -> None:
-        if progress.boxes > 60_000:
-            raise Cancelled
-
-    piece: PieceKind = "triangle" if role == "disjunction" else "halfplane"
-    selection = EnvelopeSelection(HalfplaneLattice(1024, measure), piece)
-    counts = counted(points, labels, 1024)
-    selection.select(counts, score, 0.19 / 2, SeededRandom(3), watch)
+    draw_in_time(places, kind, 1, 20_000, role, 60_000, margin=60, measure=measure)

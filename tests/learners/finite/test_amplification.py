@@ -166,14 +166,3 @@ def test_the_plan_is_what_its_inequalities_allow() -> None:
     tried = set(asked)
     assert any(enough(n, a) for a in tried)
     assert not any(enough(n - 1, a) for a in tried)
-
-
-@pytest.mark.parametrize("t", [0.1, 0.3])
-def test_a_worse_hypothesis_is_drawn_as_seldom_as_the_moment_says(t: float) -> None:
-    # all ways in which a good hypothesis of error a and a bad one of error alpha can err
-    alpha, a = 0.3, 0.1
-    most = 1 - alpha * (1 - math.exp(-t)) + a * math.expm1(t)
-    for both in np.linspace(0, a, 11):
-        worse, better = alpha - both, a - both
-        value = 1 - worse - better + worse * math.exp(-t) + better * math.exp(t)
-        assert value <= most + 1e-12

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from chi_square import assert_drawn_from, power
 from counted import counted
+from grids import cornered
 from quick_draws import QuickBits
 from scipy import optimize
 
@@ -19,12 +20,6 @@ from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score
 from learners.curved import listed_selection as space_selection
 from learners.curved.listed_selection import HalfspaceSelection3, SimplexSelection3, simplex_count
-
-
-def examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, (n, 3))
-    return points, (points.sum(axis=1) <= d) ^ (rng.random(n) < 0.2)
 
 
 def cube(d: int) -> np.ndarray:
@@ -96,7 +91,7 @@ def brute(
 @pytest.mark.parametrize("rule", ["disjunction", "conjunction", "mistakes"])
 @pytest.mark.parametrize("size", [1, 4])
 def test_scores_are_those_of_each_member(rule: str, size: int) -> None:
-    points, labels = examples(3, 60, seed=2)
+    points, labels = cornered(3, 60, seed=2, dimensions=3)
     positives = int(labels.sum())
     score = mistakes_score(positives)
     if rule != "mistakes":
@@ -122,7 +117,7 @@ def law_at(pieces: list, values: np.ndarray, rate: float, draws: int) -> dict:
 
 @pytest.mark.parametrize(("reach", "rate", "draws"), [(1, 1.0, 1000), (2, 1.2, 500)])
 def test_halfspaces_follow_the_enumerated_law(reach: int, rate: float, draws: int) -> None:
-    points, labels = examples(2, 30, seed=3)
+    points, labels = cornered(2, 30, seed=3, dimensions=3)
     lattice = HalfspaceLattice3(2, reach)
     score = set_cover_score("conjunction", 2, 10, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, tuple((n,) for n in lattice.normals), points, labels, score)
@@ -139,7 +134,7 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     # one set in fifty: enumeration one by one takes long
     sets = spanning_fours(lattice.normals)[::50]
     monkeypatch.setattr("learners.curved.listed_selection.fours_of", lambda _: sets)
-    points, labels = examples(2, 30, seed=5)
+    points, labels = cornered(2, 30, seed=5, dimensions=3)
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, sets, points, labels, score)
     assert len(pieces) == simplex_count(lattice)
@@ -148,28 +143,6 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     counts = counted(points, labels, 2)
     drawn = Counter(selection.select(counts, score, 0.9, source).piece for _ in range(650))
     assert_drawn_from(law, drawn, 650, outcomes=10)
-
-
-def test_one_example_moves_no_probability_by_more_than_eta() -> None:
-    """The whole law of a halfspace, for every neighbour, given the noisy count."""
-    lattice = HalfspaceLattice3(1, 1)
-    points, labels = examples(1, 12, seed=7)
-    eta, k, noisy = 0.5, 2, 4
-    sets = tuple((n,) for n in lattice.normals)
-
-    def law(xyz: np.ndarray, y: np.ndarray) -> np.ndarray:
-        positives = int(y.sum())
-        score = set_cover_score("conjunction", k, noisy, positives, len(y) - positives)
-        found = space_selection.values_of(lattice, sets, counted(xyz, y, 1), score)
-        weights = np.exp(eta / k * np.concatenate([each.ravel() for each in found]))
-        return weights / weights.sum()
-
-    before, spreads = law(points, labels), []
-    for x, label in itertools.product(cube(1), (False, True)):
-        loss = np.log(law(np.vstack([points, x]), np.append(labels, label)) / before)
-        assert np.abs(loss).max() <= eta + 1e-9
-        spreads.append(np.ptp(loss))
-    assert 0.99 * eta < max(spreads) <= eta + 1e-9
 
 
 # -- learners ----------------------------------------------------------------------------------

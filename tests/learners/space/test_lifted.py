@@ -5,14 +5,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 from chi_square import assert_drawn_from, power
 from counted import counted
+from grids import cornered
 from quick_draws import QuickBits
 
-from geometry.halfspaces import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
+from geometry.halfspaces import (
+    BallLattice,
+    HalfspaceLattice3,
+    LiftedRegion,
+    PolynomialLattice,
+    cells_shape,
+)
 from geometry.polygons import contains_points
 from learners import BallUnionLearner, PolynomialUnionLearner
 from learners.core.selection import mistakes_score, set_cover_score
@@ -20,6 +28,10 @@ from learners.curved import listed_selection as space_selection
 from learners.curved.listed_selection import LiftedSelection
 
 TINY = (PolynomialLattice(2, 2, 2, 1, 3), BallLattice(2, 2, 2))
+
+
+def name(lattice: Any) -> str:
+    return f"{type(lattice).__name__} {lattice.d}"
 
 
 def whole(d: int, dimensions: int) -> np.ndarray:
@@ -109,17 +121,11 @@ def test_cells_hold_their_grid_points_alone() -> None:
 # -- law ---------------------------------------------------------------------------------------
 
 
-def sample(lattice: object, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, lattice.d + 1, (n, lattice.dimensions))  # type: ignore[attr-defined]
-    return points, (points.sum(axis=1) <= lattice.d) ^ (rng.random(n) < 0.2)  # type: ignore
-
-
-@pytest.mark.parametrize("lattice", TINY, ids=lambda one: f"{type(one).__name__} {one.d}")
+@pytest.mark.parametrize("lattice", TINY, ids=name)
 def test_draws_follow_the_enumerated_law(
     lattice: BallLattice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    points, labels = sample(lattice, 30, 4)
+    points, labels = cornered(lattice.d, 30, 4, dimensions=lattice.dimensions)
     # a few normals: enumeration one by one takes long
     few = lattice.normals[:: 1 + len(lattice.normals) // 20]
     monkeypatch.setattr(type(lattice), "normals", few)
@@ -146,20 +152,23 @@ def test_draws_follow_the_enumerated_law(
     assert_drawn_from(law, drawn, draws, outcomes=8)
 
 
-@pytest.mark.parametrize("lattice", TINY, ids=lambda one: f"{type(one).__name__} {one.d}")
-def test_one_example_moves_no_probability_by_more_than_eta(lattice: BallLattice) -> None:
-    points, labels = sample(lattice, 12, 6)
+@pytest.mark.parametrize("lattice", [HalfspaceLattice3(1, 1), *TINY], ids=name)
+def test_one_example_moves_no_probability_by_more_than_eta(lattice: Any) -> None:
+    """The whole law, for every neighbour, given the noisy count."""
+    dimensions = getattr(lattice, "dimensions", 3)
+    points, labels = cornered(lattice.d, 12, 6, dimensions=dimensions)
     eta, noisy = 0.5, 4
     sets = tuple((normal,) for normal in lattice.normals)
+    role, k = ("conjunction", 2) if isinstance(lattice, HalfspaceLattice3) else ("disjunction", 1)
 
     def law(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        score = set_cover_score("disjunction", 1, noisy, int(y.sum()), int((~y).sum()))
+        score = set_cover_score(role, k, noisy, int(y.sum()), int((~y).sum()))
         found = space_selection.values_of(lattice, sets, counted(X, y, lattice.d), score)
-        weights = np.exp(eta * np.concatenate([each.ravel() for each in found]))
+        weights = np.exp(eta / k * np.concatenate([each.ravel() for each in found]))
         return weights / weights.sum()
 
     before, spread = law(points, labels), 0.0
-    for x, label in itertools.product(whole(lattice.d, lattice.dimensions), (False, True)):
+    for x, label in itertools.product(whole(lattice.d, dimensions), (False, True)):
         loss = np.log(law(np.vstack([points, x]), np.append(labels, label)) / before)
         assert np.abs(loss).max() <= eta + 1e-9
         spread = max(spread, float(np.ptp(loss)))
@@ -194,7 +203,7 @@ def test_what_cannot_be_listed_is_refused_by_public_numbers() -> None:
 
 def test_scores_of_mistakes_are_those_of_each_member() -> None:
     lattice = PolynomialLattice(3, 2, 2, 1, 5)
-    points, labels = sample(lattice, 50, 10)
+    points, labels = cornered(3, 50, 10)
     score = mistakes_score(int(labels.sum()))
     sets = tuple((normal,) for normal in lattice.normals[:40])
     found = space_selection.values_of(lattice, sets, counted(points, labels, 3), score)

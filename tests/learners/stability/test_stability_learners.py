@@ -125,8 +125,7 @@ def test_the_polygons_are_a_function_of_the_answers() -> None:
     assert again.release_.pieces == model.release_.pieces
 
 
-@pytest.mark.parametrize("points", ["refined", "random"])
-@pytest.mark.parametrize("unanswered", ["omit", "coin"])
+@pytest.mark.parametrize(("points", "unanswered"), [("refined", "omit"), ("random", "coin")])
 def test_every_choice_runs_and_workers_do_not_matter(points: str, unanswered: str) -> None:
     X, y = sample(20_000)
     runs = [

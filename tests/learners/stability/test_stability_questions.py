@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 from chi_square import assert_drawn_from
 from noise_laws import laplace
 from numpy.typing import NDArray
-from stability_laws import Law, exact_delta
+from stability_laws import Law, divided_law, worst_of_neighbours
 
 from learners import StabilityLearner
 from learners.privacy.randomness import RandomSource, SeededRandom
@@ -100,40 +100,14 @@ def facts_of(votes: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     return tuple(zip(winners(counts).tolist(), distances(counts).tolist(), strict=True))
 
 
-def votes_of(labels: tuple[int, ...], way: tuple[int, ...], chunks: int) -> tuple[int, int]:
-    ones = 0
-    for chunk in range(chunks):
-        own = [label for label, where in zip(labels, way, strict=True) if where == chunk]
-        ones += 2 * sum(own) > len(own)
-    return chunks - ones, ones
-
-
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.3), (2.0, 0.1)])
 def test_run_and_questions_together_keep_epsilon_and_delta_for_all_neighbours(
     epsilon: float, delta: float
 ) -> None:
-    chunks = 3
     budget = plan_sparse_vector(epsilon, delta, queries=4, halts=2)
-    by_votes: dict[tuple[int, int], Law] = {}
-    laws: dict[tuple[int, ...], Law] = {}
-    for labels in (each for n in range(4) for each in itertools.product((0, 1), repeat=n)):
-        law: Law = {}
-        ways = list(itertools.product(range(chunks), repeat=len(labels)))
-        for way in ways:
-            votes = votes_of(labels, way, chunks)
-            if votes not in by_votes:
-                by_votes[votes] = interaction_law(facts_of(votes), budget)
-            for answers, p in by_votes[votes].items():
-                law[answers] = law.get(answers, 0.0) + p / len(ways)
-        assert sum(law.values()) == pytest.approx(1)
-        laws[labels] = law
-    worst = 0.0
-    for labels, law in laws.items():
-        others = [labels[:i] + labels[i + 1 :] for i in range(len(labels))]
-        others += [(*labels[:i], 1 - labels[i], *labels[i + 1 :]) for i in range(len(labels))]
-        for other in others:
-            for a, b in ((law, laws[other]), (laws[other], law)):
-                worst = max(worst, exact_delta(a, b, epsilon))
+    of = cache(lambda votes: interaction_law(facts_of(votes), budget))
+    assert sum(divided_law((1, 0, 1), 3, of).values()) == pytest.approx(1)
+    worst = worst_of_neighbours(lambda labels: divided_law(labels, 3, of), 3, epsilon)
     assert 0 < worst <= delta
 
 

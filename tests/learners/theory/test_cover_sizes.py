@@ -6,7 +6,6 @@ import itertools
 import math
 from functools import partial
 
-import numpy as np
 import pytest
 
 from geometry.halfplane import HalfplaneLattice
@@ -164,21 +163,6 @@ def test_the_noise_stays_within_its_bound_as_often_as_claimed():
     assert plan.steps * outside <= BETA / 3
     # the learner centres its counts by its own beta, which the plan states
     assert plan.beta == pytest.approx(BETA / 3)
-
-
-def test_halfplanes_label_n_points_in_at_most_so_many_ways():
-    rng = np.random.default_rng(0)
-    for n in range(1, 8):
-        points = rng.random((n, 2))
-        labelings = {tuple([True] * n), tuple([False] * n)}
-        directions = [0.0, math.pi]
-        for a, b in itertools.combinations(points, 2):
-            across = math.atan2(*(b - a)[::-1]) + math.pi / 2
-            directions += [across + turn + tiny for turn in (0, math.pi) for tiny in (-1e-9, 1e-9)]
-        for angle in directions:
-            heights = points @ [math.cos(angle), math.sin(angle)]
-            labelings |= {tuple((heights >= h).tolist()) for h in heights}
-        assert len(labelings) == n * n - n + 2
 
 
 # -- KMMS's own constants

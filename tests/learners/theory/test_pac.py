@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from benchmarks.promises.bounds import empirical_error, learning_run
 from learners import PrivateFiniteClassLearner
-from learners.core.accuracy import clopper_pearson
 from learners.finite.finite_class import ConceptClass, FiniteClass, PointClass, ThresholdClass
 from learners.finite.sample_sizes import (
     agnostic_examples,
@@ -45,24 +44,6 @@ def test_samples_follow_the_distribution() -> None:
     law = LabelledDistribution(np.array([[1, 2], [0, 4], [3, 0]]))
     X, y = law.sample(20_000, SeededRandom(1))
     assert_counted([1, 2, 0, 4, 3, 0], np.bincount(2 * X + y, minlength=6), outcomes=4)
-
-
-@pytest.mark.parametrize(("failures", "runs"), [(0, 50), (1, 1), (3, 100), (50, 50), (200, 1000)])
-@pytest.mark.parametrize("confidence", [0.9, 0.999])
-def test_the_interval_is_clopper_and_pearsons(failures: int, runs: int, confidence: float) -> None:
-    """At each end the tail that was seen has just the level, summed in whole numbers."""
-    lower, upper = clopper_pearson(failures, runs, confidence)
-    level = pytest.approx(1 - confidence, rel=1e-9)
-    assert lower == 0 if failures == 0 else at_least(failures, runs, lower) == level
-    assert upper == 1 if failures == runs else 1 - at_least(failures + 1, runs, upper) == level
-    assert lower <= failures / runs <= upper
-
-
-def at_least(failures: int, runs: int, p: float) -> float:
-    """P(Binomial(runs, p) >= failures)."""
-    a, b = p.as_integer_ratio()
-    terms = (math.comb(runs, k) * a**k * (b - a) ** (runs - k) for k in range(failures, runs + 1))
-    return float(Fraction(sum(terms), b**runs))
 
 
 # -- sizes ---------------------------------------------------------------------------------
