@@ -137,7 +137,7 @@ def test_the_sample_follows_the_number_that_is_typed(window: MainWindow) -> None
     assert field.value() == 700
     # what takes long is asked for
     type_into(field, "3e5")
-    outcome = "The sample is still the old one: Sample (F6) draws 300,000 examples"
+    outcome = "The sample is still the old one: Sample draws 300,000 examples"
     assert window.status_line.text() == outcome
     assert window.document.work.examples is before.examples
     assert window.document.work.sampling.n == 300_000
