@@ -43,18 +43,19 @@ def warm_up(compiling: Callable[[], None], *, of_all: bool = True) -> None:
     compiling : callable
         Called once, from any thread, when the first loop turns out not to be cached.
     of_all : bool
-        False: those that most runs need.  The second process goes on with the others.
+        False: while the second process compiles the others, those that most runs need are enough.
     """
 
     def told(done: int, of: int) -> None:
         if done == 0:
             compiling()
 
-    with compiling_beside(__name__, told):
+    with compiling_beside(__name__, told) as goes_on:
         draw_once()
         _of_pictures()
-        for some in _REST if of_all else ():
-            some()
+        if of_all or not goes_on():
+            for some in _REST:
+                some()
 
 
 def _with_wrong_labels() -> None:
