@@ -39,9 +39,6 @@ from learners.privacy.randomness import RandomSource
 #: Prior probability of a piece of no edge (one label everywhere), one, two and three edges.
 PRIOR = (0.5, 0.25, 0.125, 0.125)
 
-#: Strands of a draw, one for each label inside; each has bits of its own.
-STRANDS = 2
-
 #: Factorise sooner than for the smaller of two scores: boxes no longer than the square's side, once
 #: there are so many.  A sum needs no mix, and pairs of cells bound two long edges well.
 _NARROW, _PLAIN_BOXES = 1, 1 << 10

@@ -84,29 +84,6 @@ class SeededRandom:
             self._block, self._at, self._buffer = self._block + 1, 0, b""
 
 
-class Reserved:
-    """Sub-streams that a source has spawned ahead: whoever asks for them, and when, gets the same.
-
-    Parameters
-    ----------
-    source : RandomSource
-    count : int
-        So many; it has no more, and no bits of its own.
-    """
-
-    def __init__(self, source: RandomSource, count: int) -> None:
-        self.private = source.private
-        self._children = [source.spawn() for _ in range(count)]
-
-    def spawn(self) -> RandomSource:
-        """The next of them."""
-        return self._children.pop(0)
-
-    def bytes(self, count: int) -> bytes:
-        """Nothing: these bits are the source's own."""
-        raise TypeError(f"{count} bytes are asked of a reservation")
-
-
 def new_run_id() -> str:
     """A name for one run, of 32 hexadecimal digits, that no other run has; it tells nothing."""
     return SystemRandom().bytes(16).hex()

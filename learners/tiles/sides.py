@@ -23,7 +23,7 @@ measured: docs/decisions/0035-joints.md.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -73,15 +73,12 @@ class Chain:
         Stretches that are drawn edges; the others lie along borders, or are too short.
     closed : bool
         Whether the last point is the first.
-    known : dict
-        Lines by their first edge, which are of every price, and the chain cut open at an edge.
     """
 
     points: NDArray[np.float64]
     squares: NDArray[np.float64]
     starts: NDArray[np.int64]
     closed: bool = False
-    known: dict[tuple[str, int], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def divided(self, price: float) -> tuple[Chain, list[Side]]:
         """The division into sides that costs least, none if it cannot be divided; and the chain,
@@ -100,12 +97,6 @@ class Chain:
 
     def _from(self, edge: int) -> Chain:
         """The same closed chain, beginning with that edge."""
-        if ("from", edge) not in self.known:
-            self.known["from", edge] = self._cut_open(edge)
-        chain: Chain = self.known["from", edge]
-        return chain
-
-    def _cut_open(self, edge: int) -> Chain:
         first = int(self.starts[edge])
         points = np.roll(self.points[:-1], -first, axis=0)
         starts = np.sort((self.starts - first) % len(points))
@@ -154,9 +145,7 @@ class Chain:
         least[0] = 0.0
         found: list[Side | None] = [None] * (edges + 1)
         for first in range(edges):
-            if ("lines", first) not in self.known:
-                self.known["lines", first] = self._lines(first)
-            begins, ends, costs = self.known["lines", first]
+            begins, ends, costs = self._lines(first)
             # one edge is drawn as it is
             costs[0] = 0.0
             for i in np.flatnonzero(

@@ -45,7 +45,6 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import area
 from geometry.polygons import Outline, clip_to_box, units
 from geometry.tiling import Tile
@@ -142,14 +141,8 @@ def tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None = None
 def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> Tidied | None:
     d = steps[0].tile.d
     grain = 1 / units(d)
-    zones = _figures([step.tile for step in steps])
-    drawn = shapely.union_all(
-        [
-            step.shape() if step.piece else zone if step.inside else Polygon()
-            for step, zone in zip(steps, zones, strict=True)
-        ],
-        grid_size=grain,
-    )
+    zones = np.array([step.tile.polygon() for step in steps])
+    drawn = shapely.union_all([step.shape() for step in steps], grid_size=grain)
     faces = cut_faces(_lines(steps, zones, d), grain)
     labels = faces.inside(drawn)
     if scale is None:
@@ -181,18 +174,6 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
         return None
     changed = _united(faces.figures[kept != labels], grain)
     return Tidied(Outline.of(changed, d), Outline.of(whole, d))
-
-
-def _figures(tiles: Sequence[Tile | EdgeZone]) -> NDArray[Any]:
-    """The figure of each."""
-    if not all(isinstance(tile, Tile) for tile in tiles):
-        return np.array([tile.polygon() for tile in tiles])
-    # tiles are many: all at once
-    sides = np.array([tile.edges for tile in tiles if isinstance(tile, Tile)], dtype=np.float64)
-    left, bottom, right, top = sides.T
-    found: NDArray[Any] = shapely.box(left, bottom, right, top)
-    found[(left == right) | (bottom == top)] = Polygon()
-    return found
 
 
 def _united(figures: NDArray[Any], grain: float) -> BaseGeometry:

@@ -52,7 +52,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
-from learners.envelope.concept_selection import STRANDS, ConceptDraw, ConceptSelection
+from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
 from learners.parameters import check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
@@ -66,7 +66,7 @@ from learners.privacy.accounting import (
     noise_scale,
 )
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
-from learners.privacy.randomness import RandomSource, Reserved
+from learners.privacy.randomness import RandomSource
 from learners.tiles.agreeing_borders import Borders
 from learners.tiles.tidying import without_speck
 
@@ -248,33 +248,26 @@ def tile_steps(
     released: dict[int, TileStep] = {}
     progress = None if watch is None else _TileProgress(watch, first)
 
-    def reserved(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _Waiting:
-        # which bits a draw has is settled here, in the tiles' order
-        sources = Reserved(source, STRANDS)
-        agrees = agreeing is not None and isinstance(tile, Tile)
-        return tile, rows, sources, source.spawn() if agrees else source
-
-    def begin(
-        tile: Tile | EdgeZone, rows: NDArray[np.int64], sources: Reserved, kept_by: RandomSource
-    ) -> _TileDraw:
+    def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
         held, sampler = counts.where(rows), selection(tile)
         own = GridCounts(
             sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
         )
-        draw, borders = sampler.begin(own, eta, sources), None
+        draw, borders, kept_by = sampler.begin(own, eta, source), None, source
         if agreeing is not None and isinstance(tile, Tile):
             borders = Borders.of(tile, agreeing.index, released, agreeing.strength)
+            kept_by = source.spawn()
         return _TileDraw(tile, rows, held, draw, borders, kept_by)
 
     alone = len(tiles) if agreeing is None else agreeing.alone
     paired, number = list(zip(tiles, groups, strict=True)), first
     # what a tile knows of others has to be drawn before it begins
     for part in (paired[:alone], paired[alone:]):
-        waiting = itertools.starmap(reserved, part)
-        draw = functools.partial(_draw, begin=begin, progress=progress)
+        begun = itertools.starmap(begin, part)
+        draw = functools.partial(_draw, progress=progress)
         learned: list[TileStep] = []
         for rows, held, step, selected, seconds in thread_map(
-            draw, enumerate(waiting, start=number), None if progress is None else progress.tick
+            draw, enumerate(begun, start=number), None if progress is None else progress.tick
         ):
             if progress is not None:
                 progress.next(selected.progress)
@@ -321,10 +314,6 @@ class Agreeing:
     strength: Fraction
 
 
-#: A tile, the entries that it holds, the bits of its strands, and those by which it is kept.
-_Waiting = tuple[Tile | EdgeZone, NDArray[np.int64], Reserved, RandomSource]
-
-
 @dataclass(frozen=True, slots=True)
 class _TileDraw:
     """A tile, the entries that it holds, and the draw of its piece, which has begun.
@@ -356,15 +345,11 @@ _Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
 
 
 def _draw(
-    numbered: tuple[int, _Waiting],
-    stopped: Callable[[], bool],
-    begin: Callable[..., _TileDraw],
-    progress: _TileProgress | None,
+    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], progress: _TileProgress | None
 ) -> _Drawn:
-    """What is drawn in one tile; which bits a draw has is settled before."""
-    number, waiting = numbered
+    """What is drawn in one tile; which bits a draw has is settled when it begins."""
+    number, each = numbered
     started = time.perf_counter()
-    each = begin(*waiting)
     note = None if progress is None else functools.partial(progress.note, number)
     return each.rows, each.held, *each.complete(note, stopped), time.perf_counter() - started
 
@@ -426,8 +411,7 @@ def thread_map(
     try:
         for task in tasks:
             waiting.append(pool.submit(work, task, stopped.is_set))
-            # one more waits: a thread that has ended one has the next at once
-            while sum(not future.done() for future in waiting) > _AT_ONCE + 1:
+            while sum(not future.done() for future in waiting) > _AT_ONCE:
                 _listen(waiting, tick)
             while waiting and waiting[0].done():
                 yield waiting.popleft().result()

@@ -12,7 +12,6 @@ from tape import Tape
 
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import (
-    Reserved,
     SeededRandom,
     SystemRandom,
     below,
@@ -135,20 +134,6 @@ def test_spawning_leaves_the_parents_stream_alone() -> None:
     source = SeededRandom(5)
     source.spawn().bytes(100)
     assert source.bytes(100) == SeededRandom(5).bytes(100)
-
-
-def test_what_is_reserved_is_what_would_have_been_spawned() -> None:
-    source, other = SeededRandom(5), SeededRandom(5)
-    reserved = Reserved(source, 2)
-    assert source.spawn().bytes(16) == [other.spawn() for _ in range(3)][2].bytes(16)
-    other = SeededRandom(5)
-    for _ in range(2):
-        assert reserved.spawn().bytes(16) == other.spawn().bytes(16)
-    assert not reserved.private
-    with pytest.raises(IndexError):
-        reserved.spawn()
-    with pytest.raises(TypeError):
-        reserved.bytes(1)
 
 
 def test_streams_look_uniform_and_unrelated() -> None:
