@@ -19,7 +19,7 @@ def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return program("soak", monkeypatch)
 
 
-@pytest.mark.parametrize("operations", [16, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("operations", [24, pytest.param(60, marks=pytest.mark.slow)])
 def test_operations_leave_no_handles(operations: int) -> None:
     """In a process of its own: what it counts is not mixed with what other tests leave behind."""
     command = [sys.executable, str(FOLDER / "soak.py"), "--operations", str(operations)]
