@@ -18,6 +18,8 @@ shared_points        bounds where a grid point has many examples of both labels
 pile_gains           bounds what a line may gain in piles of reports
 piled_lines          draws from boxes whose lines are weighed by that
 factorised_boxes     tightens the envelope on small boxes, by cells with weights
+cell_counts          counts uncertain examples for all of a box's cells at once
+workspace            what is known of the box at hand, and of some before it
 uncertain            lists the examples that only some pieces of a box may hold
 factorised_moves     tries and splits factorised boxes
 compiled_beside      compiles loops in a second process

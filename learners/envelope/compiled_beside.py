@@ -164,10 +164,10 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
     from geometry.columns import HEAD
     from geometry.counting import make_tables
     from learners.core.selection import mistakes_score
-    from learners.envelope.factorised_boxes import make_workspace
     from learners.envelope.factorised_moves import factor_trial, factorise, split_factors
     from learners.envelope.partition import best_bound, box_type, make_partition, weigh
     from learners.envelope.target import make_target
+    from learners.envelope.workspace import make_workspace
 
     lattice = HalfplaneLattice(GRID)
     # no examples: to count some takes a loop that the first process is compiling
@@ -222,10 +222,10 @@ def draw_once() -> None:
     """Run the loops of a draw: the tiny sample would have none short enough to be factorised."""
     from learners.core.selection import mistakes_score
     from learners.envelope.boxes import first_boxes
-    from learners.envelope.factorised_boxes import make_workspace
     from learners.envelope.race import weigh_all
     from learners.envelope.strands import Examples, start_strand
     from learners.envelope.target import make_target
+    from learners.envelope.workspace import make_workspace
     from learners.privacy.randomness import SeededRandom
 
     examples, lattice = GridCounts.of_examples(*tiny_sample(), GRID), HalfplaneLattice(GRID)

@@ -13,18 +13,13 @@ import numpy as np
 
 from geometry.compiled_loops import cached_inner, inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
+from learners.envelope.cell_counts import count_cells
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.factorised_boxes import (
-    CELLS,
-    MIX,
-    SIDE,
     best_mix,
     cell_term,
-    count_cells,
     inner_term,
     pair_term,
-    recall,
-    remember,
     weigh_beside,
     weigh_cells,
 )
@@ -54,6 +49,7 @@ from learners.envelope.trials import (
     exact_value,
 )
 from learners.envelope.uncertain import charge, gather, widest_axis
+from learners.envelope.workspace import CELLS, MIX, SIDE, recall, remember
 
 # The same for factorised boxes, whose trials and splits take some 300 microseconds: again splits
 # get most of the time (docs/decisions/0005-factorised-boxes.md).

@@ -27,7 +27,6 @@ from learners.envelope.close_pairs import (
     take_pairs,
 )
 from learners.envelope.compaction import compact
-from learners.envelope.factorised_boxes import Workspace, make_workspace
 from learners.envelope.paper_box import class_sheets, readings
 from learners.envelope.partition import (
     BOXES,
@@ -40,6 +39,7 @@ from learners.envelope.partition import (
 )
 from learners.envelope.shared_points import heavy_points
 from learners.envelope.target import Target
+from learners.envelope.workspace import Workspace, make_workspace
 from learners.privacy.randomness import RandomSource
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.

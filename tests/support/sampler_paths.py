@@ -30,10 +30,10 @@ from compiled import compiled
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.envelope import chunks as draws, core, factorised_boxes, factorised_moves
 from learners.envelope.boxes import ORDERS, SHEETS, edge_count, edge_in
-from learners.envelope.factorised_boxes import CELLS, MIX, SIDE
 from learners.envelope.paper_box import line_of, paper_box, proposals
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN
 from learners.envelope.strands import Strand, piece_at
+from learners.envelope.workspace import CELLS, MIX, SIDE
 
 Piece = tuple[Halfplane, ...]
 Tape = list[int]

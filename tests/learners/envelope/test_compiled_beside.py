@@ -20,10 +20,10 @@ from learners.core.selection import mistakes_score
 from learners.envelope import compiled_beside, core
 from learners.envelope.boxes import first_boxes
 from learners.envelope.compiled_beside import FEWEST, LOOPS, compiling_beside, signatures
-from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.race import weigh_all
 from learners.envelope.strands import Examples, start_strand
 from learners.envelope.target import make_target
+from learners.envelope.workspace import make_workspace
 from learners.privacy.randomness import SeededRandom
 from tests.support.counted import counted
 

@@ -12,7 +12,7 @@ from tiny_samples import TYPES, Example, all_neighbours, most_moved
 from geometry.grid_counts import settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
-from learners.envelope import concept_selection, factorised_boxes, race
+from learners.envelope import concept_selection, race, workspace
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
 from learners.privacy.randomness import SeededRandom
 
@@ -74,8 +74,8 @@ def test_what_is_remembered_of_boxes_changes_no_draw(monkeypatch: pytest.MonkeyP
     labels = (points.sum(axis=1) < 64) ^ (rng.random(500) < 0.3)
     selection, counts = ConceptSelection(HalfplaneLattice(64)), counted(points, labels, 64)
     drawn = []
-    for boxes in (factorised_boxes._BOXES, 1):
-        monkeypatch.setattr(factorised_boxes, "_BOXES", boxes)
+    for boxes in (workspace._BOXES, 1):
+        monkeypatch.setattr(workspace, "_BOXES", boxes)
         found = selection.select(counts, 0.8, SeededRandom(1))
         drawn.append((found.piece, found.inside, found.details))
     assert drawn[0] == drawn[1]

@@ -46,11 +46,11 @@ from learners.envelope.boxes import (
     pack_sheets,
     pairs_across,
 )
-from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.partition import BOXES, COMPACTIONS, FORGOTTEN, MIX_USED, PLAIN, SPLITS
 from learners.envelope.race import divide, run_race, weigh_all
 from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
+from learners.envelope.workspace import make_workspace
 from learners.privacy.randomness import SeededRandom
 
 #: The lattice's step is a grid unit, so that a class has few members.

@@ -14,21 +14,23 @@ from compiled import compiled
 from counted import counted
 from numpy.typing import NDArray
 
-from geometry.columns import count_columns
+from geometry.columns import column_shift, count_columns
 from geometry.counting import make_tables
 from geometry.grid_counts import order_by_column
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.core.selection import Score
 from learners.envelope import (
     factorised_boxes,
     factorised_moves,
     partition,
     uncertain,
+    workspace,
 )
 from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
-from learners.envelope.factorised_boxes import CELLS, MIX, SIDE, make_workspace
+from learners.envelope.paper_box import readings
 from learners.envelope.target import Target
 from learners.envelope.uncertain import SEVERAL, amount_of, group_of, place_of
+from learners.envelope.workspace import CELLS, MIX, SIDE, make_workspace
 
 examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
 inner_term = compiled(factorised_boxes.inner_term)
@@ -36,8 +38,8 @@ cell_term = compiled(factorised_boxes.cell_term)
 pair_term = compiled(factorised_boxes.pair_term)
 weigh_cells = compiled(factorised_boxes.weigh_cells)
 weigh_beside = compiled(factorised_boxes.weigh_beside)
-remember = compiled(factorised_boxes.remember)
-recall = compiled(factorised_boxes.recall)
+remember = compiled(workspace.remember)
+recall = compiled(workspace.recall)
 best_mix = compiled(factorised_boxes.best_mix)
 widest_axis = compiled(uncertain.widest_axis)
 box_mass = compiled(partition.box_mass)
@@ -100,7 +102,7 @@ def examined(
     points: NDArray[np.int64],
     labels: NDArray[np.bool_],
     box: Any,
-    most: int = factorised_boxes.MOST,
+    most: int = workspace.MOST,
 ) -> tuple[Any, int]:
     tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
     work = make_workspace()
@@ -242,7 +244,7 @@ def test_no_piece_is_above_its_cells_bound(
 ) -> None:
     rng = np.random.default_rng(11 + edges)
     tight = 0
-    for trial in range(20):
+    for trial in range(60):
         points, labels = sample(trial)
         score = Score(3, -int(rng.integers(0, 60)), int(rng.integers(0, 20)))
         target = a_target(score, 0.3)
@@ -422,6 +424,18 @@ def test_too_many_uncertain_examples_are_refused() -> None:
     assert count > 200
     assert examined(lattice, points, labels, box, count)[1] == count
     assert examined(lattice, points, labels, box, count - 1)[1] == -1
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_how_far_cells_reach_is_whole_in_doubles(measure: Measure) -> None:
+    """v * x, and D * y - (c0 - c1 * x) * u, of all grids whose columns are narrow."""
+    for d in range(1, 2049):
+        made_of = readings(HalfplaneLattice(d, measure))
+        c0, c1, scale = map(abs, made_of.basis)
+        # corners of cells may lie one beside what there is
+        side = max(-made_of.low, made_of.high) + 1
+        assert max(d * side, scale * d + (c0 + c1 * d) * side) < 1 << 38
+    assert column_shift(2048) == 0 < column_shift(2049)
 
 
 def test_bounds_of_pairs_fit_their_bits() -> None:
