@@ -155,6 +155,17 @@ def test_the_records_say_first_that_they_are_private(run):
     assert len(lines[1]["release"]["piece"]) == 3
 
 
+def test_raw_grid_keeps_grid_units(run, tmp_path, capsys):
+    out = tmp_path / "raw.geojson"
+    argv = ["learn", run / "p.csv", "--learner", "cover", "--k", 2, "--steps", 3, "--raw-grid"]
+    argv += ["-o", out, "--seed", 1]
+    assert geodp(*argv) == 0
+    target = read_geojson(out)
+    assert target.frame == "grid"
+    assert target.geometry.bounds[2] > 100
+    assert evaluate(out, run / "p.csv", capsys)["error"] < 0.12
+
+
 @pytest.mark.parametrize("learner", ["convex-cover", "cover"])
 def test_the_paper_measure_runs(write, tmp_path, capsys, learner):
     out = tmp_path / "c.geojson"

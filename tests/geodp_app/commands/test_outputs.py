@@ -440,7 +440,7 @@ def test_a_name_is_a_name(tmp_path, given, stem, ending, monkeypatch):
 # -- standard streams --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
 def test_closed_streams_cost_no_run(tmp_path: Path, given: Path, closed: str) -> None:
     output = tmp_path / "a.geojson"
     done = run(*learn(given, output)[:-3], "-o", output, shell=closed)
@@ -457,7 +457,8 @@ def test_a_reader_of_what_is_said_may_leave(tmp_path: Path, given: Path) -> None
     assert read_learned(output).release is not None
 
 
-@pytest.mark.parametrize("words", [["plan", "--json"], ["--version"], ["learn", "--help"]])
+@pytest.mark.parametrize("words", [["learners"], ["plan"], ["plan", "--json"], ["--version"],
+                                   ["--help"], ["learn", "--help"]])  # fmt: skip
 def test_a_closed_output_is_told_where_something_is_printed(words: list[str]) -> None:
     done = run(*words, shell=">&-")
     assert done.returncode == 2
