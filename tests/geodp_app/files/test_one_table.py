@@ -232,8 +232,13 @@ def test_a_pipe_is_read_whole_and_once(tmp_path, form, monkeypatch):
         writer.start()
         assert road(pipe) == RIGHT
         writer.join(60)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert by_file(Path("-")) == RIGHT
+    out, into = os.pipe()
+    with open(out, "rb") as read, open(into, "wb") as write:
+        writer = threading.Thread(target=lambda: (write.write(data), write.close()))
+        writer.start()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(read))
+        assert by_file(Path("-")) == RIGHT
+        writer.join()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
