@@ -55,7 +55,7 @@ class Candidate:
         """What it would hold, its score and its odds."""
         held = f"{count(self.positives)} positive, {count(self.negatives)} negative"
         text = f"{held}: score {decimal(self.score)}"
-        return text if self.log_odds is None else f"{text}; {odds_words(self.log_odds)}"
+        return text if self.log_odds is None else f"{text}; {ratio_words(self.log_odds)}"
 
 
 class WhatIf:
@@ -99,7 +99,7 @@ def weigh(
     return positives, negatives, score.value(positives, negatives)
 
 
-def odds_words(log_odds: float) -> str:
+def ratio_words(log_odds: float) -> str:
     """How likely a piece was beside the chosen one."""
     if abs(log_odds) < 0.01:
         return "as likely as the chosen one"

@@ -11,7 +11,7 @@ import pytest
 from any_pieces import all_halfplanes, holds
 
 from geodp_app.runs.protocol import ShadeQuestion
-from geodp_app.runs.what_if import Candidate, ConicQuestion, WhatIf, centres_inside, odds_words
+from geodp_app.runs.what_if import Candidate, ConicQuestion, WhatIf, centres_inside, ratio_words
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.lift import Conic, ConicLattice
 from learners.core.records import Piece
@@ -91,7 +91,7 @@ def test_the_words_are_the_numbers() -> None:
 
 @pytest.mark.parametrize("log_odds", [-40.0, -9.0, -4.7, -0.5, 0.02, 1.0, 4.5, 9.1, 9.3, 700.0])
 def test_odds_are_said_as_times_or_as_a_power_of_ten(log_odds: float) -> None:
-    words = odds_words(log_odds)
+    words = ratio_words(log_odds)
     found = re.fullmatch(r"(\S+) times (more|less) likely than the chosen one", words)
     assert found
     assert found.group(2) == ("more" if log_odds > 0 else "less")
@@ -108,7 +108,7 @@ PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 def test_what_is_as_likely_is_said_to_be() -> None:
     for log_odds in (0.0, 0.009, -0.009):
-        assert odds_words(log_odds) == "as likely as the chosen one"
+        assert ratio_words(log_odds) == "as likely as the chosen one"
 
 
 # where else a disc or an ellipse could be: counts, scores and odds against exact membership
