@@ -74,11 +74,10 @@ def _reach(basis, sheet, label, block, ends, across, up, reach):
 
 
 @inner
-def count_cells(tables, box, doubtful, count, work, only):
+def count_cells(basis, box, doubtful, count, work, only):
     """Fill `Workspace.ends`, `.counts`, `.paired` and `.together` of a box from its uncertain
     examples; the last for one first cell only, unless that is -1."""
-    ends, counts, basis = work.ends, work.counts, tables.basis
-    # what is called for each block is given what it needs: the whole is hundreds of words
+    ends, counts = work.ends, work.counts
     across, up, reach = work.across, work.up, work.reach
     for e in range(3):
         if edge_in(box, e):

@@ -40,8 +40,9 @@ from learners.privacy.randomness import RandomSource
 PRIOR = (0.5, 0.25, 0.125, 0.125)
 
 #: Factorise sooner than for the smaller of two scores: boxes no longer than the square's side, once
-#: there are so many.  A sum needs no mix, and pairs of cells bound two long edges well.
-_NARROW, _PLAIN_BOXES = 1, 1 << 10
+#: there are so many.  A sum needs no mix, and pairs of cells bound two long edges well; nearly all
+#: draws come to need them where labels are wrong (docs/decisions/0026-pairs-of-cells.md).
+_NARROW, PLAIN_BOXES, PLAIN_WHERE_WRONG = 1, 1 << 10, 1 << 8
 
 #: Memory for line tables.  A run has many draws, most of them over in a millisecond: clearing the
 #: hash of a larger table takes longer, and tables that are dropped for want of room cost little.
@@ -60,12 +61,15 @@ class ConceptSelection:
         and in tiles hardly less accurate (docs/decisions/0007-tiles.md).
     max_boxes, table_bytes : int
         As in :class:`learners.envelope.envelope_selection.EnvelopeSelection`.
+    plain_boxes : int
+        No box is factorised before there are so many: it steers the sampler, never its law.
     """
 
     lattice: HalfplaneLattice
     edges: int = 2
     max_boxes: int = 1 << 21
     table_bytes: int = _TABLE_BYTES
+    plain_boxes: int = PLAIN_BOXES
 
     def select(
         self,
@@ -114,7 +118,7 @@ class ConceptSelection:
                     source,
                     self.max_boxes // 2,
                     self.table_bytes // 2,
-                    _PLAIN_BOXES,
+                    self.plain_boxes,
                 )
             )
         return ConceptDraw(self.lattice, strands, top)

@@ -129,7 +129,7 @@ def run(
     shape (12,) (:func:`learners.envelope.strands.piece_at`), and their sheets are the box's.
     """
     return _run(
-        target, tables, pairs, ordinates, partition, borrowed(workspace), chunks, work, horizon,
+        target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon,
         full, theta, at, pending,
     )  # fmt: skip
 

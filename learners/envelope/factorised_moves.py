@@ -77,17 +77,17 @@ def examine(tables, ordinates, box, work):
     """Make a box's tables of cells; the number of its uncertain examples, or -1: too many."""
     kept = uncertain(tables, ordinates, box, work)
     if kept >= 0:
-        count_cells(tables, box, work.doubtful, kept, work, np.int64(-1))
+        count_cells(tables.basis, box, work.doubtful, kept, work, np.int64(-1))
     return kept
 
 
 @inner
 def uncertain(tables, ordinates, box, work):
     """List a box's uncertain examples; their number, or -1: too many."""
-    found = gather(tables, ordinates, box, work.held, work.doubtful)
+    found = gather(tables, ordinates, box, work.held, work.doubtful[: work.room[0]])
     if found < 0:
         return np.int64(-1)
-    return charge(tables, box, work.doubtful, found, work.held, work.doubtful)
+    return charge(tables.basis, box, work.doubtful, found, work.held, work.doubtful)
 
 
 @cached_inner
@@ -128,11 +128,11 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
     if count >= 0 and work.paired[0] and target.total:
         peak = np.int64(partition.factors[index, PEAK])
         first, at = draw_box(work.weights[0], CELLS, chunks, at)
-        count_cells(tables, box, work.doubtful, count, work, first)
+        count_cells(tables.basis, box, work.doubtful, count, work, first)
     else:
         if count < 0:
             count = uncertain(tables, ordinates, box, work)
-        count_cells(tables, box, work.doubtful, count, work, first)
+        count_cells(tables.basis, box, work.doubtful, count, work, first)
         peak, _ = weigh_cells(target, box, mix, work)
         remember(box, index, work.doubtful, count, work)
     bound = inner_term(target, mix, work.held)
@@ -190,7 +190,7 @@ def split_factors(target, tables, partition, index, count, outcome, work):
     capacity = len(boxes)
     box = boxes[index]
     only = outcome - OUTCOME_OUTSIDE if outcome >= OUTCOME_OUTSIDE else -1
-    axis = widest_axis(tables, box, work.doubtful, count, only)
+    axis = widest_axis(tables.basis, box, work.doubtful, count, only)
     if axis < 0:
         return
     middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
@@ -205,8 +205,8 @@ def split_factors(target, tables, partition, index, count, outcome, work):
         half, factor = boxes[half_index], factors[half_index]
         if admitted_box(target, half):
             work.held[0], work.held[1] = negatives, positives
-            kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
-            count_cells(tables, half, work.halved, kept, work, np.int64(-1))
+            kept = charge(tables.basis, half, work.doubtful, count, work.held, work.halved)
+            count_cells(tables.basis, half, work.halved, kept, work, np.int64(-1))
             chosen, factor[PEAK], factor[VOLUME] = best_mix(target, half, work, mix)
             factor[MIX_USED] = chosen + 1
             remember(half, half_index, work.halved, kept, work)

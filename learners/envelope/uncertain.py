@@ -168,13 +168,14 @@ def has_pairs(box):
 
 
 @inner
-def charge(tables, box, found, count, held, doubtful):
+def charge(basis, box, found, count, held, doubtful):
     """Keep the entries that are uncertain in a box, with the edge each is charged to.
 
     `found` holds all that are uncertain in a box around it, and may be `doubtful` itself;
-    `held` counts the examples in all inner halfplanes of that box and goes on counting.
+    `held` counts the examples in all inner halfplanes of that box and goes on counting; `basis` is
+    that of :class:`geometry.counting.LineTables`.
     """
-    a, b, c = _corner_lines(tables.basis, box)
+    a, b, c = _corner_lines(basis, box)
     pairs = has_pairs(box)
     edges = edge_count(box)
     kept = 0
@@ -204,12 +205,12 @@ def charge(tables, box, found, count, held, doubtful):
 
 
 @inner
-def widest_axis(tables, box, doubtful, count, only):
+def widest_axis(basis, box, doubtful, count, only):
     """The axis 0..5 that leaves most examples uncertain; -1 when the box is a single piece.
 
     `only` restricts it to one edge, unless it is -1.
     """
-    c0, c1 = tables.basis[0], tables.basis[1]
+    c0, c1 = basis[0], basis[1]
     # by what the examples are charged to, SEVERAL first
     number = np.zeros(4, dtype=np.int64)
     sum_x = np.zeros(4, dtype=np.int64)

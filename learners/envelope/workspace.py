@@ -8,10 +8,7 @@ function of the box, so it changes no draw.  All but :func:`make_workspace` is c
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from geometry.compiled_loops import inner
 from learners.envelope.boxes import SHEETS
@@ -39,127 +36,83 @@ _BOXES, _ENTRIES = 1 << 13, 1 << 21
 _AT, _COUNT, _HELD, _PAIRED, _BOX = 0, 1, 2, 4, 5
 
 
-class Workspace(NamedTuple):
-    """What is known of one box at a time; made anew from the box whenever it is needed.
+#: What is known of one box at a time, made anew from the box whenever it is needed.  One record,
+#: whose address is all that a function is given: to hand over as many arrays one by one took a
+#: seventh of the time.
+#:
+#: held : negatives and positives in all inner halfplanes
+#: room : most entries of a box, of all boxes that are remembered, and most such boxes
+#: doubtful, halved : uncertain examples of the box, and of one half of it
+#:     (:mod:`learners.envelope.uncertain`)
+#: sorted : the same as one of these, by what they are charged to and by label
+#: begins : where in `sorted` what is charged to the same begins
+#: ends : cell i holds ends[i] .. ends[i + 1] - 1 of u, or of v; for a lower sheet of -u and -v, so
+#:     that the outer corner is always the low one; where a side is short, some cells are empty
+#: counts : counts[e, 1, i, j], positives charged to e in o_e of cell (i, j); counts[e, 0, i, j],
+#:     negatives in its n_e
+#: across, up, reach : how far the cells reach that hold the entries of a block
+#:     (:mod:`learners.envelope.cell_counts`)
+#: last : examples, or entries as bits, by the last cell of each row that holds them, after what
+#:     none does
+#: words : entries of a block that the cells of both edges hold
+#: weights : sum trees of the cells' weights; where pairs count, weights[0] has what all pairs with
+#:     a first cell weigh, and weights[1] what the pairs of one first cell do
+#:     (:func:`learners.envelope.factorised_boxes.weigh_beside`)
+#: paired : how many of the uncertain examples count for pairs of cells
+#: together : together[1, i, j], positives uncertain for both edges that lie in o_0 of cell i and in
+#:     o_1 of cell j; together[0, i, j], negatives in both n; not cleared where none are paired
+#: terms, areas : where pairs count, terms of the cells of both edges, and their dual points
+#: shut : 0, or far less than any bound for a second cell without area
+#: bounds : what pairs add to the bound, by first and second cell; not of first cells without area
+#: below : how far the bounds of one first cell's pairs are below the best
+#: folded : sums of parts of their weights
+#: decay : exp(-rate * x) for the first multiples x of what two bounds of a pair can differ by;
+#:     zeros until it is needed
+#: kept : uncertain examples of boxes met before, the oldest overwritten (:func:`remember`)
+#: written : how many have been written
+#: heads : what is known of these boxes, each in the row of its number, beside the box's own columns
+#: leaves : where pairs count, what all pairs with a first cell weigh
+_LAYOUT = np.dtype(
+    [
+        ("held", np.int64, (2,)),
+        ("room", np.int64, (3,)),
+        ("begins", np.int64, (9,)),
+        ("ends", np.int64, (3, 2, SIDE + 1)),
+        ("counts", np.int64, (3, 2, SIDE, SIDE)),
+        ("across", np.float64, (SIDE, BLOCK)),
+        ("up", np.float64, (SIDE, BLOCK)),
+        ("reach", np.int64, (SIDE, BLOCK)),
+        ("last", np.int64, (SIDE, SIDE + 1)),
+        ("words", np.uint64, (2, CELLS)),
+        ("weights", np.float64, (3, 2 * CELLS)),
+        ("paired", np.int64, (1,)),
+        ("together", np.int32, (2, CELLS, CELLS)),
+        ("terms", np.int32, (2, CELLS)),
+        ("areas", np.float64, (2, CELLS)),
+        ("shut", np.int32, (CELLS,)),
+        ("bounds", np.int32, (CELLS, CELLS)),
+        ("below", np.int32, (CELLS,)),
+        ("folded", np.float64, (CELLS // 2,)),
+        ("decay", np.float64, (1024,)),
+        ("doubtful", np.int64, (MOST,)),
+        ("halved", np.int64, (MOST,)),
+        ("sorted", np.int64, (MOST,)),
+        ("written", np.int64, (1,)),
+        ("kept", np.int64, (_ENTRIES,)),
+        ("heads", np.int64, (_BOXES, _BOX + SHEETS + 1)),
+        ("leaves", np.float64, (_BOXES, CELLS)),
+    ],
+    align=True,
+)
 
-    Attributes
-    ----------
-    held : int64 array, shape (2,)
-        Negatives and positives in all inner halfplanes.
-    doubtful, halved : int64 arrays, shape (MOST,)
-        Uncertain examples of the box, and of one half of it (:mod:`learners.envelope.uncertain`).
-    ends : int64 array, shape (3, 2, SIDE + 1)
-        Cell i holds ends[i] .. ends[i + 1] - 1 of u, or of v; for a lower sheet of -u and -v, so
-        that the outer corner is always the low one.  Where a side is short, some cells are empty.
-    counts : int64 array, shape (3, 2, SIDE, SIDE)
-        counts[e, 1, i, j]: positives charged to e in o_e of cell (i, j); counts[e, 0, i, j]:
-        negatives in its n_e.
-    sorted : int64 array, shape (MOST,)
-        The same as `doubtful` or `halved`, by what they are charged to and by label.
-    across, up : float64 arrays, shape (SIDE, BLOCK)
-    reach : int64 array, shape (SIDE, BLOCK)
-        How far the cells reach that hold the entries of a block (:func:`_reach`).
-    last : int64 array, shape (SIDE, SIDE + 1)
-        Examples, or entries as bits, by the last cell of each row that holds them, after what none
-        does.
-    begins : int64 array, shape (9,)
-        Where in `sorted` what is charged to the same begins.
-    words : uint64 array, shape (2, CELLS)
-        Entries of a block that the cells of both edges hold (:func:`_mark`).
-    weights : float64 array, shape (3, 2 * CELLS)
-        Sum trees of the cells' weights.  Where pairs count, weights[0] has what all pairs with a
-        first cell weigh, and weights[1] what the pairs of one first cell do
-        (:func:`learners.envelope.factorised_boxes.weigh_beside`).
-    paired : int64 array, shape (1,)
-        How many of the uncertain examples count for pairs of cells.
-    together : int32 array, shape (2, CELLS, CELLS)
-        together[1, i, j]: positives uncertain for both edges that lie in o_0 of cell i and in o_1
-        of cell j; together[0, i, j]: negatives in both n.  Not cleared where none are paired.
-    terms : int32 array, shape (2, CELLS)
-        Where pairs count, terms of the cells of both edges.
-    areas : float64 array, shape (2, CELLS)
-        Their dual points.
-    shut : int32 array, shape (CELLS,)
-        0, or far less than any bound for a second cell without area.
-    bounds : int32 array, shape (CELLS, CELLS)
-        What pairs add to the bound, by first and second cell; not of first cells without area.
-    below : int32 array, shape (CELLS,)
-        How far the bounds of one first cell's pairs are below the best.
-    folded : float64 array, shape (CELLS // 2,)
-        Sums of parts of their weights.
-    decay : float64 array
-        exp(-rate * x) for the first multiples x of what two bounds of a pair can differ by; zeros
-        until it is needed.
-    kept : int64 array
-        Uncertain examples of boxes met before, the oldest overwritten (:func:`remember`).
-    written : int64 array, shape (1,)
-        How many have been written.
-    heads : int64 array
-        What is known of these boxes, each in the row of its number, beside the columns of the box.
-    leaves : float64 array
-        Where pairs count, what all pairs with a first cell weigh.
-    """
-
-    held: NDArray[np.int64]
-    doubtful: NDArray[np.int64]
-    halved: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    sorted: NDArray[np.int64]
-    across: NDArray[np.float64]
-    up: NDArray[np.float64]
-    reach: NDArray[np.int64]
-    last: NDArray[np.int64]
-    begins: NDArray[np.int64]
-    words: NDArray[np.uint64]
-    weights: NDArray[np.float64]
-    paired: NDArray[np.int64]
-    together: NDArray[np.int32]
-    terms: NDArray[np.int32]
-    areas: NDArray[np.float64]
-    shut: NDArray[np.int32]
-    bounds: NDArray[np.int32]
-    below: NDArray[np.int32]
-    folded: NDArray[np.float64]
-    decay: NDArray[np.float64]
-    kept: NDArray[np.int64]
-    written: NDArray[np.int64]
-    heads: NDArray[np.int64]
-    leaves: NDArray[np.float64]
+Workspace = np.record
 
 
 def make_workspace() -> Workspace:
-    """Room for one box and one half."""
-    return Workspace(
-        held=np.zeros(2, dtype=np.int64),
-        # not cleared, which takes a millisecond: no row is read before it is written
-        doubtful=np.empty(MOST, dtype=np.int64),
-        halved=np.empty(MOST, dtype=np.int64),
-        ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),
-        counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
-        sorted=np.empty(MOST, dtype=np.int64),
-        across=np.zeros((SIDE, BLOCK), dtype=np.float64),
-        up=np.zeros((SIDE, BLOCK), dtype=np.float64),
-        reach=np.zeros((SIDE, BLOCK), dtype=np.int64),
-        last=np.empty((SIDE, SIDE + 1), dtype=np.int64),
-        begins=np.empty(9, dtype=np.int64),
-        words=np.empty((2, CELLS), dtype=np.uint64),
-        weights=np.zeros((3, 2 * CELLS), dtype=np.float64),
-        paired=np.zeros(1, dtype=np.int64),
-        together=np.empty((2, CELLS, CELLS), dtype=np.int32),
-        terms=np.empty((2, CELLS), dtype=np.int32),
-        areas=np.empty((2, CELLS), dtype=np.float64),
-        shut=np.empty(CELLS, dtype=np.int32),
-        bounds=np.empty((CELLS, CELLS), dtype=np.int32),
-        below=np.empty(CELLS, dtype=np.int32),
-        folded=np.empty(CELLS // 2, dtype=np.float64),
-        decay=np.zeros(1024, dtype=np.float64),
-        # the system finds memory for what is written to
-        kept=np.empty(_ENTRIES, dtype=np.int64),
-        written=np.zeros(1, dtype=np.int64),
-        heads=np.zeros((_BOXES, _BOX + SHEETS + 1), dtype=np.int64),
-        leaves=np.empty((_BOXES, CELLS), dtype=np.float64),
-    )
+    """Room for one box and one half; the system finds memory for what is written to."""
+    work: Workspace = np.zeros(1, dtype=_LAYOUT).view(np.recarray)[0]
+    work.room[:] = MOST, _ENTRIES, _BOXES
+    return work
 
 
 @inner
@@ -168,10 +121,10 @@ def remember(box, index, entries, count, work):
 
     What is kept is a function of the box, and of a target that is the same for all.
     """
-    at, size = work.written[0], len(work.kept)
+    at, size = work.written[0], work.room[1]
     if at % size + count > size:
         at += size - at % size
-    begin, head = at % size, work.heads[index % len(work.heads)]
+    begin, head = at % size, work.heads[index % work.room[2]]
     for k in range(count):
         work.kept[begin + k] = entries[k]
     work.written[0] = at + count
@@ -180,7 +133,7 @@ def remember(box, index, entries, count, work):
     for column in range(SHEETS + 1):
         head[_BOX + column] = box[column]
     if work.paired[0]:
-        leaves = work.leaves[index % len(work.heads)]
+        leaves = work.leaves[index % work.room[2]]
         for i in range(CELLS):
             leaves[i] = work.weights[0, CELLS + i]
 
@@ -191,9 +144,9 @@ def recall(box, index, work):
 
     Where pairs count, `Workspace.weights[0]` is what it was.
     """
-    head = work.heads[index % len(work.heads)]
+    head = work.heads[index % work.room[2]]
     count, at = head[_COUNT] - 1, head[_AT]
-    if count < 0 or work.written[0] > at + len(work.kept):
+    if count < 0 or work.written[0] > at + work.room[1]:
         return np.int64(-1)
     # its counts are not of the factorised box
     for column in range(12):
@@ -201,13 +154,13 @@ def recall(box, index, work):
             return np.int64(-1)
     if head[_BOX + SHEETS] != box[SHEETS]:
         return np.int64(-1)
-    begin = at % len(work.kept)
+    begin = at % work.room[1]
     for k in range(count):
         work.doubtful[k] = work.kept[begin + k]
     work.held[0], work.held[1] = head[_HELD], head[_HELD + 1]
     work.paired[0] = head[_PAIRED]
     if work.paired[0]:
-        leaves, tree = work.leaves[index % len(work.heads)], work.weights[0]
+        leaves, tree = work.leaves[index % work.room[2]], work.weights[0]
         for i in range(CELLS):
             tree[CELLS + i] = leaves[i]
         sum_up(tree)

@@ -10,7 +10,11 @@ from geometry.tiling import TileIndex, tile_square
 from learners.core.estimator import PlaneParameters, Run, Stream
 from learners.core.selection import Watch
 from learners.core.support import noisy_support
-from learners.envelope.concept_selection import ConceptSelection
+from learners.envelope.concept_selection import (
+    PLAIN_BOXES,
+    PLAIN_WHERE_WRONG,
+    ConceptSelection,
+)
 from learners.parameters import check_count
 from learners.privacy.randomness import open_source
 from learners.tiles.agreeing_borders import border_strength, chessboard
@@ -119,7 +123,8 @@ def tile_run(
         # where a share of labels is wrong, so many examples speak for a change that is none
         unit = one_nat_side(count, parameters.grid**2, eta * (1 - 2 * wrong))
         lattice = tile_lattice(tiles, parameters.measure)
-        selection = ConceptSelection(lattice, parameters.edges)
+        plain_boxes = PLAIN_WHERE_WRONG if wrong else PLAIN_BOXES
+        selection = ConceptSelection(lattice, parameters.edges, plain_boxes=plain_boxes)
         records = tile_steps(
             counts,
             tiles=tiles,

@@ -92,7 +92,7 @@ def assert_same_law(
 def factorise_everything(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType = envelope_selection
 ) -> None:
-    """No box is too long to be factorised, or too early, in draws of that module."""
+    """No box is too long to be factorised in draws of that module, or too early for triangles."""
     plain = make_target
 
     def wide(lattice: HalfplaneLattice, *arguments: object) -> Target:
@@ -100,8 +100,7 @@ def factorise_everything(
         return target._replace(narrow=lattice.high - lattice.low)
 
     monkeypatch.setattr(module, "make_target", wide)
-    plain_boxes = strands if module is envelope_selection else module
-    monkeypatch.setattr(plain_boxes, "_PLAIN_BOXES", 0)
+    monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
 
 
 def pair_all(patch: pytest.MonkeyPatch) -> None:

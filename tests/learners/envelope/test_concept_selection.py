@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from concept_laws import assert_same_law, examples, law
@@ -12,8 +15,9 @@ from tiny_samples import TYPES, Example, all_neighbours, most_moved
 from geometry.grid_counts import settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
-from learners.envelope import concept_selection, race, workspace
+from learners.envelope import concept_selection, race, strands
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
+from learners.envelope.workspace import make_workspace
 from learners.privacy.randomness import SeededRandom
 
 #: Bytes of line tables that a draw on a tiny grid never fills.
@@ -56,7 +60,8 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     factorise_everything(monkeypatch, concept_selection)
     lattice = HalfplaneLattice(3, bits=4)
     points, labels = examples(3, 40, seed=5)
-    selection, counts = ConceptSelection(lattice, 2), counted(points, labels, 3)
+    selection = ConceptSelection(lattice, 2, table_bytes=ROOM, plain_boxes=0)
+    counts = counted(points, labels, 3)
     source = SeededRandom(8)
     paired = []
     for _ in range(20):
@@ -65,7 +70,14 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
         paired += [strand.workspace.paired[0] for strand in draw.strands if strand.workspace]
     # the last box that was looked at had pairs of cells
     assert np.count_nonzero(paired) > 5
-    assert_same_law(ConceptSelection(lattice, 2, table_bytes=ROOM), points, labels, 0.4, 420)
+    assert_same_law(selection, points, labels, 0.4, 420)
+
+
+def with_room(boxes: int) -> Any:
+    """A workspace that remembers so many boxes at most."""
+    work = make_workspace()
+    work.room[2] = boxes
+    return work
 
 
 def test_what_is_remembered_of_boxes_changes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +86,8 @@ def test_what_is_remembered_of_boxes_changes_no_draw(monkeypatch: pytest.MonkeyP
     labels = (points.sum(axis=1) < 64) ^ (rng.random(500) < 0.3)
     selection, counts = ConceptSelection(HalfplaneLattice(64)), counted(points, labels, 64)
     drawn = []
-    for boxes in (workspace._BOXES, 1):
-        monkeypatch.setattr(workspace, "_BOXES", boxes)
+    for boxes in (8192, 1):
+        monkeypatch.setattr(strands, "make_workspace", partial(with_room, boxes))
         found = selection.select(counts, 0.8, SeededRandom(1))
         drawn.append((found.piece, found.inside, found.details))
     assert drawn[0] == drawn[1]

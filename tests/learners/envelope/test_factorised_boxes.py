@@ -106,7 +106,7 @@ def examined(
 ) -> tuple[Any, int]:
     tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
     work = make_workspace()
-    work = work._replace(doubtful=work.doubtful[:most])
+    work.room[0] = most
     count = examine(tables, order_by_column(counted(points, labels, D)), box, work)
     return work, count
 
@@ -350,7 +350,7 @@ def test_a_box_of_one_piece_weighs_what_the_piece_does(edges: int, total: bool) 
         _, peak, volume = best_mix(target, box, work, MIX // 2)
         assert (count, peak, volume) == (0, MIX * value, 1.0)
         tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
-        assert widest_axis(tables, box, work.doubtful, count, -1) == -1
+        assert widest_axis(tables.basis, box, work.doubtful, count, -1) == -1
 
 
 @pytest.mark.parametrize("edges", [2, 3])
@@ -366,7 +366,7 @@ def test_a_half_keeps_the_uncertain_examples_of_its_parent(edges: int) -> None:
         half = box.copy()
         axis = int(rng.integers(0, 2 * edges))
         half[2 * axis + int(rng.integers(0, 2))] = (box[2 * axis] + box[2 * axis + 1]) >> 1
-        kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
+        kept = charge(tables.basis, half, work.doubtful, count, work.held, work.halved)
         again, expected = examined(lattice, points, labels, half)
         assert kept == expected
         assert work.held.tolist() == again.held.tolist()
@@ -390,7 +390,7 @@ def test_a_box_is_remembered_until_it_changes_or_others_need_the_room(edges: int
         if not count:
             continue
         weigh_cells(target, box, MIX // 2, work)
-        work = work._replace(kept=np.empty(2 * count + count // 2, dtype=np.int64))
+        work.room[1] = 2 * count + count // 2
         work.weights[0, 0] = 0.0
         before = known(work, count)
         assert recall(box, index, work) == -1
