@@ -29,7 +29,7 @@ MOST = 1 << 14
 BLOCK = 64
 
 #: So many boxes are remembered at most, and so many entries of them all; powers of two.
-_BOXES, _ENTRIES = 1 << 13, 1 << 21
+_BOXES, _ENTRIES = 1 << 12, 1 << 20
 
 #: Columns of `Workspace.heads` before a box's own: where its entries begin, one more than how many
 #: they are, negatives and positives in all inner halfplanes, and how many count for pairs.
@@ -109,7 +109,7 @@ Workspace = np.record
 
 
 def make_workspace() -> Workspace:
-    """Room for one box and one half; the system finds memory for what is written to."""
+    """Room for one box and one half, zeros; the system finds memory for what is written to."""
     work: Workspace = np.zeros(1, dtype=_LAYOUT).view(np.recarray)[0]
     work.room[:] = MOST, _ENTRIES, _BOXES
     return work

@@ -86,7 +86,7 @@ def test_what_is_remembered_of_boxes_changes_no_draw(monkeypatch: pytest.MonkeyP
     labels = (points.sum(axis=1) < 64) ^ (rng.random(500) < 0.3)
     selection, counts = ConceptSelection(HalfplaneLattice(64)), counted(points, labels, 64)
     drawn = []
-    for boxes in (8192, 1):
+    for boxes in (4096, 1):
         monkeypatch.setattr(strands, "make_workspace", partial(with_room, boxes))
         found = selection.select(counts, 0.8, SeededRandom(1))
         drawn.append((found.piece, found.inside, found.details))
