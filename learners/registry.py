@@ -64,7 +64,7 @@ STEPS = Parameter(
 )  # fmt: skip
 FINISH = Parameter(
     "finish", "choice", "Acts",
-    "Triangles alone, as in the paper.  Or these with three tenths of epsilon, and then every edge "
+    "Triangles alone, as in the paper. Or these with three tenths of epsilon, and then every edge "
     "drawn again among the examples nearest to it; one triangle by its mistakes.",
     "sharpen", choices=(("none", "Triangles"), ("sharpen", "Triangles, then sharpen")),
 )  # fmt: skip
@@ -76,7 +76,7 @@ ALPHA = Parameter(
 )  # fmt: skip
 BETA = Parameter(
     "beta", "number", "Failure β",
-    "Probability with which some noisy count may exceed the true one.  Privacy does not depend on "
+    "Probability with which some noisy count may exceed the true one. Privacy does not depend on "
     "it.",
     0.1, low=0, high=1, open=True, advanced=True,
 )  # fmt: skip
@@ -255,7 +255,7 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         id="cover",
         title="Set cover by triangles",
-        sentence="Picks triangles that cover the shape, one after the other, as the paper does.  "
+        sentence="Picks triangles that cover the shape, one after the other, as the paper does. "
         "Sharpening their edges is a second act of its own.",
         path="learners.cover.polygon_union.PolygonUnionLearner",
         promise="(epsilon, delta)-DP by a cover of k triangles; (alpha, beta)-PAC at the planned n "
