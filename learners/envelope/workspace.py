@@ -28,7 +28,7 @@ MOST = 1 << 14
 #: Entries that are counted for all cells at once: the bits of a word.
 BLOCK = 64
 
-#: So many boxes are remembered at most, and so many entries of them all.
+#: So many boxes are remembered at most, and so many entries of them all; powers of two.
 _BOXES, _ENTRIES = 1 << 12, 1 << 20
 
 #: Columns of `Workspace.heads` before a box's own: where its entries begin, one more than how many

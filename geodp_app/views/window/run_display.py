@@ -76,9 +76,8 @@ class RunDisplay(QObject):
         self._within: BaseGeometry | None = None
         self._described: Release | None = None
         self._flash = False
-        self.soon = QTimer(self, singleShot=True)
+        self.soon = QTimer(self, singleShot=True, interval=_FRAME)
         self.soon.timeout.connect(self.refresh)
-        self._due = 0.0
 
     @property
     def at_rest(self) -> bool:
@@ -90,8 +89,7 @@ class RunDisplay(QObject):
         """Show a step that has just arrived; of steps that come faster than frames, the newest."""
         self._flash = True
         if not self.soon.isActive():
-            # at once, if the last picture was long ago
-            self.soon.start(max(0, round(1000 * (self._due - time.monotonic()))))
+            self.soon.start()
 
     def refresh(self, *, flash: bool = False) -> None:
         """Show the step at the cursor, in one pass over the views."""
@@ -168,8 +166,8 @@ class RunDisplay(QObject):
         self.note_plane()
 
     def _painted(self, began: float) -> None:
-        now = time.monotonic()
-        self._due = now + max(_FRAME / 1000, _REST * (now - began))
+        taken = 1000 * (time.monotonic() - began)
+        self.soon.setInterval(max(_FRAME, round(_REST * taken)))
 
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way; where it looks, while the step before it is shown."""
