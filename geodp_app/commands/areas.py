@@ -31,14 +31,14 @@ _COLUMN_LINES = "\n".join(f"  {name:<11} {words}" for name, words in COLUMNS.ite
 
 _DESCRIPTION = f"""Measure a learned shape in each of some districts.
 
-LEARNED is a file of `geodp learn`: GeoJSON, GeoPackage or GeoParquet.  Districts are polygons in
-GeoJSON or a GIS format, in any coordinate reference system.  Areas are geodesic, on the ellipsoid
-of WGS 84.  Of a shape without bounds, and districts in its grid units, there are shares alone.
+LEARNED is a file of `geodp learn`: GeoJSON, GeoPackage or GeoParquet. Districts are polygons in
+GeoJSON or a GIS format, in any coordinate reference system. Areas are geodesic, on the ellipsoid
+of WGS 84. Of a shape without bounds, and districts in its grid units, there are shares alone.
 
 {_COLUMN_LINES}
 
-A clipped shape is measured as clipped.  All is computed from the release, bounds and public maps:
-it costs no epsilon, and may be published as the shape may.  No margin of error is stated, as none
+A clipped shape is measured as clipped. All is computed from the release, bounds and public maps:
+it costs no epsilon, and may be published as the shape may. No margin of error is stated, as none
 is known: where a border lies that the reports do not show, no release tells."""
 
 

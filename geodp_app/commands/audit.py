@@ -18,7 +18,7 @@ _DESCRIPTION = """Run a learner many times on neighbouring samples and bound eps
 One half of the runs searches pairs of tiny samples that differ in one example, and events of the
 releases, for those that show the most; the other half tests the pair and the event that were found.
 Printed is a lower bound of the epsilon that the learner loses (Clopper and Pearson), next to the
-one that it claims.  An audit can refute a claim, not prove it: the proofs are in docs/privacy.md.
+one that it claims. An audit can refute a claim, not prove it: the proofs are in docs/privacy.md.
 Learners that are not private claim nothing: --epsilon and --delta say what is put to the test, and
 is refuted.
 

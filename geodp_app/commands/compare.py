@@ -42,8 +42,8 @@ _DEFAULT_HOLDOUT = 0.2
 
 _DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
 
-Each private learner spends the whole --epsilon.  To publish all the shapes costs the sum, which is
-printed.  Test errors come from private examples, also with --holdout: they are for the curator
+Each private learner spends the whole --epsilon. To publish all the shapes costs the sum, which is
+printed. Test errors come from private examples, also with --holdout: they are for the curator
 alone, and a choice made by them is covered by no epsilon.
 
 Learners:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = f"""Compare a learned shape with labelled examples.
 
 A file written by `geodp learn` holds the shape's exact form, and by that points are labelled,
-without rounding, within the map that it was clipped to.  Any other GeoJSON polygons are compared as
+without rounding, within the map that it was clipped to. Any other GeoJSON polygons are compared as
 they are; points on their edge count as inside.
 
 {points.FORMS}

@@ -30,11 +30,11 @@ _DESCRIPTION = f"""Learn a shape from labelled examples under differential priva
 
 {points.FORMS}
 
-Grid size and bounds are public; a file written by `geodp sample` states its own.  The learned
+Grid size and bounds are public; a file written by `geodp sample` states its own. The learned
 GeoJSON holds the shape, its exact form, and what was spent; nothing else of the examples.
 
 A learner labels every point, also where nobody reported.  --within clips the shape to a public
-map, such as land.  That costs no epsilon; the exact form in the file stays whole.
+map, such as land. That costs no epsilon; the exact form in the file stays whole.
 
 {arguments.learner_lines("learn")}
 
@@ -49,8 +49,8 @@ pip install 'geodp[tables]'):
   --table duckdb:reports.db::reports      a table or view of a DuckDB file, opened read-only
   --table pyspark::reports                a table of Spark, or of any URL::TABLE that Ibis knows
 
-What is protected is one row.  Where a person may have several, name the column that says whose a
-row is: with --id COLUMN one row of each person is counted, and the person is protected.  With
+What is protected is one row. Where a person may have several, name the column that says whose a
+row is: with --id COLUMN one row of each person is counted, and the person is protected. With
 --rows R as well, each person counts as R examples, all of them charged; that is more accurate where
 a person's rows are far from each other."""
 

@@ -26,19 +26,19 @@ _DESCRIPTION = """Begin a ledger of what is spent on the data of the same people
   geodp ledger reports/geodp.ledger
 
 A ledger named geodp.ledger is joined by whatever is read from its folder, in the window too; others
-by --ledger.  Each run is entered before it draws and counts in full from then on, released,
-cancelled or failed.  A run that the budget does not allow draws nothing (exit code 2).
+by --ledger. Each run is entered before it draws and counts in full from then on, released,
+cancelled or failed. A run that the budget does not allow draws nothing (exit code 2).
 
 What a ledger is about is fixed when it is begun: the neighbours, whether rows or persons are
-protected, and how runs are added up.  All that is in it counts as drawn from the same people,
+protected, and how runs are added up. All that is in it counts as drawn from the same people,
 whatever file it was read from.
 
-It is private, as are the runs that it lists.  What may be published is the budget.  Its lines are
+It is private, as are the runs that it lists. What may be published is the budget. Its lines are
 chained by hashes: the last one, the head, noted elsewhere, tells later whether anything up to there
-was changed or cut off; geodp learn --head HASH draws nothing then.  Without that, putting an older
+was changed or cut off; geodp learn --head HASH draws nothing then. Without that, putting an older
 copy back, cutting off the end, or writing all anew, is not detected.
 
-A ledger by folder sees links to the data, and the files that a DuckDB view names.  It does not see
+A ledger by folder sees links to the data, and the files that a DuckDB view names. It does not see
 copies, hard links, views that compute a path, servers, or data frames: there give --ledger."""
 
 _NEIGHBOURS = {

@@ -11,7 +11,7 @@ from geodp_app.errors import InputError
 
 _DESCRIPTION = """Open the window.
 
-FILE is a session (.geodp), a target (.geojson) or examples (.csv).  Without FILE, the window
+FILE is a session (.geodp), a target (.geojson) or examples (.csv). Without FILE, the window
 opens with what was there last, or with an example: the first Run needs no setup."""
 
 

@@ -29,9 +29,9 @@ _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n wha
 
 Learners are those of `geodp learn`.
 
-For covers a theorem answers (Kaplan, Mansour, Matias, Stemmer 2019).  It is a worst case: it
+For covers a theorem answers (Kaplan, Mansour, Matias, Stemmer 2019). It is a worst case: it
 assumes independent examples with right labels, and k pieces that fit them exactly, and then fails
-with probability at most beta.  Runs usually need far fewer examples.
+with probability at most beta. Runs usually need far fewer examples.
 
 For tiles, and for a convex polygon by tiles, nothing is proved of the error; printed is the range
 that nine of ten measured runs reached.
@@ -307,8 +307,8 @@ def _plan_unproved(options: argparse.Namespace) -> None:
     found: list[dict[str, Any]] = []
     if options.k == "auto":
         words = (
-            "Nothing is proved of the error of a cover that finds k by itself.  Privacy holds in "
-            "any\ncase.  With a given k (--k K) a worst case is proved.\n\n"
+            "Nothing is proved of the error of a cover that finds k by itself. Privacy holds in "
+            "any\ncase. With a given k (--k K) a worst case is proved.\n\n"
             f"{measured_words(means_of(options.learner))} Of other settings no estimate is made."
         )
     else:
@@ -321,7 +321,7 @@ def _plan_unproved(options: argparse.Namespace) -> None:
         words = (
             f"{reached}\n\n"
             "Measured, not proved: what nine runs of ten by tiles reached, on the shapes that "
-            "were\ntried (docs/accuracy.md).  Privacy holds for any shape.\n"
+            "were\ntried (docs/accuracy.md). Privacy holds for any shape.\n"
             "Of --learner cover and convex-cover a worst case is proved."
         )
     if options.json:
@@ -360,7 +360,7 @@ def _plan_votes(options: argparse.Namespace) -> None:
         f"{queries:,} queries, of which T = {halts:,} may have no answer, plan K = {chunks:,} "
         f"chunks{each}:\nall queries on which {DEFAULT_AGREEMENT:.0%} of the chunks agree are then "
         f"answered, except with probability {DEFAULT_BETA:g}.\n\n"
-        "Nothing is proved of the error of chunks that learn triangles.  For a class whose VC "
+        "Nothing is proved of the error of chunks that learn triangles. For a class whose VC "
         "dimension is\nknown, n, T and K are told by: geodp plan --theorem queries, "
         "queries-agnostic, labels, labels-agnostic."
     )

@@ -47,7 +47,7 @@ from learners.version import __version__
 
 _DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
 
-In QGIS choose Plugins, Manage and Install Plugins, Install from ZIP.  The plugin calls this
+In QGIS choose Plugins, Manage and Install Plugins, Install from ZIP. The plugin calls this
 program, and goes with this version of it."""
 
 #: The plugin's folder in QGIS; `geodp` would hide the package of that name from QGIS's Python.

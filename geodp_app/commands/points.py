@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 #: What POINTS may be, for descriptions.
 FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
-with --bounds.  Other names, separators (; tab |), decimal commas, points as text (WKT), and labels
-such as true and false or yes and no are understood.  GeoJSON is read as well, also a feature on
+with --bounds. Other names, separators (; tab |), decimal commas, points as text (WKT), and labels
+such as true and false or yes and no are understood. GeoJSON is read as well, also a feature on
 each line, and, after pip install 'geodp[geo]', GeoPackage, shapefiles, FlatGeobuf, GeoParquet and
-whatever else GDAL reads.  Columns are recognised by their names; say others with --columns, and
-other labels with --inside.  A - is standard input."""
+whatever else GDAL reads. Columns are recognised by their names; say others with --columns, and
+other labels with --inside. A - is standard input."""
 
 
 def add_points_options(parser: Parser, grid: str, *, labelled: bool = True) -> None:

@@ -26,8 +26,8 @@ LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.
 These points need no labels.
 
 The output has the columns of POINTS and a column `predicted`; if the shape was learned with
---support, also `supported`: whether there were enough reports there to say anything.  It is CSV,
-GeoJSON or a GIS format, by its ending; in the format of POINTS all else stays as it was.  A
+--support, also `supported`: whether there were enough reports there to say anything. It is CSV,
+GeoJSON or a GIS format, by its ending; in the format of POINTS all else stays as it was. A
 released shape may be used in any way, so its predictions cost no epsilon; the points themselves are
 as private as they were."""
 

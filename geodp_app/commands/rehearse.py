@@ -28,8 +28,8 @@ outline of a district, last year's flood or a drawing: each at every epsilon and
 
 It reads no reports and so costs no privacy: choose by it what `geodp learn` is to do with yours.
 Printed are the mean error of the runs with its range, and the command to run then; a star is at
-the least of each epsilon and number.  The error is that on {TESTED:,} fresh points with their right
-labels.  How yours will do depends on how like yours the stand-in is: in how ragged it is, in where
+the least of each epsilon and number. The error is that on {TESTED:,} fresh points with their right
+labels. How yours will do depends on how like yours the stand-in is: in how ragged it is, in where
 reports lie (--distribution), and in how many labels are wrong (--noise).
 
 Learners:

@@ -14,7 +14,7 @@ from geometry.files import NewFile
 
 _DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
 
-LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.  Nothing of the
+LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format. Nothing of the
 examples is in the picture: it may be published as the shape may."""
 
 

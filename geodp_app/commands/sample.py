@@ -24,7 +24,7 @@ from geometry.geojson import TargetFile, read_geojson
 
 _DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
 
-The target is GeoJSON in degrees, or in grid units if its member geodp says so.  A target
+The target is GeoJSON in degrees, or in grid units if its member geodp says so. A target
 in degrees is placed by --bounds, by the bounds in its file, or by its own box padded by a
 tenth; the CSV's first line keeps them, so that `geodp learn` needs no --bounds.
 This is a simulation for demonstrations: treat its output as private data."""

@@ -93,7 +93,7 @@ class PrivateModels(Generic[Queries]):
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(
             "PRIVATE: a classifier that can still be asked holds its chunks' models, and they hold "
-            "examples; it cannot be pickled or copied.  Keep its release_ and the answers instead"
+            "examples; it cannot be pickled or copied. Keep its release_ and the answers instead"
         )
 
 
