@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -49,8 +48,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage and exiting."""
-        if re.fullmatch(r"unrecognized arguments:( [\d.,]+)+", message):
-            message += "; several values of one option are joined by commas, without spaces"
+        if message.startswith("unrecognized arguments: ") and " -" not in message:
+            message += "; several values of an option have commas between them, without spaces"
         raise InputError(f"{message} (see {self.prog} --help)")
 
     def _print_message(self, message: str, file: Any = None) -> None:

@@ -41,7 +41,7 @@ PRIOR = (0.5, 0.25, 0.125, 0.125)
 
 #: Factorise sooner than for the smaller of two scores: boxes no longer than the square's side, once
 #: there are so many.  A sum needs no mix, and pairs of cells bound two long edges well; nearly all
-#: draws come to need them where labels are wrong (docs/decisions/0026-pairs-of-cells.md).
+#: draws come to need them where many labels are wrong (docs/decisions/0026-pairs-of-cells.md).
 _NARROW, PLAIN_BOXES, PLAIN_WHERE_WRONG = 1, 1 << 10, 1 << 8
 
 #: Memory for line tables.  A run has many draws, most of them over in a millisecond: clearing the

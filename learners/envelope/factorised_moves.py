@@ -84,7 +84,7 @@ def examine(tables, ordinates, box, work):
 @inner
 def uncertain(tables, ordinates, box, work):
     """List a box's uncertain examples; their number, or -1: too many."""
-    found = gather(tables, ordinates, box, work.held, work.doubtful[: work.room[0]])
+    found = gather(tables, ordinates, box, work.held, work.doubtful[: work.most])
     if found < 0:
         return np.int64(-1)
     return charge(tables.basis, box, work.doubtful, found, work.held, work.doubtful)

@@ -28,7 +28,7 @@ MOST = 1 << 14
 #: Entries that are counted for all cells at once: the bits of a word.
 BLOCK = 64
 
-#: So many boxes are remembered at most, and so many entries of them all; powers of two.
+#: So many boxes are remembered at most, and so many entries of them all.
 _BOXES, _ENTRIES = 1 << 12, 1 << 20
 
 #: Columns of `Workspace.heads` before a box's own: where its entries begin, one more than how many
@@ -38,10 +38,11 @@ _AT, _COUNT, _HELD, _PAIRED, _BOX = 0, 1, 2, 4, 5
 
 #: What is known of one box at a time, made anew from the box whenever it is needed.  One record,
 #: whose address is all that a function is given: to hand over as many arrays one by one took a
-#: seventh of the time.
+#: sixth of the time (docs/decisions/0026-pairs-of-cells.md).
 #:
 #: held : negatives and positives in all inner halfplanes
-#: room : most entries of a box, of all boxes that are remembered, and most such boxes
+#: most, most_kept, most_boxes : most entries of a box, most of all boxes that are remembered, and
+#:     most such boxes: what there is room for, or less
 #: doubtful, halved : uncertain examples of the box, and of one half of it
 #:     (:mod:`learners.envelope.uncertain`)
 #: sorted : the same as one of these, by what they are charged to and by label
@@ -75,7 +76,9 @@ _AT, _COUNT, _HELD, _PAIRED, _BOX = 0, 1, 2, 4, 5
 _LAYOUT = np.dtype(
     [
         ("held", np.int64, (2,)),
-        ("room", np.int64, (3,)),
+        ("most", np.int64),
+        ("most_kept", np.int64),
+        ("most_boxes", np.int64),
         ("begins", np.int64, (9,)),
         ("ends", np.int64, (3, 2, SIDE + 1)),
         ("counts", np.int64, (3, 2, SIDE, SIDE)),
@@ -117,7 +120,7 @@ def make_workspace() -> Workspace:
     memory[: fields["doubtful"][1]] = 0
     work: Workspace = memory.view(_LAYOUT).view(np.recarray)[0]
     work.heads[:, _COUNT] = 0
-    work.room[:] = MOST, _ENTRIES, _BOXES
+    work.most, work.most_kept, work.most_boxes = MOST, _ENTRIES, _BOXES
     return work
 
 
@@ -127,10 +130,10 @@ def remember(box, index, entries, count, work):
 
     What is kept is a function of the box, and of a target that is the same for all.
     """
-    at, size = work.written[0], work.room[1]
+    at, size = work.written[0], work.most_kept
     if at % size + count > size:
         at += size - at % size
-    begin, head = at % size, work.heads[index % work.room[2]]
+    begin, head = at % size, work.heads[index % work.most_boxes]
     for k in range(count):
         work.kept[begin + k] = entries[k]
     work.written[0] = at + count
@@ -139,7 +142,7 @@ def remember(box, index, entries, count, work):
     for column in range(SHEETS + 1):
         head[_BOX + column] = box[column]
     if work.paired[0]:
-        leaves = work.leaves[index % work.room[2]]
+        leaves = work.leaves[index % work.most_boxes]
         for i in range(CELLS):
             leaves[i] = work.weights[0, CELLS + i]
 
@@ -150,9 +153,9 @@ def recall(box, index, work):
 
     Where pairs count, `Workspace.weights[0]` is what it was.
     """
-    head = work.heads[index % work.room[2]]
+    head = work.heads[index % work.most_boxes]
     count, at = head[_COUNT] - 1, head[_AT]
-    if count < 0 or work.written[0] > at + work.room[1]:
+    if count < 0 or work.written[0] > at + work.most_kept:
         return np.int64(-1)
     # its counts are not of the factorised box
     for column in range(12):
@@ -160,13 +163,13 @@ def recall(box, index, work):
             return np.int64(-1)
     if head[_BOX + SHEETS] != box[SHEETS]:
         return np.int64(-1)
-    begin = at % work.room[1]
+    begin = at % work.most_kept
     for k in range(count):
         work.doubtful[k] = work.kept[begin + k]
     work.held[0], work.held[1] = head[_HELD], head[_HELD + 1]
     work.paired[0] = head[_PAIRED]
     if work.paired[0]:
-        leaves, tree = work.leaves[index % work.room[2]], work.weights[0]
+        leaves, tree = work.leaves[index % work.most_boxes], work.weights[0]
         for i in range(CELLS):
             tree[CELLS + i] = leaves[i]
         sum_up(tree)

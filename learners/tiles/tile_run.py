@@ -37,6 +37,9 @@ from learners.tiles.tiles import (
     tile_steps,
 )
 
+#: From this share of wrong labels on, draws come to need factorised boxes anyway.
+_MANY_WRONG = 0.05
+
 
 def tile_run(
     parameters: PlaneParameters, support: float | None = None, *, tidy: bool = False
@@ -123,7 +126,7 @@ def tile_run(
         # where a share of labels is wrong, so many examples speak for a change that is none
         unit = one_nat_side(count, parameters.grid**2, eta * (1 - 2 * wrong))
         lattice = tile_lattice(tiles, parameters.measure)
-        plain_boxes = PLAIN_WHERE_WRONG if wrong else PLAIN_BOXES
+        plain_boxes = PLAIN_BOXES if wrong < _MANY_WRONG else PLAIN_WHERE_WRONG
         selection = ConceptSelection(lattice, parameters.edges, plain_boxes=plain_boxes)
         records = tile_steps(
             counts,

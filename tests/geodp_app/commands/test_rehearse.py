@@ -146,7 +146,8 @@ def test_python_has_a_tidy_table_of_the_same() -> None:
     [
         (["--k", 2], "--k is for learners that need it"),
         (["--n", "10,x"], "'x' is not an integer"),
-        (["--n", 10, 20], "unrecognized arguments: 20; several values of one option are joined"),
+        (["--n", 10, 20], "20; several values of an option have commas between them"),
+        (["--learners", "tiles", "discs"], "discs; several values of an option have commas"),
         (["--epsilon", "1,-1"], "must be above 0"),
         (["--learners", "nobody"], "unknown learner"),
         (["--learners", "discs"], "discs needs --k"),

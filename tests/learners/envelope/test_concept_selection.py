@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,10 +72,10 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     assert_same_law(selection, points, labels, 0.4, 420)
 
 
-def with_room(boxes: int) -> Any:
-    """A workspace that remembers so many boxes at most."""
+def forgetful() -> Any:
+    """A workspace that remembers one box at most."""
     work = make_workspace()
-    work.room[2] = boxes
+    work.most_boxes = 1
     return work
 
 
@@ -86,8 +85,8 @@ def test_what_is_remembered_of_boxes_changes_no_draw(monkeypatch: pytest.MonkeyP
     labels = (points.sum(axis=1) < 64) ^ (rng.random(500) < 0.3)
     selection, counts = ConceptSelection(HalfplaneLattice(64)), counted(points, labels, 64)
     drawn = []
-    for boxes in (4096, 1):
-        monkeypatch.setattr(strands, "make_workspace", partial(with_room, boxes))
+    for workspace in (make_workspace, forgetful):
+        monkeypatch.setattr(strands, "make_workspace", workspace)
         found = selection.select(counts, 0.8, SeededRandom(1))
         drawn.append((found.piece, found.inside, found.details))
     assert drawn[0] == drawn[1]

@@ -106,7 +106,7 @@ def examined(
 ) -> tuple[Any, int]:
     tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
     work = make_workspace()
-    work.room[0] = most
+    work.most = most
     count = examine(tables, order_by_column(counted(points, labels, D)), box, work)
     return work, count
 
@@ -390,7 +390,7 @@ def test_a_box_is_remembered_until_it_changes_or_others_need_the_room(edges: int
         if not count:
             continue
         weigh_cells(target, box, MIX // 2, work)
-        work.room[1] = 2 * count + count // 2
+        work.most_kept = 2 * count + count // 2
         work.weights[0, 0] = 0.0
         before = known(work, count)
         assert recall(box, index, work) == -1
