@@ -18,12 +18,9 @@ import argparse
 import importlib
 import importlib.util
 import json
-import math
-import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -42,6 +39,7 @@ from common import (
 from peers import ENVELOPE, METHODS
 from piles import PILED, PILES, Pile, time_piles
 from questions import Case, Listener, Time, first_question, peak_memory
+from timed_rows import Goal, Row, apart, make_row, table
 
 from geodp_app.runs.warm_up import warm_up as load_loops
 from geometry.grid_counts import GridCounts
@@ -57,10 +55,6 @@ RAGGED = ("flood", "fire", "letters", "croatia", "italy", "switzerland")
 
 #: A peer that took longer than this many seconds is not tried on more lines.
 PATIENCE = 20.0
-
-#: Most megabytes that a row with a goal may take.
-MOST_MEMORY = 1500.0
-
 
 # --- measured in a process of its own ----------------------------------------------------------
 
@@ -157,51 +151,13 @@ def time_method(method: str, case: Case, seed: int) -> list[Time]:
 # --- rows and parts ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a row should reach, in U."""
-
-    median: float
-    worst: float | None = None
-
-    def __str__(self) -> str:
-        return f"≤ {self.median:g}" + ("" if self.worst is None else f" / {self.worst:g}")
-
-
 #: By the number of examples, goals of the default run on a drawn shape and on an outline.
 DEFAULT_GOALS = {
     10_000: (Goal(0.15), Goal(0.25)),
     100_000: (Goal(0.4), Goal(0.9)),
     1_000_000: (Goal(0.9), Goal(1.5)),
+    10_000_000: (Goal(3), Goal(3)),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a table: seconds of every seed (none when it failed), and the largest peak."""
-
-    name: str
-    seconds: tuple[float, ...]
-    memory: float
-    goal: Goal | None = None
-    note: str = ""
-
-    @property
-    def median(self) -> float:
-        return float(np.median(self.seconds))
-
-    def met(self, unit: float) -> bool | None:
-        """Whether the goal is reached, None without one."""
-        if self.goal is None:
-            return None
-        if not self.seconds:
-            return False
-        worst = math.inf if self.goal.worst is None else self.goal.worst
-        return (
-            self.median <= self.goal.median * unit
-            and max(self.seconds) <= worst * unit
-            and self.memory <= MOST_MEMORY
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +167,7 @@ class Bench:
     seeds: tuple[int, ...]
     n: int = 100_000
     growth: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
+    whole: tuple[int, ...] = tuple(DEFAULT_GOALS)
     lines: tuple[int, ...] = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 
     def each(
@@ -239,35 +196,6 @@ class Bench:
         if times:
             note = note.format(float(np.median([one.part for one in times])))
         return make_row(name, times, goal, trouble or note)
-
-
-def make_row(name: str, times: Sequence[Time], goal: Goal | None, note: str) -> Row:
-    """A row of times."""
-    seconds = tuple(one.seconds for one in times)
-    return Row(name, seconds, max((one.memory for one in times), default=0.0), goal, note)
-
-
-def apart(label: str, work: Callable[..., list[Time]], *arguments: Any) -> list[Time] | str:
-    """Times measured in a fresh process, or what went wrong there.
-
-    A process inherits the peak memory of its parent, so this one must do no work itself.
-    """
-    context = multiprocessing.get_context("spawn")
-    start = time.perf_counter()
-    try:
-        with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
-            found = pool.submit(work, *arguments).result()
-    except Exception as error:
-        tell(f"{label}: failed: {error!r}")
-        return f"failed: {error}"
-    seconds = " ".join(f"{one.seconds:.3g}" for one in found)
-    tell(f"{label}: {seconds} s (of {time.perf_counter() - start:.1f} s)")
-    return found
-
-
-def tell(text: str) -> None:
-    """Progress."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def peers_part(bench: Bench) -> Iterator[Row]:
@@ -350,7 +278,7 @@ def learner_part(bench: Bench) -> Iterator[Row]:
 
 def default_part(bench: Bench) -> Iterator[Row]:
     """Whole runs by tiles, the default, of a drawn shape and of an outline, d = 1024."""
-    for n in bench.growth[-3:]:
+    for n in bench.whole:
         drawn, outline = DEFAULT_GOALS.get(n, (None, None))
         for target, distribution, goal in (
             ("L", "uniform", drawn),
@@ -415,30 +343,10 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
 }
 
 #: Small enough to try the benchmark itself; its figures say nothing about the goals.
-QUICK = Bench(seeds=(0,), n=1_000, growth=(1_000,), lines=(25, 50))
+QUICK = Bench(seeds=(0,), n=1_000, growth=(1_000,), whole=(1_000,), lines=(25, 50))
 
 
 # --- printing ----------------------------------------------------------------------------------
-
-HEADINGS = ("", "median s", "worst s", "median U", "worst U", "goal U", "met", "MB", "")
-
-
-def table(rows: Sequence[Row], unit: float) -> str:
-    """Rows as a Markdown table."""
-    ruler = ("---", *["---:"] * (len(HEADINGS) - 2), "---")
-    lines = [HEADINGS, ruler, *(cells(row, unit) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def cells(row: Row, unit: float) -> tuple[str, ...]:
-    """A row's cells, in the order of the headings."""
-    met = {None: "", True: "yes", False: "no"}[row.met(unit)]
-    goal = "" if row.goal is None else str(row.goal)
-    if not row.seconds:
-        return (row.name, "–", "–", "–", "–", goal, met, "–", row.note)
-    median, worst = row.median, max(row.seconds)
-    figures = (f"{median:.3f}", f"{worst:.3f}", f"{median / unit:.2f}", f"{worst / unit:.2f}")
-    return (row.name, *figures, goal, met, f"{row.memory:.0f}", row.note)
 
 
 def parse() -> argparse.Namespace:
