@@ -149,21 +149,29 @@ def live_part(seconds: float) -> Iterator[Measurement]:
 
 
 def first_part(_: float) -> Iterator[Measurement]:
-    """From Run to the first triangle on the screen, loops compiled; then to each answer about it:
-    the map of the dual plane, the sheet in sight finely, and the odds."""
-    for n in (30_000, 1_000_000):
+    """From Run to the first triangle on the screen, loops compiled, at once after a sample and
+    seconds later; then to each answer about it: the map of the dual plane, the sheet in sight
+    finely, and the odds."""
+    names = ("first triangle", "its map", "its sheet in sight", "its odds")
+    for n, seconds in itertools.product((30_000, 1_000_000), (0.0, *_LOOKED_AT)):
         with TemporaryDirectory() as folder:
-            times = _times_of_first(n, Path(folder))
-        names = ("first triangle", "its map", "its sheet in sight", "its odds")
+            times = _times_of_first(n, seconds, Path(folder))
         for name, time_taken in zip(names, times, strict=True):
-            yield Measurement(f"{name}, {n:,} examples", time_taken, "ms")
+            yield Measurement(f"{name}, {n:,} examples, {seconds:g} s later", time_taken, "ms")
 
 
-def _times_of_first(n: int, recovery: Path) -> list[float]:
+#: Seconds that a sample is looked at before Run is pressed.
+_LOOKED_AT = (1.0, 2.0, 4.0)
+
+
+def _times_of_first(n: int, seconds: float, recovery: Path) -> list[float]:
     """Milliseconds until the first triangle is drawn, and then from each answer to the next."""
     window = _open_window(n, recovery)
     runs, display = window.runs, window.display
     _turn_until(lambda: runs.controller.state == "ready" and display.at_rest)
+    window.document.sample()
+    sampled = time.perf_counter()
+    _turn_until(lambda: display.at_rest and time.perf_counter() > sampled + seconds)
     moments = [time.perf_counter()]
     runs.run_or_pause()
     _turn_until(lambda: bool(runs.log and runs.log.records) and not display.soon.isActive())

@@ -20,7 +20,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ from geodp_app.runs.protocol import (
     Progressed,
     Queried,
     Query,
+    Refine,
     Reply,
     ReportQuestion,
     Request,
@@ -110,12 +111,14 @@ class LearnerServer:
         self._sending = threading.Lock()
         self._waiting: deque[Request] = deque()
         self._run: _Run | None = None
+        self._expected: tuple[Job, _Run | None] | None = None
         self._ended: tuple[int, Any] | None = None
 
     def serve(self) -> None:
         """Answer requests until the other end is gone."""
         answers: dict[type, Callable[[Any], None]] = {
             Prepare: self._prepare,
+            Refine: self._refine,
             Start: self._start,
             Next: self._next,
             Ask: self._ask,
@@ -142,12 +145,25 @@ class LearnerServer:
         warm_up(lambda: self._send(Preparing()), of_all=False)
         self._send(Prepared())
 
+    def _refine(self, request: Refine) -> None:
+        self._expected = request.job, None
+        # what is wrong with a run is told when it is started
+        with contextlib.suppress(Exception):
+            run = _Run(request.job, self._look)
+            self._expected = request.job, run
+            run.refine(lambda: bool(self._waiting) or self._pipe.poll())
+
     def _start(self, request: Start) -> None:
         self._drop()
         self._ended = None
-        self._run = _Run(request.run, request.job, self._look)
+        job, run, (expected, self._expected) = request.job, None, (self._expected, None)
+        if job is None:
+            assert expected is not None  # requests come in order
+            job, run = expected
+        self._run = run or _Run(job, self._look)
+        self._run.number = request.run
         self._send(Started(request.run, self._run.plan))
-        if request.job.at_once:
+        if job.at_once:
             self._go_on(self._run)
 
     def _next(self, request: Next) -> None:
@@ -258,10 +274,13 @@ class LearnerServer:
 
 
 class _Run:
-    """One run: a learner, its stream of records, and the watch inside its selections."""
+    """One run: a learner, its stream of records, and the watch inside its selections.
 
-    def __init__(self, number: int, job: Job, look: Callable[[Progressed | None], None]) -> None:
-        self.number = number
+    It has its number when it is started.
+    """
+
+    def __init__(self, job: Job, look: Callable[[Progressed | None], None]) -> None:
+        self.number = 0
         self.learner = make_learner(job.settings, job.grid)
         self._settings = job.settings
         self.at_once = job.at_once
@@ -276,7 +295,11 @@ class _Run:
         # a run at once is looked after between its steps, which take moments
         watch = None if job.at_once else self._watch
         self.plan = self.learner.plan()
-        self._stream: Iterator[StepRecord] = self.learner.steps(job.points, job.labels, watch=watch)
+        self._stream = self.learner.steps(job.points, job.labels, watch=watch)
+
+    def refine(self, stop: Callable[[], bool]) -> None:
+        """Prepare for the first step as long as `stop` lets it."""
+        self._stream.refine(stop)
 
     def advance(self) -> Stepped:
         """Make the next step."""
@@ -295,8 +318,7 @@ class _Run:
 
     def close(self) -> None:
         """End what is under way for steps to come."""
-        if isinstance(self._stream, Generator):
-            self._stream.close()
+        self._stream.close()
 
     def _watch(self, progress: SelectionProgress) -> None:
         if progress.amid:

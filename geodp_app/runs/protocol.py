@@ -3,6 +3,7 @@
 The process answers requests one at a time, in order:
 
     Prepare   Preparing (only if something is compiled), Prepared
+    Refine
     Start     Started
     Next      Progressed (any number), Stepped; after the last step also Finished
     Ask       Answered
@@ -52,6 +53,15 @@ class Job:
         assert examples is not None
         labels = examples.labels.astype(np.bool_)
         return cls(examples.points, labels, work.drawing.grid, work.run, at_once)
+
+    def same(self, other: Job) -> bool:
+        """Whether it is the same run on the same examples."""
+        one, two = ((job.grid, job.settings, job.at_once) for job in (self, other))
+        return (
+            one == two
+            and np.array_equal(self.points, other.points)
+            and np.array_equal(self.labels, other.labels)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +267,24 @@ class Prepare:
 
 
 @dataclass(frozen=True, slots=True)
+class Refine:
+    """Prepare for a run that may be started, for as long as nothing else is asked.
+
+    Nothing is drawn for it, and nothing answered.
+    """
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
-    """Begin a run; nothing is selected yet, but of one at once everything."""
+    """Begin a run; nothing is selected yet, but of one at once everything.
+
+    Without a job it is that of the last Refine.
+    """
 
     run: int
-    job: Job
+    job: Job | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +321,7 @@ class Cancel:
     run: int
 
 
-Request = Prepare | Start | Next | Ask | Query | Cancel
+Request = Prepare | Refine | Start | Next | Ask | Query | Cancel
 
 # replies
 

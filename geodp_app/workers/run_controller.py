@@ -33,6 +33,7 @@ from geodp_app.runs.protocol import (
     Queried,
     Query,
     Question,
+    Refine,
     Reply,
     ReportQuestion,
     ShadeQuestion,
@@ -114,6 +115,8 @@ class RunController(QObject):
         # the current run, its job until the process has it, and what is wanted of it
         self._run = 0
         self._job: Job | None = None
+        #: What the process prepares for, as long as no run is started.
+        self._expected: Job | None = None
         self._at_once = False
         self._goal: Literal["stay", "step", "run"] = "stay"
         self._delay = 0
@@ -158,12 +161,22 @@ class RunController(QObject):
         if self._link is not None or self._closed:
             return
         self.prepared = False
+        self._expected = None
         self._link = ProcessLink(handed_over(self._handle), main)
         self.destroyed.connect(self._link.kill)
         self._link.send(Prepare())
         if self._job is not None:
             self._link.send(Start(self._run, self._job))
         self._tell_state()
+
+    def expect(self, job: Job) -> None:
+        """Prepare for a run that may be started, while there is none: its first step comes sooner.
+
+        Nothing is drawn for it (:meth:`learners.core.estimator.Steps.refine`).
+        """
+        if self.state == "ready" and not (self._expected and self._expected.same(job)):
+            self._expected = job
+            self._send(Refine(job))
 
     def start(self, job: Job) -> None:
         """Begin a run, paused before its first step, or one at once; a run under way is cancelled.
@@ -173,10 +186,12 @@ class RunController(QObject):
         self._abandon()
         self._job, self._at_once = job, job.at_once
         self._phase = "paused"
+        expected, self._expected = self._expected, None
         if self._link is None:
             self.prepare()
         else:
-            self._send(Start(self._run, job))
+            known = expected is not None and expected.same(job)
+            self._send(Start(self._run, None if known else job))
         self._tell_state()
 
     def step(self) -> None:
@@ -322,7 +337,7 @@ class RunController(QObject):
 
     # the process
 
-    def _send(self, request: Start | Next | Ask | Query | Cancel) -> None:
+    def _send(self, request: Refine | Start | Next | Ask | Query | Cancel) -> None:
         if self._link is not None:
             self._link.send(request)
 

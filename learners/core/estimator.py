@@ -11,7 +11,7 @@ matter of the run (docs/decisions/0022-runs.md).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
@@ -80,12 +80,43 @@ class Stream:
         Public parameters of the run, in order.
     support : Support or None
         Where there were enough examples, of a run that releases it.
+    refine : callable, optional
+        refine(stop), before the first record, makes that come sooner: it prepares what needs no
+        private coin, until there is enough of it or stop() says so.
     """
 
     records: Iterator[StepRecord]
     lattice: Lattice
     parameters: tuple[tuple[str, Any], ...]
     support: Support | None = None
+    refine: Callable[[Callable[[], bool]], None] | None = None
+
+
+class Steps(Iterator[StepRecord]):
+    """The records of a run that has begun, as they are asked for."""
+
+    def __init__(self, records: Generator[StepRecord], stream: Stream) -> None:
+        self._records, self._stream = records, stream
+
+    def __next__(self) -> StepRecord:
+        return next(self._records)
+
+    def refine(self, stop: Callable[[], bool]) -> None:
+        """While nobody asks for the first record, prepare for it; nothing is drawn for it yet.
+
+        A run with a seed, or of another sampler, has nothing to prepare.
+
+        Parameters
+        ----------
+        stop : callable
+            Asked now and then: whether to leave it at what is prepared by then.
+        """
+        if self._stream.refine is not None:
+            self._stream.refine(stop)
+
+    def close(self) -> None:
+        """End what is under way for records to come."""
+        self._records.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +208,7 @@ class Estimator(WithParameters, ABC):
         self.__dict__["_next_run"] = None if spent is None else spent.run
         return spent
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
+    def steps(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Steps:
         """Run the learner, one record a step; `release_` is set when the last one is taken.
 
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
@@ -188,9 +217,7 @@ class Estimator(WithParameters, ABC):
         learner, points, labels = self._begin(X, y)
         return self._start(learner, learner._counted(points, labels), watch)
 
-    def steps_counts(
-        self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
+    def steps_counts(self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None) -> Steps:
         """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
         learner = self._fresh()
         return self._start(learner, GridCounts.of(counts, learner._side(), self.dimensions), watch)
@@ -291,14 +318,13 @@ class Estimator(WithParameters, ABC):
         side: int = vars(self)["grid"]
         return side
 
-    def _start(
-        self, learner: Self, counts: GridCounts, watch: Watch | None
-    ) -> Iterator[StepRecord]:
+    def _start(self, learner: Self, counts: GridCounts, watch: Watch | None) -> Steps:
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run = learner._planned()
         spent = with_check(run.spent, learner.check)
         counts, apart = learner._apart(counts)
-        return self._keep(learner, run.begin(counts, watch), self._of_run(spent), apart)
+        stream = run.begin(counts, watch)
+        return Steps(self._keep(learner, stream, self._of_run(spent), apart), stream)
 
     def _apart(self, counts: GridCounts) -> tuple[GridCounts, _Apart | None]:
         """The examples to learn from, and those that are kept for the check (docs/privacy.md, lemma
@@ -320,7 +346,7 @@ class Estimator(WithParameters, ABC):
         stream: Stream,
         spent: PrivacySpent | None,
         apart: _Apart | None = None,
-    ) -> Iterator[StepRecord]:
+    ) -> Generator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []
         for record in stream.records:

@@ -276,21 +276,15 @@ def private_steps(
         alive = counts.where(cover.alive)
         if budget.scale is None:
             return alive, None
-        gain = alive.positives if role == "disjunction" else alive.negatives
-        return alive, gain + discrete_laplace(source, budget.scale) - budget.margin
+        return alive, expected_count(alive, role, budget) + discrete_laplace(source, budget.scale)
 
     started = time.perf_counter()
     (alive, noisy), step, steps = look(), 0, budget.steps
-    first = noisy
+    first = noisy if sharpened else None
     while step < steps:
         step += 1
-        eta = budget.eta
-        if noisy is None or first is None:
-            score = mistakes_score(alive.positives)
-        else:
-            eta = rate_before_sharpening(eta, noisy, first) if sharpened else eta
-            score = set_cover_score(role, score_k(k), noisy, alive.positives, alive.negatives)
-        selected = selection.select(alive, score, eta / score.k, source, watch)
+        score, rate = step_law(alive, role, k, budget, noisy, first)
+        selected = selection.select(alive, score, rate, source, watch)
         released = StepRelease(selected.piece, noisy)
         diagnostics = cover.take(selected, score, started)
         started = time.perf_counter()
@@ -300,6 +294,34 @@ def private_steps(
             ends = noisy is not None and ends_before(k, budget, noisy)
             steps = step if ends else steps
         yield StepRecord(step, steps, released, diagnostics)
+
+
+def expected_count(alive: GridCounts, role: Role, budget: Budget) -> int:
+    """The noisy count of a step, but for its noise.  Private."""
+    return (alive.positives if role == "disjunction" else alive.negatives) - budget.margin
+
+
+def step_law(
+    alive: GridCounts,
+    role: Role,
+    k: Pieces,
+    budget: Budget,
+    noisy: int | None,
+    first: int | None,
+) -> tuple[Score, float]:
+    """The score of a step by its noisy count, and nats per unit of it.
+
+    Without a count it is that of one piece alone.  `first` is the first step's count, in a cover
+    that will be sharpened.
+    """
+    if noisy is None:
+        score = mistakes_score(alive.positives)
+    else:
+        score = set_cover_score(role, score_k(k), noisy, alive.positives, alive.negatives)
+    rate = budget.eta
+    if noisy is not None and first is not None:
+        rate = rate_before_sharpening(rate, noisy, first)
+    return score, rate / score.k
 
 
 class Cover:

@@ -30,6 +30,8 @@ from learners.envelope.compaction import compact
 from learners.envelope.paper_box import class_sheets, readings
 from learners.envelope.partition import (
     BOXES,
+    MIX_USED,
+    PLAIN,
     SPENT,
     Partition,
     add_boxes,
@@ -112,6 +114,17 @@ class Strand:
         self.chunks, self.at = self.chunks[:0], 0
         self.partition.clock[:] = 0.0
         self.accepted = None
+
+    def aim(self, target: Target, source: RandomSource) -> None:
+        """Begin anew with another score or rate; the boxes stay, all plain, and are to be weighed.
+
+        A plain box's counts bound any score, unless points of both labels are looked at apart.
+        """
+        self.target, self.workspace = target, None  # which knows the old rate
+        factors = self.partition.factors[: self.boxes_used]
+        factors[factors[:, MIX_USED] != PLAIN] = PLAIN
+        self.partition.tree[1] = 0.0  # no mass is what it would be
+        self.restart(source)
 
     def advance(self, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""

@@ -34,6 +34,8 @@ from learners.privacy.accounting import PrivacySpent
 
 #: Pauses between steps, in seconds, from slow to fast.
 SPEEDS = (4.0, 2.0, 1.0, 0.3, 0.0)
+#: Milliseconds without a change before the next run is prepared for.
+IDLE = 150
 #: So many edges that are drawn again are shown in the time of a piece.
 _EDGES_A_PIECE = 5
 
@@ -82,6 +84,8 @@ class WindowRuns(QObject):
         self._ledger_words = LedgerWords()
         self._rest = QTimer(self, singleShot=True, interval=REST)
         self._rest.timeout.connect(self._start_anew)
+        self._idle = QTimer(self, singleShot=True, interval=IDLE)
+        self._idle.timeout.connect(self._expect)
         #: Active while a quick run follows that is young.
         self.hurry = QTimer(self, singleShot=True, interval=HURRY)
         self.hurry.timeout.connect(lambda: self.changed.emit(False))
@@ -251,6 +255,7 @@ class WindowRuns(QObject):
 
         A run whose examples are gone ends; an undo brings its steps back.
         """
+        self._idle.start()
         dropped, self.dragged = self.dragged is not None, None
         run, work = self.log, self.document.work
         if run is None:
@@ -297,6 +302,7 @@ class WindowRuns(QObject):
     def close(self) -> None:
         """End the learner's process."""
         self._stop_following()
+        self._idle.stop()
         self.controller.close()
 
     # following
@@ -392,7 +398,15 @@ class WindowRuns(QObject):
             self.controller.run()  # the learner works while the views change
         self.changed.emit(False)
 
+    def _expect(self) -> None:
+        """Nothing has changed for a while: prepare for the run that may be asked for next."""
+        work = self.document.work
+        if work.examples is not None and "boxes" in work.run.declared.shows:
+            self.controller.expect(Job.of(work))
+
     def _state_changed(self, state: str) -> None:
+        if state == "ready":
+            self._idle.start()
         if state == "selecting" and self.log is not None:
             self.log.begun = True
             self.log.note(self.document)

@@ -36,6 +36,7 @@ from geodp_app.runs.protocol import (
     Prepared,
     Preparing,
     Progressed,
+    Refine,
     Start,
     Started,
     Stepped,
@@ -57,6 +58,8 @@ class PlayedProcess:
         self.pid, self.exit_code = 1, -9
         self.run, self.made = 0, 0
         self.at_once = False
+        self.expected: Job | None = None
+        self.job: Job | None = None
         self.faults: list[str] = []
 
     def send(self, request: Any) -> None:
@@ -80,10 +83,15 @@ class PlayedProcess:
             case Prepare():
                 self.reply(Preparing())
                 self.reply(Prepared() if good else Failed(0, "no loops"))
+            case Refine():
+                self.expected = request.job
             case Start():
+                self.job, self.expected = request.job or self.expected, None
+                if self.job is None:
+                    self.faults.append("a run was started that is not known")
                 self.run, self.made = (request.run if good else 0), 0
                 self.reply(Started(request.run, None) if good else Failed(request.run, "refused"))
-                if good and request.job.at_once:
+                if good and self.job is not None and self.job.at_once:
                     # as if a step had been asked for, and the next after each
                     self.at_once = True
                     self.requests.appendleft(Next(request.run))
@@ -120,6 +128,11 @@ class PlayedProcess:
                 self.run = 0
 
 
+def job_on(grid: int, at_once: bool = False) -> Job:
+    none = np.empty((0, 2), dtype=np.int64)
+    return Job(none, none[:, 0] > 0, grid, RunSettings(), at_once=at_once)
+
+
 class Pressing(RuleBasedStateMachine):
     """Any order of what a person and a process can do."""
 
@@ -142,6 +155,9 @@ class Pressing(RuleBasedStateMachine):
         self._settle()
 
     def _must_be_under_way(self) -> None:
+        if self.process is not None and self.process.job is not self.job:
+            known = self.process.job is not None and self.process.job.same(self.job)
+            self.faults += [] if known else ["another run was started than the one asked for"]
         if self.over or self.stopping:
             self.faults.append("heard of a run that is over, or was to stop")
 
@@ -169,11 +185,15 @@ class Pressing(RuleBasedStateMachine):
         link: Any = self.controller._link
         return link
 
-    @rule(at_once=st.booleans())
-    def start(self, at_once: bool = False) -> None:
-        none = np.empty((0, 2), dtype=np.int64)
-        job = Job(none, none[:, 0] > 0, 8, RunSettings(), at_once=at_once)
-        self.controller.start(job)
+    @rule(grid=st.integers(7, 8))
+    def expect(self, grid: int) -> None:
+        self.controller.expect(job_on(grid))
+        self._settle()
+
+    @rule(grid=st.integers(7, 8), at_once=st.booleans())
+    def start(self, grid: int = 8, at_once: bool = False) -> None:
+        self.job = job_on(grid, at_once)
+        self.controller.start(self.job)
         self.steps, self.over, self.stopping = [], False, False
         assert self.controller.state in ("paused", "preparing")
         self._settle()

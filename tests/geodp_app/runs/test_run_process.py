@@ -30,6 +30,7 @@ from geodp_app.runs.protocol import (
     Progressed,
     Queried,
     Query,
+    Refine,
     Reply,
     ReportQuestion,
     Request,
@@ -111,6 +112,45 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
         assert [r.diagnostics.gap for r in records] == [r.diagnostics.gap for r in expected]
     client.send(Next(7))
     assert "over" in client.until(Failed).message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seed", [4, None])
+def test_a_run_that_was_prepared_for_is_the_run_that_is_started(
+    client: Client, seed: int | None
+) -> None:
+    """With a seed it is the same run, and without one its boxes are there when it begins."""
+    work = job(seed=seed, finish="none")
+    client.send(Refine(work), Start(7, None), Next(7))
+    assert client.until(Started).run == 7  # type: ignore[union-attr]
+    first = client.until(Stepped).record  # type: ignore[union-attr]
+    if seed is not None:
+        model = make_learner(work.settings, GRID)
+        assert first.release == next(model.steps(work.points, work.labels)).release
+    # one that is prepared for is no run: there is none now
+    client.send(Refine(work), Next(7), Next(7), Next(7))
+    for _ in range(2):
+        client.until(Stepped)
+    client.until(Finished)
+    client.until(Failed)
+    client.send(Start(8, work), Next(8))
+    assert client.until(Started).run == 8  # type: ignore[union-attr]
+    client.until(Stepped)
+
+
+def test_preparing_gives_way_and_what_is_wrong_is_told_when_a_run_is_started(
+    client: Client,
+) -> None:
+    slow, work = hopeless(), job()
+    slow = replace(slow, settings=slow.settings.with_(seed=None))
+    wrong = replace(work, settings=work.settings.with_(epsilon=-1.0))
+    client.send(Refine(slow), Start(1, work), Next(1))
+    client.until(Started)
+    client.until(Stepped)
+    client.send(Refine(wrong), Start(2, None))
+    assert client.until(Failed) == Failed(2, "epsilon must be a positive number, got -1.0")
+    client.send(Refine(slow), Start(3, None), Next(3), Cancel(3))
+    client.until(Started)
+    client.until(Stopped)
 
 
 def test_a_run_at_once_makes_all_steps_unasked_and_the_same_ones(client: Client) -> None:

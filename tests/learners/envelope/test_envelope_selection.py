@@ -7,6 +7,8 @@ statement about thousands of draws.  Whole classifications of the sample are com
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from envelope_laws import (
 )
 
 from geometry.columns import count_columns
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import Cancelled, PieceKind, Score, Selected, SelectionProgress
@@ -31,7 +34,7 @@ from learners.envelope.boxes import NEGATIVES, POSITIVES, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.target import make_target
-from learners.privacy.randomness import SeededRandom
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 exact_value = compiled(trials.exact_value)
 
@@ -248,6 +251,46 @@ def test_the_law_survives_factorised_boxes(
     selected = assert_same_law(selection, points, labels, score, rate, draws, seed=12, off=off)
     factorised = sum(one.details["factorised"] > 0 for one in selected)
     assert factorised > len(selected) / 2
+
+
+class RefinedAhead(EnvelopeSelection):
+    """Its draws find boxes that were refined for another score, at another rate."""
+
+    kept: ClassVar[list[strands.Strand]] = []
+
+    def select(
+        self, counts: GridCounts, score: Score, rate: float, source: RandomSource, *_: Any
+    ) -> Selected:
+        if not self.kept:
+            other = replace(score, c_pos=score.c_pos - 3)
+            self.kept[:] = self.refine(counts, other, 0.4 * rate, lambda: False)
+        return super().select(counts, score, rate, source, refined=self.kept)
+
+
+@pytest.mark.parametrize("factorised", [False, True])
+@pytest.mark.parametrize(
+    ("piece", "d", "n", "draws", "off"),
+    [("halfplane", 11, 30, 1000, 0.5), ("triangle", 8, 12, 800, 0.25)],
+)
+def test_the_law_survives_boxes_that_were_refined_ahead(
+    factorised: bool,
+    piece: PieceKind,
+    d: int,
+    n: int,
+    draws: int,
+    off: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if factorised:
+        factorise_everything(monkeypatch)
+    monkeypatch.setattr(race, "_WORTH_TWO", 2)
+    points, labels = random_examples(d, n, seed=d)
+    selection = RefinedAhead(HalfplaneLattice(d), piece, table_bytes=1 << 18)
+    score = score_of("disjunction", 2, labels, 4)
+    rate = 0.75 if piece == "halfplane" else 1.0
+    selection.kept.clear()
+    assert_same_law(selection, points, labels, score, rate, draws, seed=12, off=off)
+    assert len(selection.kept) > 1
 
 
 def test_a_score_far_below_the_first_bound_is_found() -> None:

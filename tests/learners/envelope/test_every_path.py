@@ -124,7 +124,7 @@ def factorise(
 
 def factorised(strand: Strand) -> Strand:
     """The same with its boxes factorised, small as they are."""
-    strand.workspace = make_workspace()
+    strand.workspace = strand.workspace or make_workspace()
     for index in range(strand.partition.tally[BOXES]):
         strand.partition.tree[len(strand.partition.boxes) + index] = math.inf
         assert factorise(
@@ -307,6 +307,33 @@ def test_a_strand_that_begins_again_has_the_same_law() -> None:
     )
     strand.restart(SeededRandom(0))
     assert_every_path(strand, law, 1, 1)
+
+
+PAIRED = [box_of((0, (0, 3, 6, 10)), (0, (2, 12, 2, 3)))]
+
+
+@pytest.mark.parametrize("score", [SMALLER, MISTAKES, Score(2, -1, 3)])
+@pytest.mark.parametrize("kind", ["halved", "factorised", "factorised twice"])
+def test_a_strand_that_is_aimed_at_another_law_has_that_law(kind: str, score: Score) -> None:
+    """Its boxes were refined for another score and another rate."""
+    twice, lattice = kind == "factorised twice", LATTICE if kind == "halved" else FINE
+    rows = PAIRED if twice else FLAT if kind == "halved" else [box_of((0, (-2, 10, 0, 2)))]
+    strand = strand_of(rows, Score(1, -7, 0, total=score is MISTAKES), lattice, rate=RATE / 2)
+    if kind != "halved":
+        strand = factorised(strand)
+    if twice:
+        list(trials(strand, lattice, MOST))
+    while strand.boxes_used == len(rows) and not twice:
+        taken = [trial.after for trial in trials(strand, lattice, MOST)]
+        strand = max((one for one in taken if one.accepted is None), key=lambda one: one.boxes_used)
+    target = make_target(lattice, score, RATE, len(POINTS), PRIOR)
+    strand.aim(target, SeededRandom(0))
+    weigh_all([strand])
+    assert (strand.partition.factors[:, MIX_USED] == PLAIN).all()
+    if twice:
+        strand = factorised(strand)
+        assert strand.workspace.paired[0]
+    assert_every_path(strand, law_of(rows, score, lattice), 2, 2, lattice)
 
 
 # -- the race ----------------------------------------------------------------------------------
