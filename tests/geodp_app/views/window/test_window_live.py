@@ -23,6 +23,7 @@ from window_driver import (
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.runs.protocol import Job
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 
@@ -365,3 +366,29 @@ def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_s
     assert shown
     assert set(shown) == {(True, True)}
     key(window, Qt.Key.Key_Escape)
+
+
+def test_a_cover_is_prepared_for_while_nothing_changes_and_no_run_is_there(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[Job] = []
+    controller, document = window.runs.controller, window.document
+    plain = controller.expect
+    monkeypatch.setattr(controller, "expect", lambda job: (prepared.append(job), plain(job)))
+    document.set_run(learner="tiles", tiles=4)
+    document.sample()
+    rest(qtbot)
+    document.set_run(learner="cover", k=2, finish="none")
+    qtbot.waitUntil(lambda: len(prepared) == 1)
+    # whatever it is prepared for, the run is about what is there
+    document.set_run(epsilon=2.0)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert prepared[0].settings["epsilon"] == 1.0
+    assert log_of(window).settings["epsilon"] == 2.0
+    window.runs.reset()
+    qtbot.waitUntil(lambda: len(prepared) == 2)
+    assert prepared[1].same(Job.of(document.work))
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert log_of(window).release is not None
