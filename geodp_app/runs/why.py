@@ -165,8 +165,8 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> str:
         wanted = f"Wanted: {enough} ({of}) and no {labels[1]}. "
     if right == 0:
         return (
-            f"Found nothing: the draw fell on a {name} that takes none of the "
-            f"{_examples(still, labels[0])} still open. {score}"
+            f"Found nothing: this {name} takes none of the {_examples(still, labels[0])} still "
+            f"open. {score}"
         )
     return (
         f"{verb} {count(right)} of the {_examples(still, labels[0])} left and "

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from, power
 from concept_laws import assert_same_law, examples, law
 from counted import counted
 from envelope_laws import factorise_everything
 from tiny_samples import TYPES, Example, all_neighbours, most_moved
 
-from geometry.grid_counts import settle_conflicts
+from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
+from learners.core.selection import Selected
 from learners.envelope import concept_selection, race, strands
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
 from learners.envelope.workspace import make_workspace
-from learners.privacy.randomness import SeededRandom
+from learners.privacy.randomness import RandomSource, SeededRandom
 
 #: Bytes of line tables that a draw on a tiny grid never fills.
 ROOM = 1 << 18
@@ -70,6 +73,33 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     # the last box that was looked at had pairs of cells
     assert np.count_nonzero(paired) > 5
     assert_same_law(selection, points, labels, 0.4, 420)
+
+
+class SecondDraw(ConceptSelection):
+    """Gives what is drawn after a first draw, and remembers both labels."""
+
+    labels: ClassVar[Counter[tuple[bool, bool]]] = Counter()
+
+    def select(self, counts: GridCounts, rate: float, source: RandomSource, *_: Any) -> Selected:
+        draw = self.begin(counts, rate, source)
+        first = draw.complete()
+        draw.go_on()
+        second = draw.complete()
+        self.labels[first.inside, second.inside] += 1
+        return second
+
+
+def test_a_draw_that_goes_on_is_independent_of_the_one_before() -> None:
+    SecondDraw.labels.clear()
+    lattice, draws = HalfplaneLattice(2, bits=0), 480
+    points, labels = examples(2, 20, seed=1)
+    assert_same_law(SecondDraw(lattice, 1, table_bytes=ROOM), points, labels, 0.6, draws)
+    share = sum(p for o, p in law(lattice, 1, points, labels, 0.6).items() if o[2])
+    alone = {True: share, False: 1 - share}
+    pairs = {(one, two): alone[one] * alone[two] for one in alone for two in alone}
+    same = {(one, two): alone[one] * (one == two) for one, two in pairs}
+    assert power(pairs, same, draws) > 0.995
+    assert_drawn_from(pairs, SecondDraw.labels, draws, outcomes=3)
 
 
 def forgetful() -> Any:

@@ -41,9 +41,7 @@ exact_value = compiled(trials.exact_value)
 COVER, CUT = "disjunction", "conjunction"
 
 
-def triangles(
-    draws: int, seed: int, rate: float = 1.0, table_bytes: int = 1 << 18
-) -> list[Selected]:
+def triangles(draws: int, seed: int, table_bytes: int = 1 << 18) -> list[Selected]:
     """Draws of triangles that must follow the enumerated law."""
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=table_bytes)
@@ -129,8 +127,10 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
 
 
 def test_the_law_survives_dropped_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables hold so few lines that they are dropped and made anew in many draws."""
+    """The tables hold so few lines that they are dropped and made anew in many draws, which have
+    bits for thousands of trials at once."""
     monkeypatch.setattr(race, "_WORTH_TWO", 2)
+    monkeypatch.setattr(strands, "_FIRST_CHUNKS", 1 << 14)
     selected = triangles(1000, seed=6, table_bytes=0)
     dropped = sum(one.details["tables_dropped"] > 0 for one in selected)
     assert dropped > len(selected) / 5
