@@ -170,11 +170,12 @@ class RunController(QObject):
         self._tell_state()
 
     def expect(self, job: Job) -> None:
-        """Prepare for a run that may be started, while there is none: its first step comes sooner.
+        """Prepare for a run that may be started, while none is under way: its first step is sooner.
 
         Nothing is drawn for it (:meth:`learners.core.estimator.Steps.refine`).
         """
-        if self.state == "ready" and not (self._expected and self._expected.same(job)):
+        known = self._expected is not None and self._expected.same(job)
+        if self.state in ("ready", "finished") and not known:
             self._expected = job
             self._send(Refine(job))
 

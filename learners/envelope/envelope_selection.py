@@ -179,6 +179,8 @@ class EnvelopeSelection:
                 run_race(strands, self.lattice, 0.0, look)
                 for strand in strands:
                     strand.restart(source.spawn())
+        for strand in strands:
+            strand.drop_tables()
         return strands
 
     def draw_for_curator(

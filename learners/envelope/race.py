@@ -27,19 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from geometry.counting import alike
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.selection import Cancelled, HeavyBox, Selected, SelectionProgress, Watch
 from learners.envelope import core
 from learners.envelope.boxes import SHEETS
-from learners.envelope.close_pairs import ClosePairs
 from learners.envelope.partition import (
     BOXES,
     COMPACTIONS,
     EXACT,
     FACTORISED,
     FORGOTTEN,
-    NO_ROW,
     TRIALS,
     best_bound,
     halve,
@@ -179,9 +176,7 @@ def divide(strand: Strand, strands: Sequence[Strand]) -> Strand:
     """
     for one in strands:
         if one is not strand:
-            # the lines of one that waits need no memory; it would make them again
-            one.tables, one.pairs = alike(one.tables), _alike_pairs(one.pairs)
-            one.partition.coarse[:] = NO_ROW
+            one.drop_tables()  # it waits
     strand.partition, given = halve(strand.partition)
     strand.most_boxes //= 2
     strand.plain_boxes //= 2
@@ -189,18 +184,13 @@ def divide(strand: Strand, strands: Sequence[Strand]) -> Strand:
         weigh(strand.target, part)
     return Strand(
         strand.target,
-        alike(strand.tables),
-        _alike_pairs(strand.pairs),
+        *strand.new_tables(),
         strand.ordinates,
         given,
         strand.source.spawn(),
         strand.most_boxes,
         strand.plain_boxes,
     )
-
-
-def _alike_pairs(pairs: ClosePairs | None) -> ClosePairs | None:
-    return None if pairs is None else pairs._replace(tables=alike(pairs.tables))
 
 
 def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, ...]:

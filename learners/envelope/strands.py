@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import Counts, column_shift, count_columns
-from geometry.counting import LineTables, make_tables
+from geometry.counting import LineTables, alike, make_tables
 from geometry.grid_counts import GridCounts, order_by_column, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
@@ -31,6 +31,7 @@ from learners.envelope.paper_box import class_sheets, readings
 from learners.envelope.partition import (
     BOXES,
     MIX_USED,
+    NO_ROW,
     PLAIN,
     SPENT,
     Partition,
@@ -125,6 +126,17 @@ class Strand:
         factors[factors[:, MIX_USED] != PLAIN] = PLAIN
         self.partition.tree[1] = 0.0  # no mass is what it would be
         self.restart(source)
+
+    def drop_tables(self) -> None:
+        """Let go of the memory of line tables; lines are made again as they are needed."""
+        self.tables, self.pairs = self.new_tables()
+        self.partition.coarse[:] = NO_ROW
+
+    def new_tables(self) -> tuple[LineTables, ClosePairs | None]:
+        """Line tables of the same examples, with no lines yet."""
+        pairs = self.pairs
+        left = None if pairs is None else pairs._replace(tables=alike(pairs.tables))
+        return alike(self.tables), left
 
     def advance(self, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""

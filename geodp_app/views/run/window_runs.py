@@ -405,7 +405,7 @@ class WindowRuns(QObject):
             self.controller.expect(Job.of(work))
 
     def _state_changed(self, state: str) -> None:
-        if state == "ready":
+        if state in ("ready", "finished"):
             self._idle.start()
         if state == "selecting" and self.log is not None:
             self.log.begun = True
