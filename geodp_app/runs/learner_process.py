@@ -127,6 +127,7 @@ class LearnerServer:
         }
         try:
             while True:
+                self._use_time()
                 request = self._waiting.popleft() if self._waiting else self._receive()
                 try:
                     answers[type(request)](request)
@@ -149,9 +150,7 @@ class LearnerServer:
         self._expected = request.job, None
         # what is wrong with a run is told when it is started
         with contextlib.suppress(Exception):
-            run = _Run(request.job, self._look)
-            self._expected = request.job, run
-            run.refine(lambda: bool(self._waiting) or self._pipe.poll())
+            self._expected = request.job, _Run(request.job, self._look)
 
     def _start(self, request: Start) -> None:
         self._drop()
@@ -253,8 +252,21 @@ class LearnerServer:
             self._waiting.append(request)
 
     def _give_way(self) -> None:
-        if self._waiting or self._pipe.poll():
+        if self._asked():
             raise Cancelled
+
+    # between requests
+
+    def _asked(self) -> bool:
+        return bool(self._waiting) or self._pipe.poll()
+
+    def _use_time(self) -> None:
+        """As long as nothing is asked, prepare for the next step of the run that there is, or of
+        the one that may be started."""
+        run = self._run or (self._expected and self._expected[1])
+        with contextlib.suppress(Exception):  # what is wrong is told when the step is asked for
+            if run and not self._asked():
+                run.refine(self._asked)
 
     # the pipe
 
@@ -298,7 +310,7 @@ class _Run:
         self._stream = self.learner.steps(job.points, job.labels, watch=watch)
 
     def refine(self, stop: Callable[[], bool]) -> None:
-        """Prepare for the first step as long as `stop` lets it."""
+        """Prepare for the next step as long as `stop` lets it."""
         self._stream.refine(stop)
 
     def advance(self) -> Stepped:

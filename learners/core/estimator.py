@@ -81,7 +81,7 @@ class Stream:
     support : Support or None
         Where there were enough examples, of a run that releases it.
     refine : callable, optional
-        refine(stop), before the first record, makes that come sooner: it prepares what needs no
+        refine(stop), between two records, makes the next one come sooner: it prepares what needs no
         private coin, until there is enough of it or stop() says so.
     """
 
@@ -102,9 +102,9 @@ class Steps(Iterator[StepRecord]):
         return next(self._records)
 
     def refine(self, stop: Callable[[], bool]) -> None:
-        """While nobody asks for the first record, prepare for it; nothing is drawn for it yet.
+        """While nobody asks for the next record, prepare for it; nothing is drawn for it yet.
 
-        A run with a seed, or of another sampler, has nothing to prepare.
+        A run with a seed has nothing to prepare, nor most learners.
 
         Parameters
         ----------

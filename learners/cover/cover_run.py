@@ -7,15 +7,13 @@ sharpened afterwards (:mod:`learners.cover.sharpening`), and one alone is drawn 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.estimator import CoverParameters, PlaneParameters, Run, Stream
 from learners.core.releases import Lattice
-from learners.core.selection import PieceKind, Sampler, Score, Selected, Selection, Watch
+from learners.core.selection import PieceKind, Sampler, Selection, Watch
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.cover.set_cover import (
     Finish,
@@ -28,10 +26,9 @@ from learners.cover.set_cover import (
     step_law,
 )
 from learners.cover.sharpening import plan_sharpened, sharpened_steps
-from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.strands import Strand
+from learners.envelope.envelope_selection import EnvelopeSelection, RefinedSelection
 from learners.parameters import check_count, check_open_unit
-from learners.privacy.randomness import RandomSource, open_source
+from learners.privacy.randomness import open_source
 
 _L = TypeVar("_L", bound=Lattice)
 
@@ -90,13 +87,13 @@ def cover_run(
                 "arithmetic is exact: use a smaller k, or fewer examples"
             )
         source = open_source(parameters.seed)
-        refine = None
+        ahead = None
+        # with a seed a draw must be the same, however much time there is before it
         if parameters.seed is None and isinstance(selection, EnvelopeSelection):
-            selection = ahead = _RefinedAhead(selection)
+            selection = ahead = RefinedSelection(selection)
             noisy = expected_count(counts, parameters.role, budget) if budget.scale else None
             first = noisy if sharpened else None
-            law = step_law(counts, parameters.role, k, budget, noisy, first)
-            refine = partial(ahead.refine, counts, *law)
+            ahead.expect(counts, *step_law(counts, parameters.role, k, budget, noisy, first))
         records = private_steps(
             counts,
             role=parameters.role,
@@ -106,42 +103,14 @@ def cover_run(
             source=source,
             watch=watch,
             sharpened=sharpened,
+            expect=None if ahead is None else ahead.expect,
         )
         if whole is not None:
             records = sharpened_steps(counts, records, eta=whole.eta, source=source, watch=watch)
         public = ("k", k), ("steps", steps), ("beta", parameters.beta)
-        return Stream(records, lattice, public, refine=refine)
+        return Stream(records, lattice, public, refine=None if ahead is None else ahead.refine)
 
     return Run((whole or budget).spent, begin)
-
-
-@dataclass(slots=True)
-class _RefinedAhead:
-    """A sampler whose first selection finds its boxes refined, if that was asked for.
-
-    Not of a run with a seed, which then would not mean one run.
-    """
-
-    selection: EnvelopeSelection
-    refined: list[Strand] | None = None
-
-    def refine(
-        self, counts: GridCounts, score: Score, rate: float, stop: Callable[[], bool]
-    ) -> None:
-        """Refine boxes until that is enough, or `stop` says so."""
-        self.refined = self.selection.refine(counts, score, rate, stop)
-
-    def select(
-        self,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        source: RandomSource,
-        watch: Watch | None = None,
-    ) -> Selected:
-        """As :class:`learners.core.selection.Sampler`."""
-        refined, self.refined = self.refined, None
-        return self.selection.select(counts, score, rate, source, watch, refined)
 
 
 def plane_cover(parameters: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
@@ -251,6 +251,7 @@ def private_steps(
     source: RandomSource,
     watch: Watch | None = None,
     sharpened: bool = False,
+    expect: Callable[[GridCounts, Score, float], None] | None = None,
 ) -> Iterator[StepRecord]:
     """Run the engine, one record a step; the last one's `steps` is the number of steps made.
 
@@ -268,6 +269,8 @@ def private_steps(
         Called from inside every selection; may raise Cancelled.
     sharpened : bool
         Whether the rate is that of :func:`rate_before_sharpening`.
+    expect : callable, optional
+        Told the examples of the next selection, its score and rate, before a step is yielded.
     """
     cover = Cover(counts, role)
 
@@ -281,18 +284,21 @@ def private_steps(
     started = time.perf_counter()
     (alive, noisy), step, steps = look(), 0, budget.steps
     first = noisy if sharpened else None
+    score, rate = step_law(alive, role, k, budget, noisy, first)
     while step < steps:
         step += 1
-        score, rate = step_law(alive, role, k, budget, noisy, first)
         selected = selection.select(alive, score, rate, source, watch)
         released = StepRelease(selected.piece, noisy)
         diagnostics = cover.take(selected, score, started)
         started = time.perf_counter()
         if step < steps:
             alive, noisy = look()
+            score, rate = step_law(alive, role, k, budget, noisy, first)
             # the count that ends a run is paid for like those of all steps
             ends = noisy is not None and ends_before(k, budget, noisy)
             steps = step if ends else steps
+            if expect is not None and not ends:
+                expect(alive, score, rate)
         yield StepRecord(step, steps, released, diagnostics)
 
 

@@ -68,7 +68,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice
@@ -129,59 +129,18 @@ class EnvelopeSelection:
     ) -> Selected:
         """Draw one piece (see :class:`learners.core.selection.Selection`).
 
-        `refined` are strands of :meth:`refine` on the same examples; they are used up.
+        `refined` are strands of :class:`RefinedSelection` on the same examples; they are used up.
         """
         target = make_target(self.lattice, score, rate, counts.n)
         soon = draw_from_piles(self.lattice, self.piece, counts, score, target, source, watch)
         if soon is not None:
             sheets, theta, drawn = soon
             return replace(drawn, piece=piece_at(self.lattice, sheets, theta))
-        strands = refined or self._strands(counts, score, rate, source)
+        strands = refined or self.strands(counts, score, rate, source)
         for strand in refined or ():
             strand.aim(target, source.spawn())
         size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
         return run_race(strands, self.lattice, PIECE_SIZE[self.piece] * size, watch)[0]
-
-    def refine(
-        self, counts: GridCounts, score: Score, rate: float, stop: Callable[[], bool]
-    ) -> list[Strand]:
-        """Refine boxes for a draw to come, by draws with bits of their own that nobody sees.
-
-        The draw's own score and rate need not be known: these only steer where boxes are small.  It
-        has the same law (docs/privacy.md, lemma E2), and takes a fraction of the time.
-
-        Parameters
-        ----------
-        counts : GridCounts
-            The examples of the draw.
-        score, rate
-            Such as those of the draw may be.
-        stop : callable
-            Asked between slices of work: whether to leave the boxes as they are by then.
-
-        Returns
-        -------
-        list of Strand
-            For :meth:`select`; empty where boxes are bounded by the score itself.
-        """
-        strands = self._strands(counts, score, rate, SeededRandom(0))
-        pairs = strands[0].pairs
-        if pairs is not None and len(pairs.marked):
-            return []
-
-        def look(_: SelectionProgress) -> None:
-            if stop():
-                raise Cancelled
-
-        source = SeededRandom(1)
-        with contextlib.suppress(Cancelled):
-            for _ in range(_DRAWS_AHEAD):
-                run_race(strands, self.lattice, 0.0, look)
-                for strand in strands:
-                    strand.restart(source.spawn())
-        for strand in strands:
-            strand.drop_tables()
-        return strands
 
     def draw_for_curator(
         self, counts: GridCounts, score: Score, rate: float, most: int, work: int
@@ -200,13 +159,14 @@ class EnvelopeSelection:
         list of tuple of Halfplane
             Empty where the law is so narrow that none was found in time.
         """
-        strands = self._strands(counts, score, rate, SeededRandom(0))
+        strands = self.strands(counts, score, rate, SeededRandom(0))
         weigh_all(strands)
         return draw_again(strands, self.lattice, most, work)
 
-    def _strands(
+    def strands(
         self, counts: GridCounts, score: Score, rate: float, source: RandomSource
     ) -> list[Strand]:
+        """What a draw begins with; parameters as in :meth:`select`."""
         if score.total:
             counts = settle_conflicts(counts)
         eta = None if score.total else rate * score.k
@@ -224,3 +184,66 @@ class EnvelopeSelection:
                 self.table_bytes // STRANDS,
             )
         ]
+
+
+@dataclass(slots=True)
+class RefinedSelection:
+    """A sampler that refines boxes for its next draw while nobody asks for it.
+
+    Boxes are refined by draws with bits of their own, which nobody sees.  The next draw has the
+    same law (docs/privacy.md, lemma E2), takes a fraction of the time, and means nothing by a seed:
+    how far its boxes are refined depends on the time there was.
+
+    Parameters
+    ----------
+    selection : EnvelopeSelection
+    """
+
+    selection: EnvelopeSelection
+    _next: tuple[GridCounts, Score, float] | None = None
+    _strands: list[Strand] = field(default_factory=list)
+    _draws: int = 0
+
+    def expect(self, counts: GridCounts, score: Score, rate: float) -> None:
+        """The next draw is of these examples, by such a score and rate.
+
+        Its own may be others: these only steer where boxes are small.
+        """
+        self._next, self._strands, self._draws = (counts, score, rate), [], 0
+
+    def refine(self, stop: Callable[[], bool]) -> None:
+        """Refine boxes until that is enough, or `stop`, asked between slices of work, says so."""
+
+        def look(_: SelectionProgress) -> None:
+            if stop():
+                raise Cancelled
+
+        if self._next is None or self._draws == _DRAWS_AHEAD:
+            return
+        if not self._strands:
+            self._strands = self.selection.strands(*self._next, SeededRandom(0))
+        pairs = self._strands[0].pairs
+        if pairs is not None and len(pairs.marked):
+            # boxes are bounded by the score itself
+            self._next, self._strands = None, []
+            return
+        with contextlib.suppress(Cancelled):
+            while self._draws < _DRAWS_AHEAD:
+                for strand in self._strands:
+                    strand.restart(strand.source)
+                run_race(self._strands, self.selection.lattice, 0.0, look)
+                self._draws += 1
+        for strand in self._strands:
+            strand.drop_tables()
+
+    def select(
+        self,
+        counts: GridCounts,
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """Draw one piece (see :class:`learners.core.selection.Selection`)."""
+        refined, self._next, self._strands = self._strands, None, []
+        return self.selection.select(counts, score, rate, source, watch, refined)

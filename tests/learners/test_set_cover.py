@@ -14,8 +14,11 @@ from noise_laws import pooled
 from numpy.typing import NDArray
 from scripted_cover import LATTICE, Script, covered, random_pieces, sample
 
+from geometry.grid_counts import GridCounts
 from learners.core.records import Piece, StepDiagnostics, StepRecord, StepRelease
 from learners.core.selection import Role, Score, Selected, SelectionProgress, set_cover_score
+from learners.cover import cover_run
+from learners.cover.polygon_union import PolygonUnionLearner
 from learners.cover.set_cover import (
     NOISE_SHARE,
     Budget,
@@ -210,19 +213,48 @@ def test_the_number_of_steps_does_not_depend_on_the_examples(role: Role) -> None
         assert {record.steps for record in records} == {5}
 
 
+class Sealed:
+    private = True
+
+    def bytes(self, count: int) -> bytes:
+        raise AssertionError("drew early")
+
+    def spawn(self) -> RandomSource:
+        raise AssertionError("spawned early")
+
+
 def test_nothing_is_drawn_before_a_step_is_asked_for() -> None:
-    class Sealed:
-        private = True
-
-        def bytes(self, count: int) -> bytes:
-            raise AssertionError("drew early")
-
-        def spawn(self) -> RandomSource:
-            raise AssertionError("spawned early")
-
     stream = covered(sample(1), Script([]), budget(), Sealed())
     with pytest.raises(AssertionError, match="drew early"):
         next(stream)
+
+
+def test_nothing_is_drawn_of_a_run_whose_first_step_is_prepared_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cover_run, "open_source", lambda seed: Sealed())
+    looks: list[int] = []
+    steps = PolygonUnionLearner(k=2, grid=LATTICE.d).steps(*sample(1, n=300))
+    steps.refine(lambda: looks.append(1) is not None)
+    assert looks
+    with pytest.raises(AssertionError, match="drew early"):
+        next(steps)
+
+
+@pytest.mark.parametrize("sharpened", [False, True])
+def test_what_is_expected_between_two_steps_is_what_is_asked_for_next(sharpened: bool) -> None:
+    script = Script(random_pieces(4, 4, 1))
+    heard: list[tuple[GridCounts, Score, float]] = []
+    steps = covered(
+        sample(3), script, budget(steps=4), SeededRandom(1), sharpened=sharpened,
+        expect=lambda *asked: heard.append(asked),
+    )  # fmt: skip
+    for record in steps:
+        assert len(heard) == min(record.step, 3)
+    for (counts, *law), (asked, *asked_law) in zip(heard, script.asked[1:], strict=True):
+        assert law == asked_law
+        assert np.array_equal(counts.points, asked.points)
+        assert np.array_equal(counts.amounts, asked.amounts)
 
 
 def test_what_a_step_releases_has_no_private_field() -> None:

@@ -49,10 +49,13 @@ def covered(
     source: RandomSource,
     role: Role = "disjunction",
     k: Pieces = 2,
+    **more: Any,
 ) -> Iterator[StepRecord]:
     """The engine's run on a sample."""
     counts = counted(*sample, LATTICE.d)
-    return private_steps(counts, role=role, k=k, budget=plan, selection=selection, source=source)
+    return private_steps(
+        counts, role=role, k=k, budget=plan, selection=selection, source=source, **more
+    )
 
 
 def sample(seed: int, n: int = 60) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
