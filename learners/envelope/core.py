@@ -50,8 +50,8 @@ ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL, NEEDS_WORKSPACE = range(6)
 _OUTSIDE_TRIALS = 16
 
 #: Chunks kept for one trial, which reads about 40.  A trial that would outrun them counts as
-#: rejected; lazy comparison and masked rejection make that less likely than 2**-250.
-RESERVE = 1024
+#: rejected; lazy comparison and masked rejection make that less likely than 2**-1000.
+RESERVE = 4096
 
 # Work in units of one trial that the coarse lattice rejects.  A split really costs about eight;
 # counting it as three, so that splits get most of the time, was fastest on all hard targets

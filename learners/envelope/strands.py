@@ -52,7 +52,7 @@ _PLAIN_BOXES = 1 << 15
 _WORK_PER_CALL = 10_000
 
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
-_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 11, 1 << 19
+_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 
 #: Most points of both labels that are looked at apart: their bits fit a word.
 MOST_SHARED = 62

@@ -127,10 +127,8 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
 
 
 def test_the_law_survives_dropped_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables hold so few lines that they are dropped and made anew in many draws, which have
-    bits for thousands of trials at once."""
+    """The tables hold so few lines that they are dropped and made anew in many draws."""
     monkeypatch.setattr(race, "_WORTH_TWO", 2)
-    monkeypatch.setattr(strands, "_FIRST_CHUNKS", 1 << 14)
     selected = triangles(1000, seed=6, table_bytes=0)
     dropped = sum(one.details["tables_dropped"] > 0 for one in selected)
     assert dropped > len(selected) / 5
