@@ -12,7 +12,7 @@ from typing import Any
 
 from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
@@ -40,7 +40,7 @@ from learners.registry import unknown_learner
 _DEFAULT_WITH_K = ("cover", "greedy-cover")
 _DEFAULT_HOLDOUT = 0.2
 
-_DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
+DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
 
 Each private learner spends the whole --epsilon. To publish all the shapes costs the sum, which is
 printed. Test errors come from private examples, also with --holdout: they are for the curator
@@ -50,9 +50,8 @@ Learners:
 {learner_lines("compare")}"""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "compare", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument("--test", type=Path, metavar="FILE", help="points to test on")
@@ -92,7 +91,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments.add_progress(parser)
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def learner_names(text: str) -> tuple[str, ...]:

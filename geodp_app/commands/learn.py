@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from geodp_app.commands import arguments, points
 from geodp_app.commands.as_reported import HOW_READ
 from geodp_app.commands.asking import answer_questions
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.ledger_recording import recording_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape
     from learners.privacy.accounting import PrivacySpent
 
-_DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
+DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
 
 {points.FORMS}
 
@@ -55,9 +55,8 @@ row is: with --id COLUMN one row of each person is counted, and the person is pr
 a person's rows are far from each other."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "learn", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("points", type=Path, nargs="?", metavar="POINTS", help="labelled points")
     parser.add_argument(
         "--table",
@@ -134,7 +133,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     )
     arguments.add_progress(parser)
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

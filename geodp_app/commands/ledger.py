@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
@@ -19,7 +19,7 @@ from learners.privacy.accounting import LEAST_DELTA, Relation
 from learners.privacy.privacy_filter import Budget, Composition
 from learners.privacy.privacy_loss import accounting_document
 
-_DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.
+DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.
 
   geodp ledger reports/geodp.ledger --new --epsilon 3 --delta 1e-5
   geodp learn reports/points.csv --epsilon 1 -o learned.geojson
@@ -50,9 +50,8 @@ _NEIGHBOURS = {
 _DELTA = 1e-6
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "ledger", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("file", type=Path, metavar="FILE", help="the ledger")
     parser.add_argument("--new", action="store_true", help="begin it")
     parser.add_argument(
@@ -98,7 +97,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--head", type=arguments.head, metavar="HASH", help="was it the head once?")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

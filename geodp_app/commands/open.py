@@ -6,20 +6,18 @@ import argparse
 import sys
 from pathlib import Path
 
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 
-_DESCRIPTION = """Open the window.
+DESCRIPTION = """Open the window.
 
 FILE is a session (.geodp), a target (.geojson) or examples (.csv). Without FILE, the window
 opens with what was there last, or with an example: the first Run needs no setup."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "open", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="what to open")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -30,7 +30,7 @@ from importlib.resources import files
 from typing import Any
 
 from assets import icon_path
-from geodp_app.commands import areas, arguments, compare, evaluate, learn, predict
+from geodp_app.commands import areas, arguments
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
@@ -45,7 +45,7 @@ from learners.privacy.accounting import MOST_ROWS
 from learners.registry import offered
 from learners.version import __version__
 
-_DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
+DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
 
 In QGIS choose Plugins, Manage and Install Plugins, Install from ZIP. The plugin calls this
 program, and goes with this version of it."""
@@ -53,18 +53,13 @@ program, and goes with this version of it."""
 #: The plugin's folder in QGIS; `geodp` would hide the package of that name from QGIS's Python.
 FOLDER = "geodp_qgis"
 
-_VERBS = (learn, evaluate, predict, compare, areas)
-
-#: When the members of the zip were made, so that it has the same bytes each time.
-_THEN = (1980, 1, 1, 0, 0, 0)
+_VERBS = ("learn", "evaluate", "predict", "compare", "areas")
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "plugin", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     arguments.add_output(parser, "zip to write")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -101,7 +96,7 @@ def plugin_zip() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, text in sorted(members.items()):
-            member = zipfile.ZipInfo(f"{FOLDER}/{name}", _THEN)
+            member = zipfile.ZipInfo(f"{FOLDER}/{name}")  # dated 1980: the same bytes each time
             member.compress_type = zipfile.ZIP_DEFLATED
             member.external_attr = 0o644 << 16
             packed.writestr(member, text)
@@ -122,7 +117,7 @@ def declared() -> dict[str, Any]:
     parser = Parser()
     verbs = parser.add_subparsers(parser_class=Parser)
     for verb in _VERBS:
-        verb.add_parser(verbs)
+        add_verb(verbs, verb)
     found = {learner.id: learner for learner in (*offered("learn"), *offered("compare"))}
     colours = load_palette("light")
     return {

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from geodp_app.commands import arguments, points
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
@@ -18,7 +18,7 @@ from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
 from geometry.polygons import contains_points
 
-_DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
+DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
 
 LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.
 
@@ -32,9 +32,8 @@ released shape may be used in any way, so its predictions cost no epsilon; the p
 as private as they were."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "predict", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
     grid = "grid size of the points (default: the learned shape's)"
@@ -44,7 +43,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         parser, "points to write: .csv, .geojson, .geojsonl, .gpkg, .fgb, .shp or .parquet"
     )
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -7,26 +7,24 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
 from geometry.files import NewFile
 
-_DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
+DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
 
 LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format. Nothing of the
 examples is in the picture: it may be published as the shape may."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "render", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     arguments.add_within(parser, "clip the shape to")
     parser.add_argument("--title", metavar="TEXT", help="above the picture (default: the file)")
     arguments.add_output(parser, "PNG or SVG to write")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

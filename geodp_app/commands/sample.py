@@ -11,7 +11,7 @@ from shapely.geometry.base import BaseGeometry
 
 from assets import NAMED_SHAPES
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geodp_app.document.work import DISTRIBUTIONS
@@ -22,7 +22,7 @@ from geodp_app.formatting import counted
 from geometry.files import NewFile
 from geometry.geojson import TargetFile, read_geojson
 
-_DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
+DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
 
 The target is GeoJSON in degrees, or in grid units if its member geodp says so. A target
 in degrees is placed by --bounds, by the bounds in its file, or by its own box padded by a
@@ -30,13 +30,11 @@ tenth; the CSV's first line keeps them, so that `geodp learn` needs no --bounds.
 This is a simulation for demonstrations: treat its output as private data."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "sample", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     add_target(parser, arguments.sample_size, "how many examples")
     arguments.add_output(parser, "CSV to write")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def add_target(parser: Parser, sizes: Callable[[str], Any], how_many: str) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 from assets import examples
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.work import RunSettings
 from learners.registry import BY_ID
 
-_DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
+DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
 
 Simulated examples may be shown to anyone; a picture of real ones is private."""
 
@@ -22,9 +22,8 @@ Simulated examples may be shown to anyone; a picture of real ones is private."""
 _PARAMETERS = ("k", "epsilon", "support", "check")
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "shot", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     arguments.add_output(parser, "PNG to write")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
@@ -58,7 +57,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help="also write the learned shape as GeoJSON",
     )
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
