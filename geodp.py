@@ -285,7 +285,7 @@ def learn(
     >>> shape.predict([[12.5, 41.9], [7.0, 47.0]])
     array([1, 0])
     """
-    from geodp_app.errors import InputError
+    from geodp_app.errors import InputError, refusals
     from geodp_app.files.ledger_recording import recording_for
     from learners.core.learned_shape import LearnedShape
     from learners.core.releases import for_persons
@@ -304,13 +304,11 @@ def learn(
     examples = _read(examples, reading)
     asked = given["epsilon"], given["delta"], examples.rows
     with recording_for(examples, ledger) as recording:
-        try:
+        with refusals(learner):
             given["epsilon"], given["delta"] = one_of_several(*asked)
             model = declared.build(grid=examples.frame.d, **given)
             recording.enter("learn", [(learner, of_persons(model.plan(), *asked))])
             release = model.fit(examples.points, examples.labels).release_
-        except ValueError as error:
-            raise InputError(f"{learner}: {error}") from None
         recording.released()
     return LearnedShape(for_persons(release, examples.unit, *asked), examples.frame)
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from assets import NAMED_SHAPES, shape_path
 from geodp_app.commands.parser import Parser
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
 from geometry.files import STDOUT, NewFile
 from geometry.grid import Bounds, BoundsError, checked_bounds
@@ -404,10 +404,8 @@ def given_parameters(
     """
     shown = _parameters(offered(place), names)
     given = {n: value for n in shown if (value := getattr(options, n, None)) is not None}
-    try:
+    with refusals():
         resolved_parameters(learner, given, place, typed=True)
-    except ValueError as error:
-        raise InputError(str(error)) from None
     return given
 
 

@@ -13,7 +13,7 @@ from geodp_app.commands.as_reported import HOW_READ
 from geodp_app.commands.asking import answer_questions
 from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import Examples
-from geodp_app.errors import InputError, PictureError
+from geodp_app.errors import InputError, PictureError, refusals
 from geodp_app.files.ledger_recording import recording_of
 from geodp_app.progress import hears_curator, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
@@ -191,10 +191,8 @@ def run(options: argparse.Namespace) -> None:
     reading = {name: getattr(options, name) for name in HOW_READ}
     reading["rows"] = options.rows if options.rows > 1 else None
     asked = *budget, options.rows
-    try:
+    with refusals("--rows"):
         each = dict(zip(("epsilon", "delta"), one_of_several(*asked), strict=True))
-    except ValueError as error:
-        raise InputError(f"--rows: {error}") from None
     how = {"raw_grid": options.raw_grid, "overwrite": options.overwrite}
     try_files(shape_files(options.output, whole_square(sample.frame, *masks), **how))
 

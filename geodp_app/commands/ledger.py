@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
 from geodp_app.formatting import aligned
@@ -128,10 +128,8 @@ def _budget(options: argparse.Namespace, delta: float) -> Budget | None:
     """The budget that is given, with that delta unless another is."""
     if options.epsilon is None:
         return None
-    try:
+    with refusals():
         return Budget(options.epsilon, delta if options.delta is None else options.delta)
-    except ValueError as error:
-        raise InputError(str(error)) from None
 
 
 def _known(options: argparse.Namespace) -> Ledger:

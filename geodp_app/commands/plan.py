@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.formatting import counted
 from learners.declaration import Learner
 from learners.registry import BETA, BY_ID, DELTA, EPSILON, MEASURE, NEIGHBOURS, K
@@ -91,10 +91,8 @@ def run(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
     from learners.parameters import within_floats
 
-    try:
+    with refusals():
         within_floats(_plan)(options)
-    except ValueError as error:
-        raise InputError(str(error)) from None
 
 
 def _plan(options: argparse.Namespace) -> None:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
-from geodp_app.errors import InputError
+from geodp_app.errors import refusals
 from geodp_app.files.persons import person_column, person_words
 from geodp_app.files.points import OUT_OF_BOUNDS, UNUSABLE, PointOptions, PointsRead, read_points
 from geodp_app.files.stated_frame import TIGHT
 from geodp_app.progress import tell_curator
 from geodp_app.tables.source import columns_of
-from geometry.crs import CrsError, canonical_crs
+from geometry.crs import canonical_crs
 from learners.core.examples import COMMON, LabelWords
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def point_options(
     """
     bounds, crs = None, None
     if options.bounds is None and options.crs and fallback is not None and fallback.bounds:
-        crs = _settled(options.crs)
+        with refusals("argument --crs"):
+            crs = canonical_crs(options.crs)
     else:
         bounds = arguments.stated_bounds(options)
         if options.crs is not None and bounds is not None:
@@ -121,13 +122,6 @@ def point_options(
         labelled,
         rows=getattr(options, "rows", 1),
     )
-
-
-def _settled(name: str) -> str:
-    try:
-        return canonical_crs(name)
-    except CrsError as error:
-        raise InputError(f"argument --crs: {error}") from None
 
 
 def read(

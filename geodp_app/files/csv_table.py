@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.plain_rows import PlainRows, plain_columns, plain_parts
 from geometry.geojson_rings import short
 
@@ -333,10 +333,8 @@ def stated_separator(line: str) -> str:
 
 
 def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str, ...]:
-    try:
+    with refusals(f"{name}: line {line}", csv.Error):
         names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
-    except csv.Error as error:
-        raise InputError(f"{name}: line {line}: {error}") from None
     return tuple(column.strip() for column in names)
 
 

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files import csv_table
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
 from geodp_app.files.layers import AXES, open_layer, open_parquet
@@ -226,10 +226,8 @@ def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
 
 
 def _open_points(name: str, data: bytes) -> ImportFile:
-    try:
+    with refusals(kind=GeoJSONError):  # which names the file already
         points = read_points(name, data)
-    except GeoJSONError as error:  # names the file already
-        raise InputError(str(error)) from None
     on_grid = points.member.get("frame") == "grid"
     empty = not points.rows
     columns = (*(("x", "y") if on_grid else AXES), *(("label",) if empty else points.properties))

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Literal
 
 from geodp_app.document.charges import RunCharge
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger_state import (
     FORMAT,
     VERSION,
@@ -189,10 +189,8 @@ class Ledger:
         if composition != "basic":
             if budget is None:
                 raise InputError("composition by Renyi divergence needs a budget from the start")
-            try:
+            with refusals():
                 rule = Rule.of_budget(budget, relation, composition)
-            except ValueError as error:
-                raise InputError(str(error)) from None
         salt = SystemRandom().bytes(32).hex()
         state = State(os.fspath(path), rule, unit, contents, salt, None)
         first: Line = {
@@ -335,12 +333,10 @@ class Ledger:
     def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:
         stated = [each for each in new if each is not None]
         spending = [each for each in stated if each.private]
-        try:
+        with refusals(self.path):
             for each in stated:  # or the ledger could not be read any more
                 check_statement(each)
             return excess_words(state, spending) if spending else ""
-        except ValueError as error:
-            raise InputError(f"{self.path}: {error}") from None
 
     def _create(self, lines: Iterable[Line]) -> None:
         """Make the file of these lines; SQLite would make it for all to read."""

@@ -18,7 +18,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, count_mistakes
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import check_folder_ending, check_home, note_written
 from geometry.files import atomic_write
@@ -97,10 +96,8 @@ def make_contender(name: str, **given: Any) -> Contender:
     """
     kind = KINDS[name]
     own = {n: v for n, v in given.items() if v is not None and kind.parameter(n) is not None}
-    try:
+    with refusals():
         parameters = resolved_parameters(kind, own, "compare", typed=True, asks_k=True)
-    except ValueError as error:
-        raise InputError(str(error)) from None
     return Contender(name, kind, tuple(parameters.items()))
 
 
@@ -274,7 +271,7 @@ def compare(
 
         tell()
         started = time.perf_counter()
-        with _refusals_of(contender):
+        with refusals(contender.name):
             stream = model.steps(examples.points, examples.labels, watch=tell)
         for record in stream:
             at = record.step, record.steps
@@ -306,7 +303,7 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
     """
     plans = []
     for contender in contenders:
-        with _refusals_of(contender):
+        with refusals(contender.name):
             plans.append(contender.build(grid).plan(contender.run))
     return tuple(plans)
 
@@ -321,17 +318,8 @@ def _try_out(contender: Contender) -> None:
     labels = (points.sum(axis=1) <= _TRIAL_GRID).astype(np.int64)
     tiny = {"k": 1, "n_steps": 1, "chunks": 1}
     changes = {name: 1 for name in tiny if contender.kind.parameter(name) is not None}
-    with _refusals_of(contender):
+    with refusals(contender.name):
         contender.build(_TRIAL_GRID, **changes).fit(points, labels)
-
-
-@contextmanager
-def _refusals_of(contender: Contender) -> Iterator[None]:
-    """What a learner refuses meanwhile names the contender."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"{contender.name}: {error}") from None
 
 
 def hold_out(

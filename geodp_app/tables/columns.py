@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_columns import choose_columns, place_of
 from geodp_app.tables.source import TableSource
 
@@ -88,15 +88,13 @@ def find_columns(
         name a person.
     """
     names = list(kinds)
-    try:
+    with refusals(source.name, InputError):
         found, kind = choose_columns(names, wanted)
         own = None if person is None else place_of(person, names)
         for place in (found.first, found.second, found.label, own):
             for each in files:  # what a file has twice is once what it is called, to an engine
                 if place is not None and names[place] in each:
                     place_of(names[place], [name.lower() for name in each])
-    except InputError as error:
-        raise InputError(f"{source.name}: {error}") from None
     places = (found.first, found.second, found.label)
     first, second, label = (names[place] for place in places if place is not None)
     _check_kinds(source, kinds, (first, second, label))
