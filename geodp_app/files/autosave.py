@@ -81,17 +81,13 @@ class Autosave:
             return own / _FILE
 
     def discard(self) -> None:
-        """Remove the recovery file: all is saved, or may be lost.  The window may go on."""
+        """Remove the recovery file: all is saved, or may be lost.  Work may go on."""
         with self._busy:
             if self._owner is not None:
                 self._owner.close()
             if self._own is not None:
                 _remove(self._own)
             self._own = self._owner = None
-
-    def close(self) -> None:
-        """The window closes as it should: nothing is left to recover."""
-        self.discard()
 
     def _claim(self) -> Path:
         """This window's folder, its owner file locked."""

@@ -225,7 +225,7 @@ def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
     """
     text = text_of(name, data)
     head = read_head(name, text)
-    if all(_is_number(cell) for cell in head.names):
+    if all(map(_NUMBER.fullmatch, head.names)):
         raise InputError(
             f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
             "such as x,y,label"
@@ -237,10 +237,6 @@ def geometry_column(names: Sequence[str]) -> int | None:
     """The place of the column that holds points as text, by its name."""
     plain = [name.strip().lower() for name in names]
     return next((plain.index(name) for name in GEOMETRIES if name in plain), None)
-
-
-def _is_number(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text))
 
 
 #: First bytes of what people take for a table of text, and what to do with it.
@@ -357,16 +353,12 @@ def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
 
 def number_fault(text: str) -> str:
     """Why a field is no finite number; empty if it is one."""
-    shown = _shown(text)
+    shown = text.strip() if len(text) <= 40 else text[:37] + "..."
     if not shown:
         return "is empty"
     if not _NUMBER.fullmatch(text):
         return f"{shown!r} is not a number"
     return "" if math.isfinite(float(text)) else f"{shown} is not finite"
-
-
-def _shown(text: str) -> str:
-    return text.strip() if len(text) <= 40 else text[:37] + "..."
 
 
 def as_cells(values: Column) -> list[str]:

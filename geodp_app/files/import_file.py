@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -73,7 +73,7 @@ class ImportFile:
     """
 
     name: str
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     reader: Reader
     member: dict[str, Any] = field(default_factory=dict)
     placed: bool = False
@@ -81,7 +81,13 @@ class ImportFile:
     decimal_comma: bool = False
     headless: bool = False
     loose: bool = False
-    preview: tuple[tuple[str, ...], ...] = ()
+    preview: tuple[tuple[str, ...], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        named = tuple(column or f"column {i}" for i, column in enumerate(self.columns, 1))
+        object.__setattr__(self, "columns", named)
+        first = tuple(tuple(row) for row, _, _ in islice(self.rows, PREVIEW))
+        object.__setattr__(self, "preview", first)
 
     @property
     def rows(self) -> Iterator[tuple[list[str], int | None, float]]:
@@ -160,12 +166,12 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
         found = open_layer(name, layer, data)
         placed = found.rows.geometries is not None
         columns = (*AXES, *found.names) if placed else found.names
-        return make(name, columns, found.rows, placed=placed, crs=found.crs)
+        return ImportFile(name, columns, found.rows, placed=placed, crs=found.crs)
     if kind == "parquet":
         table = open_parquet(name, data)
         placed, loose = table.geometry is not None, table.geometry in table.names
         columns = (*AXES, *table.names) if placed else table.names
-        return make(name, columns, table, placed=placed, crs=table.crs, loose=loose)
+        return ImportFile(name, columns, table, placed=placed, crs=table.crs, loose=loose)
     most = MAX_MAP if kind == "map" else csv_table.MAX_BYTES
     whole = _whole(name, most) if data is None else data
     if kind == "map":
@@ -174,8 +180,7 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
     placed = rows.geometry is not None
     columns = (*AXES, *head.names) if placed else head.names
     comma = head.delimiter != ","
-    member = head.member
-    return make(name, columns, rows, member=member, placed=placed, comma=comma, loose=placed)
+    return ImportFile(name, columns, rows, head.member, placed, decimal_comma=comma, loose=placed)
 
 
 def look(name: str) -> tuple[str, bytes | None]:
@@ -233,22 +238,4 @@ def _open_points(name: str, data: bytes) -> ImportFile:
     columns = (*(("x", "y") if on_grid else AXES), *(("label",) if empty else points.properties))
     member, crs = dict(points.member), None if on_grid else points.crs or LONLAT
     rows = _FeatureRows(points)
-    return make(name, columns, rows, member=member, placed=True, crs=crs, headless=empty)
-
-
-def make(
-    name: str,
-    columns: Sequence[str],
-    reader: Reader,
-    *,
-    member: Mapping[str, Any] | None = None,
-    placed: bool = False,
-    crs: str | None = None,
-    comma: bool = False,
-    headless: bool = False,
-    loose: bool = False,
-) -> ImportFile:
-    """A file whose columns all have names."""
-    named = tuple(column or f"column {i}" for i, column in enumerate(columns, 1))
-    file = ImportFile(name, named, reader, dict(member or {}), placed, crs, comma, headless, loose)
-    return replace(file, preview=tuple(tuple(row) for row, _, _ in islice(file.rows, PREVIEW)))
+    return ImportFile(name, columns, rows, member, placed=True, crs=crs, headless=empty)

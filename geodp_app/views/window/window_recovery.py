@@ -90,7 +90,7 @@ class WindowRecovery(QObject):
     def end(self) -> None:
         """The window closes as it should."""
         self._stop()
-        self._autosave.close()
+        self._autosave.discard()
 
     def _stop(self) -> None:
         self._timer.stop()

@@ -98,8 +98,8 @@ def test_two_windows_of_one_process_have_a_file_each(tmp_path):
     assert one.path is None
     assert len(os.listdir(folder)) == 1
     one.save(work("again"))
-    one.close()
-    two.close()
+    one.discard()
+    two.discard()
     assert os.listdir(folder) == []
 
 
