@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,6 +92,12 @@ def add_options(parser: Parser) -> None:
     arguments.add_quiet(parser)
 
 
+def check_k(options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Refuse a k that none of the learners counts pieces by."""
+    if options.k is not None and not any(KINDS[name].counts for name in names):
+        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
+
+
 def learner_names(text: str) -> tuple[str, ...]:
     """Names of learners, separated by commas."""
     names = tuple(name.strip() for name in text.split(","))
@@ -123,7 +128,7 @@ def run(options: argparse.Namespace) -> None:
 
     from geodp_app.commands.learn import warn_of_one_class
     from geodp_app.files.learned_file import place_note
-    from geodp_app.progress import ProgressBar, telling_of_compiling
+    from geodp_app.progress import ProgressBar, tell, telling_of_compiling
 
     positives = int(examples.labels.sum())
     counts = (len(examples.labels) - positives, positives)
@@ -155,9 +160,10 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join([*table(rows), "", first, *remarks(rows)]))
     if lost:
         raise InputError(lost)
-    if options.output and not options.quiet:
+    if options.output:
         summary = [f"{options.output}: {counted(len(rows), 'learned shape')}"]
-        print("\n".join([*summary, *place_note(options.output, examples.frame)]), file=sys.stderr)
+        summary += place_note(options.output, examples.frame)
+        tell("\n".join(summary), quiet=options.quiet)
 
 
 def _write(folder: Path, rows: Sequence[Row]) -> str:
@@ -174,8 +180,7 @@ def _write(folder: Path, rows: Sequence[Row]) -> str:
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
     names = options.learners or (DEFAULT if options.k is None else (*DEFAULT, *_DEFAULT_WITH_K))
-    if options.k is not None and not any(KINDS[name].counts for name in names):
-        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
+    check_k(options, names)
     settings = {
         name: getattr(options, name) for name in ("epsilon", "delta", "neighbours", "k", "seed")
     }

@@ -15,7 +15,7 @@ from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, refusals
 from geodp_app.files.ledger_recording import recording_of
-from geodp_app.progress import hears_curator, tell_curator
+from geodp_app.progress import hears_curator, tell, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
@@ -244,8 +244,7 @@ def run(options: argparse.Namespace) -> None:
         summary_lines.append(drawn)
     if options.records:
         summary_lines.append(f"{options.records}: private, do not publish")
-    if not options.quiet:
-        print("\n".join(summary_lines), file=sys.stderr)
+    tell("\n".join(summary_lines), quiet=options.quiet)
     if options.ask is not None:
         answer_questions(model, sample.frame, sys.stdin, quiet=options.quiet)
 

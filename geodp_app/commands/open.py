@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from geodp_app.commands.parser import Parser
@@ -20,8 +19,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="what to open")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Open, and stay until the window is closed."""
+def run(options: argparse.Namespace) -> int:
+    """Open, and stay until the window is closed; the exit code."""
     path: Path | None = options.file
     if path is not None and not path.is_file():
         raise InputError(f"{path}: no such file")
@@ -30,6 +29,4 @@ def run(options: argparse.Namespace) -> None:
     check_window()
     from geodp_app.views.window.app import run_window
 
-    code = run_window(path)
-    if code:
-        sys.exit(code)
+    return run_window(path)

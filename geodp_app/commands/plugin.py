@@ -22,7 +22,6 @@ import io
 import json
 import math
 import re
-import sys
 import zipfile
 from collections.abc import Iterable
 from importlib.metadata import distributions
@@ -37,6 +36,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.persons import PERSON_COLUMN
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
+from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
 from geometry.files import NewFile
 from geometry.halfplane import MAX_D
@@ -66,11 +66,8 @@ def run(options: argparse.Namespace) -> None:
     """Gather, pack, write."""
     arguments.check_outputs([(options.output, "a zip")], [], overwrite=options.overwrite)
     write_files([NewFile(options.output, plugin_zip())])
-    if not options.quiet:
-        sys.stderr.write(
-            f"{options.output}: in QGIS choose Plugins, Manage and Install Plugins, Install from "
-            "ZIP\n"
-        )
+    how = "in QGIS choose Plugins, Manage and Install Plugins, Install from ZIP"
+    tell(f"{options.output}: {how}", quiet=options.quiet)
 
 
 def plugin_zip() -> bytes:

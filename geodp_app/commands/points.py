@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from geodp_app.errors import refusals
 from geodp_app.files.persons import person_column, person_words
 from geodp_app.files.points import OUT_OF_BOUNDS, UNUSABLE, PointOptions, PointsRead, read_points
 from geodp_app.files.stated_frame import TIGHT
-from geodp_app.progress import tell_curator
+from geodp_app.progress import tell, tell_curator
 from geodp_app.tables.source import columns_of
 from geometry.crs import canonical_crs
 from learners.core.examples import COMMON, LabelWords
@@ -141,8 +140,8 @@ def read(
 
 def tell_of(path: Path, found: PointsRead, options: argparse.Namespace, *, quiet: bool) -> None:
     """Say what was guessed and what is said of all rows, and to the curator which lay outside."""
-    if found.guessed and not quiet:
-        print(f"geodp: {found.guessed}", file=sys.stderr)
+    if found.guessed:
+        tell(f"geodp: {found.guessed}", quiet=quiet)
     if found.beyond:
         done = "dropped" if options.out_of_bounds == "drop" else "moved to its edge"
         tell_curator(
@@ -162,8 +161,8 @@ def tell_rows(
     """Say which column may tell whose a row is, by its name alone, and to the curator that bounds
     are the points' extent and how many rows were dropped."""
     person = person_column(columns, (options.columns or {}).values())
-    if person is not None and not quiet and getattr(options, "id", "") is None:
-        print(f"geodp: {name}: {person_words(person)}: then give --id {person}", file=sys.stderr)
+    if person is not None and getattr(options, "id", "") is None:
+        tell(f"geodp: {name}: {person_words(person)}: then give --id {person}", quiet=quiet)
     if found.tight:
         tell_curator(f"geodp: warning: {name}: {TIGHT}", quiet=quiet)
     if found.dropped:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
+from geodp_app.progress import tell
 from geometry.polygons import contains_points
 
 DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
@@ -86,8 +86,5 @@ def run(options: argparse.Namespace) -> None:
     )
     write_files(files)
     points.tell_of(options.points, read, options, quiet=options.quiet)
-    if not options.quiet:
-        inside = int(predicted.sum())
-        sys.stderr.write(
-            f"{options.output}: {counted(len(predicted), 'point')}, {inside:,} of them inside\n"
-        )
+    said = f"{counted(len(predicted), 'point')}, {int(predicted.sum()):,} of them inside"
+    tell(f"{options.output}: {said}", quiet=options.quiet)

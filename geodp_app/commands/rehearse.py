@@ -6,11 +6,10 @@ import argparse
 
 from geodp_app.commands import arguments, sample
 from geodp_app.commands.arguments import learner_lines
-from geodp_app.commands.compare import learner_names
+from geodp_app.commands.compare import check_k, learner_names
 from geodp_app.commands.parser import Parser
-from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
-from geodp_app.runs.comparison import DEFAULT, KINDS, csv_text
+from geodp_app.runs.comparison import DEFAULT, csv_text
 from geodp_app.runs.rehearsal import (
     RUNS,
     TESTED,
@@ -70,8 +69,7 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Check, simulate, learn, print or write."""
     names = options.learners or DEFAULT
-    if options.k is not None and not any(KINDS[name].counts for name in names):
-        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
+    check_k(options, names)
     settings = {name: getattr(options, name) for name in ("delta", "neighbours", "seed")}
     contenders = contenders_of(names, options.epsilon, options.k or (), **settings)
     target, shape, frame = sample.placed(options)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
+from geodp_app.progress import tell
 from geometry.files import NewFile
 
 DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> None:
     from geometry.crs import LONLAT
     from geometry.globe import lonlat_box
     from geometry.grid import Bounds
+    from learners.privacy.accounting import privacy_statement
 
     mask = arguments.read_within(options)
     learned = read_learned(options.learned)
@@ -67,8 +68,5 @@ def run(options: argparse.Namespace) -> None:
     svg = picture_svg(frame, layers, title, figures, caption=caption)
     drawn = svg if options.output.suffix.lower() == ".svg" else drawn_png(svg)
     write_files([NewFile(options.output, drawn)])
-    if not options.quiet:
-        from learners.privacy.accounting import privacy_statement
-
-        said = "" if shape is None else f": {privacy_statement(shape.privacy)}"
-        sys.stderr.write(f"{options.output}{said}\n")
+    said = "" if shape is None else f": {privacy_statement(shape.privacy)}"
+    tell(f"{options.output}{said}", quiet=options.quiet)

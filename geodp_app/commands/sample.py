@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
+from geodp_app.progress import tell
 from geometry.files import NewFile
 from geometry.geojson import TargetFile, read_geojson
 
@@ -96,9 +96,6 @@ def run(options: argparse.Namespace) -> None:
         rng=open_generator(options.seed),
     )
     write_files([NewFile(options.output, format_examples(examples))])
-    if not options.quiet:
-        inside, many = int(examples.labels.sum()), counted(options.n, "example")
-        print(
-            f"{options.output}: {many} of {target.name}, {inside:,} with label 1",
-            file=sys.stderr,
-        )
+    inside, many = int(examples.labels.sum()), counted(options.n, "example")
+    said = f"{options.output}: {many} of {target.name}, {inside:,} with label 1"
+    tell(said, quiet=options.quiet)

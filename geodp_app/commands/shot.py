@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from assets import examples
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.document.work import RunSettings
+from geodp_app.progress import tell
 from learners.registry import BY_ID
 
 DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
@@ -78,9 +78,7 @@ def run(options: argparse.Namespace) -> None:
     check_window(offscreen=True)
     from geodp_app.views.window.shot import shoot
 
-    words = shoot(options, given)
-    if not options.quiet:
-        print(words, file=sys.stderr)
+    tell(shoot(options, given), quiet=options.quiet)
 
 
 def _steps(text: str) -> int:
