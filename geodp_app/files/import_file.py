@@ -163,10 +163,10 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
     if layer is not None and kind != "layer":
         raise InputError(f"{name}: has no layers: leave --layer out")
     if kind == "layer":
-        found = open_layer(name, layer, data)
-        placed = found.rows.geometries is not None
-        columns = (*AXES, *found.names) if placed else found.names
-        return ImportFile(name, columns, found.rows, placed=placed, crs=found.crs)
+        names, features, crs = open_layer(name, layer, data)
+        placed = features.geometries is not None
+        columns = (*AXES, *names) if placed else names
+        return ImportFile(name, columns, features, placed=placed, crs=crs)
     if kind == "parquet":
         table = open_parquet(name, data)
         placed, loose = table.geometry is not None, table.geometry in table.names
