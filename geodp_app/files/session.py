@@ -206,7 +206,10 @@ def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
         "run": work.run.to_dict(),
         "k_drawn": work.k_drawn,
         "examples": examples,
-        "spent": [_charge_to_dict(charge) for charge in work.spent],
+        "spent": [
+            {"privacy": privacy_to_dict(charge.privacy), "finished": charge.finished}
+            for charge in work.spent
+        ],
         "has_steps": run is not None,
         "drawing": work.drawing.to_dict(),
         "within": None if work.within is None else work.within.to_dict(),
@@ -307,10 +310,6 @@ def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
         raise ValueError(f"spent must be a list, not {short(data)}")
     charges = [read_fields(RunCharge, each, "spent") for each in data]
     return tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges)
-
-
-def _charge_to_dict(charge: RunCharge) -> dict[str, Any]:
-    return {"privacy": privacy_to_dict(charge.privacy), "finished": charge.finished}
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:

@@ -402,7 +402,8 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
         for row in rows:
             atomic_write(temporary / file_name(row), row.geojson, private=not row.private)
         if table:
-            atomic_write(temporary / TABLE, table_text(rows), private=True)
+            text = csv_text({**row.record(), "file": file_name(row)} for row in rows)
+            atomic_write(temporary / TABLE, text, private=True)
         if target.is_dir():
             target.rmdir()  # it is empty; not all systems replace an empty folder
         os.replace(temporary, target)
@@ -415,11 +416,6 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
 def file_name(row: Row) -> str:
     """The name of a row's file in the folder."""
     return f"{row.name}.geojson"
-
-
-def table_text(rows: Sequence[Row]) -> str:
-    """The rows' figures as CSV; private."""
-    return csv_text({**row.record(), "file": file_name(row)} for row in rows)
 
 
 def csv_text(records: Iterable[dict[str, Any]]) -> str:

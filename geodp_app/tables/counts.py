@@ -29,7 +29,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
-from geodp_app.tables.query import abilities, count_expression, edge_expression, load_ibis
+from geodp_app.tables.query import count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
     CsvHead,
     TableSource,
@@ -153,12 +153,12 @@ def read_counts(
             found = find_columns(source, kinds, columns or {}, person, names)
             frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
-                able, comma = abilities(connection), head.delimiter != ","
+                comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 expression = count_expression(
                     table,
                     found,
                     frame,
-                    **able,
+                    knows_nan=connection.has_operation(operations.IsNan),
                     bits=bits,
                     comma=comma,
                     words=words,
