@@ -123,11 +123,11 @@ _HOMES = {
     "LearnedShape": "learners.core.learned_shape",
     "NotFittedError": "learners.core.sklearn_support",
     "PrivacyWarning": "learners.core.sklearn_support",
+    **dict.fromkeys(_learners.__all__, "learners"),
 }
 
 __all__ = [
     *_HOMES,
-    *_learners.__all__,
     "Bounds",
     "BoundsError",
     "GridMap",
@@ -149,8 +149,6 @@ if not TYPE_CHECKING:  # which knows the names from above, and no others
         """A class, loaded when its name is first asked for."""
         if name in _HOMES:
             return getattr(importlib.import_module(_HOMES[name]), name)
-        if name in _learners.__all__:
-            return getattr(_learners, name)
         raise AttributeError(f"module 'geodp' has no attribute {name!r}")
 
 
