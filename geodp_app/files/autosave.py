@@ -22,7 +22,7 @@ from typing import IO
 
 from geodp_app.document.work import Work
 from geodp_app.files.run_record import RunRecord
-from geodp_app.files.session import Session, load_session, save_session
+from geodp_app.files.session import save_session
 from geodp_app.files.writing import named_failures
 
 if sys.platform == "win32":
@@ -132,16 +132,6 @@ class Recovery:
         """What and when, in one line."""
         name = "Unsaved work" if self.original is None else self.original.name
         return f"{name}, kept on {time.strftime('%Y-%m-%d at %H:%M', time.localtime(self.saved))}"
-
-    def load(self) -> Session:
-        """Read it.
-
-        Raises
-        ------
-        InputError
-            If it is damaged or gone.
-        """
-        return load_session(self.path)
 
 
 def recoverable(folder: Path) -> list[Recovery]:
