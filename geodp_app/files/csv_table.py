@@ -215,7 +215,7 @@ def _bare(cell: str) -> str:
     return cell
 
 
-def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
+def open_csv(name: str, data: bytes) -> CsvRows:
     """Take a CSV file apart.
 
     Raises
@@ -230,7 +230,7 @@ def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
             f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
             "such as x,y,label"
         )
-    return head, CsvRows(name, text, head, geometry_column(head.names))
+    return CsvRows(name, text, head, geometry_column(head.names))
 
 
 def geometry_column(names: Sequence[str]) -> int | None:

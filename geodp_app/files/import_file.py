@@ -19,12 +19,12 @@ from typing import Any, Protocol
 
 from geodp_app.errors import InputError, refusals
 from geodp_app.files import csv_table
-from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
-from geodp_app.files.layers import AXES, open_layer, open_parquet
+from geodp_app.files.csv_table import GEOMETRY, Batch, Column, as_cells, open_csv
+from geodp_app.files.layers import AXES, ArrayRows, open_layer, open_parquet
 from geometry.coordinates import read_places
 from geometry.crs import LONLAT
 from geometry.geojson import MAX_BYTES as MAX_MAP
-from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
+from geometry.geojson_points import RECORD, SEQUENCES, read_points
 from geometry.geojson_rings import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
 
@@ -125,25 +125,6 @@ class ImportFile:
             yield batch
 
 
-@dataclass(frozen=True, slots=True)
-class _FeatureRows:
-    """Features of a GeoJSON file."""
-
-    points: PointsFile
-
-    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
-        names, rows = self.points.properties, self.points.rows
-        for start in range(0, len(rows), BATCH):
-            some = rows[start : start + BATCH]
-            columns: list[Column] = [
-                self.points.geometries[start : start + BATCH]
-                if place == GEOMETRY
-                else [row.get(names[place]) for row in some]
-                for place in places
-            ]
-            yield Batch(columns, len(some), min(1.0, (start + BATCH) / len(rows)))
-
-
 def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
     """Open a file of points; "-" is standard input.
 
@@ -176,8 +157,8 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
     whole = _whole(name, most) if data is None else data
     if kind == "map":
         return _open_points(name, whole)
-    head, rows = open_csv(name, whole)
-    placed = rows.geometry is not None
+    rows = open_csv(name, whole)
+    head, placed = rows.head, rows.geometry is not None
     columns = (*AXES, *head.names) if placed else head.names
     comma = head.delimiter != ","
     return ImportFile(name, columns, rows, head.member, placed, decimal_comma=comma, loose=placed)
@@ -235,7 +216,9 @@ def _open_points(name: str, data: bytes) -> ImportFile:
         points = read_points(name, data)
     on_grid = points.member.get("frame") == "grid"
     empty = not points.rows
-    columns = (*(("x", "y") if on_grid else AXES), *(("label",) if empty else points.properties))
+    names = ("label",) if empty else points.properties
+    columns = (*(("x", "y") if on_grid else AXES), *names)
     member, crs = dict(points.member), None if on_grid else points.crs or LONLAT
-    rows = _FeatureRows(points)
+    values = [[row.get(name) for row in points.rows] for name in names]
+    rows = ArrayRows(values, len(points.rows), points.geometries)
     return ImportFile(name, columns, rows, member, placed=True, crs=crs, headless=empty)
