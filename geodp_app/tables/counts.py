@@ -134,7 +134,7 @@ def read_counts(
     """
     load_ibis()
     source.files()
-    heads = csv_heads(source) if source.kind == "csv" else [CsvHead(0, {})]
+    heads = csv_heads(source)
     head = heads[0]
     if head.lines > head.plain and person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
