@@ -130,9 +130,8 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.learned_file import place_note
     from geodp_app.progress import ProgressBar, tell, telling_of_compiling
 
-    positives = int(examples.labels.sum())
-    counts = (len(examples.labels) - positives, positives)
-    warn_of_one_class(str(options.points), counts, quiet=options.quiet)
+    labels = examples.labels
+    warn_of_one_class(options.points, len(labels), int(labels.sum()), quiet=options.quiet)
     bar = ProgressBar(quiet=options.quiet, lines=options.progress)
 
     def show(progress: Progress) -> None:

@@ -287,9 +287,8 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
     """The examples, or their counts; tells the curator when all labels are the same."""
     if options.table is None:
         examples = points.read(options.points, options, quiet=options.quiet)
-        positives = int(examples.labels.sum())
-        counts = (len(examples.labels) - positives, positives)
-        warn_of_one_class(str(options.points), counts, quiet=options.quiet)
+        n, positives = len(examples.labels), int(examples.labels.sum())
+        warn_of_one_class(options.points, n, positives, quiet=options.quiet)
         return examples
     if not learner.takes_counts:
         raise InputError(
@@ -313,8 +312,8 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
         quiet=quiet,
     )
     points.tell_rows(source.name, found.names, found, options, quiet=quiet)
-    counts = (found.counts.negatives, found.counts.positives)
-    warn_of_one_class(source.name, counts, quiet=quiet)
+    positives = found.counts.positives
+    warn_of_one_class(source.name, found.counts.negatives + positives, positives, quiet=quiet)
     return found
 
 
@@ -389,18 +388,18 @@ def _draw(
     return f"{options.picture}: private, do not publish", [file]
 
 
-def warn_of_one_class(name: str, counts: tuple[int, int], *, quiet: bool) -> None:
+def warn_of_one_class(name: object, n: int, positives: int, *, quiet: bool) -> None:
     """Tell the curator when all labels are the same; the learner copes.
 
     A fact about the examples and hence private: for a terminal alone, never for a pipe or a log.
 
     Parameters
     ----------
-    name : str
+    name : object
         Of the examples.
-    counts : (int, int)
-        Examples with label 0 and with label 1.
+    n, positives : int
+        Examples, and those with label 1.
     quiet : bool
     """
-    if (counts[0] > 0) != (counts[1] > 0):
-        tell_curator(f"geodp: warning: {name}: all labels are {int(counts[1] > 0)}", quiet=quiet)
+    if n and positives in (0, n):
+        tell_curator(f"geodp: warning: {name}: all labels are {int(positives > 0)}", quiet=quiet)

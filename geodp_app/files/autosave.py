@@ -48,11 +48,6 @@ class Autosave:
         self._owner: IO[bytes] | None = None
         self._busy = threading.Lock()
 
-    @property
-    def path(self) -> Path | None:
-        """The recovery file; None before the first save."""
-        return None if self._own is None else self._own / _FILE
-
     def save(
         self,
         work: Work,

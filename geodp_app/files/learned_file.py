@@ -85,11 +85,6 @@ class LearnedFile:
         placed = target.member.get("georeferenced") is not False
         return Frame(target.grid, target.bounds if placed else None) if target.grid else None
 
-    @property
-    def clipped_to(self) -> str | None:
-        """The maps that it is clipped to, by name."""
-        return None if self.shape is None else self.shape.clipped_to
-
     def predict(self, examples: Examples) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons.
 

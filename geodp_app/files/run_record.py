@@ -17,8 +17,7 @@ from typing import Any
 from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings
-from geodp_app.errors import InputError
-from geodp_app.files.strict_reading import DamagedFileError, one_line, read_json
+from geodp_app.files.strict_reading import DamagedFileError, damage_in, read_json
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
@@ -44,7 +43,6 @@ Lattice = HalfplaneLattice | ConicLattice
 _VERSION = 6
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
-_FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
 #: JSON has no names for these.
 _ODD_FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -157,7 +155,7 @@ class RunRecord:
         run: RunRecord | None = None
         lattice: Lattice | None = None
         for number, line in ((i, line) for i, line in enumerate(lines, 1) if line.strip()):
-            try:
+            with damage_in(f"line {number}"):
                 data = _object(read_json(line), "a line")
                 if run is None or lattice is None:
                     run, lattice = _read_head(data)
@@ -167,8 +165,6 @@ class RunRecord:
                     run = replace(run, release=_read_release(data, run, lattice))
                 else:
                     run = run.stepped(_read_record(data, run, lattice))
-            except _FAULTS as error:
-                raise DamagedFileError(f"line {number}: {one_line(error)}") from None
         if run is None:
             raise DamagedFileError("has no lines")
         return run

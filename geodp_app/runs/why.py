@@ -170,12 +170,9 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> str:
         )
     return (
         f"{verb} {count(right)} of the {_examples(still, labels[0])} left and "
-        f"{_wrongly(wrong, labels[1])}. {wanted}{score}"
+        f"{count(wrong) if wrong else 'no'} {labels[1]} one{'s' if wrong > 1 else ''}. "
+        f"{wanted}{score}"
     )
-
-
-def _wrongly(wrong: int, label: str) -> str:
-    return f"{count(wrong) if wrong else 'no'} {label} one{'s' if wrong > 1 else ''}"
 
 
 def _examples(many: int, label: str) -> str:
