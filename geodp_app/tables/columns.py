@@ -108,11 +108,10 @@ def _check_kinds(
     source: TableSource, kinds: Mapping[str, Any], examples: tuple[str, str, str]
 ) -> None:
     for name in examples:
-        if kinds[name].is_numeric() or kinds[name].is_string():  # the query looks into text
-            continue
-        if name == examples[2] and kinds[name].is_boolean():
-            continue
-        raise InputError(f"{source.name}: column {name}: holds {kinds[name]}, not numbers")
+        kind = kinds[name]
+        said = name == examples[2] and kind.is_boolean()
+        if not (said or kind.is_numeric() or kind.is_string()):  # the query looks into text
+            raise InputError(f"{source.name}: column {name}: holds {kind}, not numbers")
 
 
 def _check_person_kind(source: TableSource, name: str, kind: Any) -> None:
@@ -123,6 +122,14 @@ def _check_person_kind(source: TableSource, name: str, kind: Any) -> None:
             f"{source.name}: column {name}: holds {kind}, which does not name a person: it must "
             "hold numbers, text, bytes, UUIDs or times"
         )
+
+
+#: What is wrong with a value that is to name a person.
+_OF_PERSONS: dict[int, str] = {
+    Fault.NOBODY: "is empty, blank or NaN in some row; every row must say whose it is",
+    Fault.SEVERAL: "is a floating-point number too large to tell whole numbers apart in some row; "
+    "persons must be named by integers or text",
+}
 
 
 def refuse_faults(
@@ -147,19 +154,8 @@ def refuse_faults(
     if not len(faulty):
         return
     number = -int(faulty.max())
-    if number == Fault.NOBODY:
-        column, reason = (
-            columns.person,
-            ("is empty, blank or NaN in some row; every row must say whose it is"),
-        )
-    elif number == Fault.SEVERAL:
-        column, reason = (
-            columns.person,
-            (
-                "is a floating-point number too large to tell whole numbers apart in some row; "
-                "persons must be named by integers or text"
-            ),
-        )
+    if number in _OF_PERSONS:
+        column, reason = columns.person, _OF_PERSONS[number]
     else:
         place, fault = divmod(number - 1, 3)
         column, reason = columns.examples[place], _reason(place, Fault(fault + 1), columns, frame)
