@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -177,7 +176,7 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
             f"{path}: protects {_unit(other)}, and {ledger.path} {_unit(unit)}: they do not add up"
         )
     rows = 1 if release.privacy is None else release.privacy.rows
-    source = replace(Source.of_files([path], unit), rows=rows)
+    source = Source.of_files([path], unit, rows=rows)
     ledger.join([(NewRun("file", release.learner, release.privacy), "released")], source)
 
 

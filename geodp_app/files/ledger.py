@@ -92,11 +92,14 @@ class Source:
     rows: int = 1
 
     @classmethod
-    def of_files(cls, files: Sequence[Path], unit: str | None = None, name: str = "") -> Source:
+    def of_files(
+        cls, files: Sequence[Path], unit: str | None = None, name: str = "", rows: int = 1
+    ) -> Source:
         """Files that are read one after the other; `name` where they are not named by path."""
         real = [os.path.realpath(path) for path in files]
         whole = real and all(os.path.isfile(path) for path in real)
-        return cls(name or "\n".join(real), unit, (lambda: _bytes_of(real)) if whole else None)
+        pieces = (lambda: _bytes_of(real)) if whole else None
+        return cls(name or "\n".join(real), unit, pieces, rows)
 
     def check_labels_alone(self, runs: Iterable[NewRun]) -> None:
         """Refuse runs that protect labels alone where these choose a person's row (lemma T1)."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -138,4 +137,4 @@ def recording_of(
             raise InputError(no_head(ledger.path, head))
     elif head is not None:
         raise InputError("--head is of a ledger, and there is none: give --ledger, too")
-    return Recording(ledger, replace(Source.of_files(files, unit, name), rows=rows), head)
+    return Recording(ledger, Source.of_files(files, unit, name, rows), head)
