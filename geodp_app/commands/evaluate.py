@@ -48,9 +48,7 @@ def run(options: argparse.Namespace) -> None:
     examples = points.read(options.points, options, fallback=learned.frame, quiet=quiet)
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no examples to compare with")
-    predicted = learned.predict(examples)
-    if mask is not None:
-        predicted = mask.keep(predicted, examples.points, examples.frame)
+    predicted = learned.predict(examples, mask)
     figures = compare(predicted, examples.labels)
     if options.json:
         decided = _decided_by(learned.release)

@@ -68,9 +68,7 @@ def run(options: argparse.Namespace) -> None:
     examples = read.examples
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no points to label")
-    predicted = learned.predict(examples)
-    if mask is not None:
-        predicted = mask.keep(predicted, examples.points, examples.frame)
+    predicted = learned.predict(examples, mask)
     added = {"predicted": predicted}
     supported = None if learned.release is None else support_shape(learned.release)
     if supported is not None:

@@ -85,14 +85,19 @@ class LearnedFile:
         placed = target.member.get("georeferenced") is not False
         return Frame(target.grid, target.bounds if placed else None) if target.grid else None
 
-    def predict(self, examples: Examples) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons.
+    def predict(self, examples: Examples, mask: Mask | None = None) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons; 0 outside
+        of a mask.
 
         Raises
         ------
         InputError
             If the examples cannot be brought into the file's frame.
         """
+        labels = self._labels(examples)
+        return labels if mask is None else mask.keep(labels, examples.points, examples.frame)
+
+    def _labels(self, examples: Examples) -> NDArray[np.int64]:
         if self.shape is not None:
             return self.shape.labels(self.in_own_frame(examples))
         target, frame = self.target, examples.frame
