@@ -111,18 +111,11 @@ def add_options(parser: Parser) -> None:
         help="run as a --report says of its run: learner, parameters, grid, bounds, columns, --id "
         "and --within, but for those that are given beside it",
     )
-    parser.add_argument(
-        "--records",
-        type=arguments.output,
-        metavar="FILE",
-        help="write the steps with true counts and errors (PRIVATE, JSON lines)",
-    )
-    parser.add_argument(
-        "--picture",
-        type=arguments.output,
-        metavar="FILE",
-        help="draw the shape and some of the examples (PRIVATE, PNG)",
-    )
+    for option, words in (
+        ("--records", "write the steps with true counts and errors (PRIVATE, JSON lines)"),
+        ("--picture", "draw the shape and some of the examples (PRIVATE, PNG)"),
+    ):
+        parser.add_argument(option, type=arguments.output, metavar="FILE", help=words)
     parser.add_argument(
         "--ask",
         type=arguments.count,

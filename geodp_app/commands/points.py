@@ -62,20 +62,14 @@ def add_points_options(parser: Parser, grid: str, *, labelled: bool = True) -> N
         help=f"rows without {what}: refuse the file, or drop them, each by itself; how many is "
         "told at a terminal alone (default: %(default)s)",
     )
-    if labelled:
-        parser.add_argument(
-            "--inside",
-            type=labels_of,
-            metavar="LABEL,...",
-            help="labels that say inside, such as flooded; all others then say outside (default: "
-            "1, true, yes, inside)",
-        )
-        parser.add_argument(
-            "--outside",
-            type=labels_of,
-            metavar="LABEL,...",
-            help="with --inside: labels that say outside; any other is then none",
-        )
+    if not labelled:
+        return
+    inside = "labels that say inside, such as flooded; all others then say outside (default: "
+    for option, words in (
+        ("--inside", f"{inside}1, true, yes, inside)"),
+        ("--outside", "with --inside: labels that say outside; any other is then none"),
+    ):
+        parser.add_argument(option, type=labels_of, metavar="LABEL,...", help=words)
 
 
 def labels_of(text: str) -> tuple[str, ...]:
