@@ -69,8 +69,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.districts import measured, open_districts
     from geodp_app.files.learned_file import read_shape
 
-    inputs = [options.learned, options.districts]
-    arguments.check_outputs([(options.output, "districts")], inputs, overwrite=options.overwrite)
+    arguments.check_outputs(options, [options.learned, options.districts], output="districts")
     shape = read_shape(options.learned)
     file, districts = open_districts(options.districts, options.layer)
     found = measured(shape, districts)

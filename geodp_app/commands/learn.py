@@ -143,16 +143,9 @@ def run(options: argparse.Namespace) -> None:
         rows=options.rows,
         head=options.head,
     )
-    inputs += [path for path in (options.within, options.ledger, options.like) if path is not None]
+    inputs += [options.within, options.ledger, options.like]
     arguments.check_outputs(
-        [
-            (options.output, "a shape"),
-            (options.report, "JSON"),
-            (options.records, "JSON lines"),
-            (options.picture, "PNG"),
-        ],
-        inputs,
-        overwrite=options.overwrite,
+        options, inputs, output="a shape", report="JSON", records="JSON lines", picture="PNG"
     )
     mask = arguments.read_within(options)
     masks = () if mask is None else (mask,)

@@ -63,17 +63,12 @@ def add_options(parser: Parser) -> None:
         help=f"of the budget (default: as it is; with --new {_DELTA:g}); 0 admits no run by tiles, "
         f"which states {LEAST_DELTA:g} for its arithmetic: {SMALL_DELTA:g} does",
     )
-    parser.add_argument(
-        "--neighbours",
-        choices=get_args(Relation),
-        help="with --new: what the sums protect (default: add-remove)",
-    )
-    parser.add_argument(
-        "--composition",
-        choices=get_args(Composition),
-        help="with --new: add up epsilons, or Renyi divergences, which allows many small runs "
-        "more (default: basic)",
-    )
+    how = "add up epsilons, or Renyi divergences, which allows many small runs more"
+    for option, kinds, words in (
+        ("--neighbours", Relation, "what the sums protect (default: add-remove)"),
+        ("--composition", Composition, f"{how} (default: basic)"),
+    ):
+        parser.add_argument(option, choices=get_args(kinds), help=f"with --new: {words}")
     parser.add_argument(
         "--id", metavar="COLUMN", help="with --new: protect persons, named by this column"
     )

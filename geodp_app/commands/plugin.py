@@ -64,7 +64,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Gather, pack, write."""
-    arguments.check_outputs([(options.output, "a zip")], [], overwrite=options.overwrite)
+    arguments.check_outputs(options, [], output="a zip")
     write_files([NewFile(options.output, plugin_zip())])
     how = "in QGIS choose Plugins, Manage and Install Plugins, Install from ZIP"
     tell(f"{options.output}: {how}", quiet=options.quiet)

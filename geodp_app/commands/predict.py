@@ -59,8 +59,8 @@ def run(options: argparse.Namespace) -> None:
             options.points = held
             run(options)
         return
-    inputs = [options.learned, options.points, *([options.within] if options.within else [])]
-    arguments.check_outputs([(options.output, "points")], inputs, overwrite=options.overwrite)
+    inputs = [options.learned, options.points, options.within]
+    arguments.check_outputs(options, inputs, output="points")
     mask = arguments.read_within(options)
     learned = read_learned(options.learned)
     reading = points.point_options(options, learned.frame, labelled=False)

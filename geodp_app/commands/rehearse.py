@@ -73,9 +73,7 @@ def run(options: argparse.Namespace) -> None:
     settings = {name: getattr(options, name) for name in ("delta", "neighbours", "seed")}
     contenders = contenders_of(names, options.epsilon, options.k or (), **settings)
     target, shape, frame = sample.placed(options)
-    arguments.check_outputs(
-        [(options.output, "CSV")], [options.target], overwrite=options.overwrite
-    )
+    arguments.check_outputs(options, [options.target], output="CSV")
 
     from geodp_app.progress import ProgressBar, telling_of_compiling
 

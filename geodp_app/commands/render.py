@@ -29,8 +29,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read a learned shape and write its picture."""
-    inputs = [options.learned, *([options.within] if options.within else [])]
-    arguments.check_outputs([(options.output, "PNG or SVG")], inputs, overwrite=options.overwrite)
+    arguments.check_outputs(options, [options.learned, options.within], output="PNG or SVG")
     from geodp_app.document.examples import DEFAULT_GRID, Frame
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.run_report import release_figures, support_caption

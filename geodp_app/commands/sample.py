@@ -84,9 +84,7 @@ def placed(options: argparse.Namespace) -> tuple[TargetFile, BaseGeometry, Frame
 def run(options: argparse.Namespace) -> None:
     """Read the target, draw, write the CSV."""
     target, shape, frame = placed(options)
-    arguments.check_outputs(
-        [(options.output, "CSV")], [options.target], overwrite=options.overwrite
-    )
+    arguments.check_outputs(options, [options.target], output="CSV")
     examples = draw_examples(
         shape,
         options.n,

@@ -61,12 +61,8 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
-    inputs = [each for each in (options.file, options.within) if each is not None]
-    arguments.check_outputs(
-        [(options.output, "PNG"), (options.learned, "GeoJSON")],
-        inputs,
-        overwrite=options.overwrite,
-    )
+    inputs = [options.file, options.within]
+    arguments.check_outputs(options, inputs, output="PNG", learned="GeoJSON")
 
     def given(learner: str) -> dict[str, Any]:
         return arguments.given_parameters(options, BY_ID[learner], "window", _PARAMETERS)
