@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
+from geodp_app.files.import_columns import cut
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
@@ -51,9 +52,6 @@ ENGINE_MEMORY = "2GB"
 _PATIENCE = 100
 
 _CSV_FORM = "it must be UTF-8 text with a header, and as many fields in every row as in the header"
-
-#: Characters of an engine's message.
-_LONGEST = 200
 
 #: Errors of DuckDB whose text holds no values of rows.
 _TELLING = ("IOException", "OutOfMemoryException", "PermissionException", "HTTPException")
@@ -319,8 +317,7 @@ def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
         raise
     except Exception as error:  # every engine has errors of its own
         kind = type(error).__name__
-        reason = hide_password(" ".join(str(error).split()) or kind)
-        reason = reason if len(reason) <= _LONGEST else reason[: _LONGEST - 3] + "..."
+        reason = cut(hide_password(" ".join(str(error).split()) or kind), 200)
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         bad_csv = source.kind == "csv" and (line or kind == "InvalidInputException")
         if bad_csv and not source.remote and (encoding := other_encoding(source)):
