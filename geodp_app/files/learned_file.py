@@ -24,7 +24,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from assets import qgis_style_path
+from assets import asset_path
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
@@ -206,7 +206,8 @@ def shape_files(
         member=json.dumps(member), overwrite=overwrite,
     )  # fmt: skip
     look = path.with_suffix(".qml")
-    styled = [] if os.path.lexists(look) else [NewFile(look, qgis_style_path().read_bytes())]
+    style = asset_path("maps", "learned.qml")
+    styled = [] if os.path.lexists(look) else [NewFile(look, style.read_bytes())]
     return [*styled, *(NewFile(each, data) for each, data in files.items())]
 
 
