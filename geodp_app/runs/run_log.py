@@ -322,11 +322,6 @@ class RunLog:
         return self._examples.alive(max(0, self._cursor - 1))
 
     @property
-    def decided(self) -> NDArray[np.bool_]:
-        """Examples that some step shown has decided, shape (n,)."""
-        return ~self.alive
-
-    @property
     def wrong(self) -> NDArray[np.bool_]:
         """Examples whose label is not the predicted one, shape (n,)."""
         return self._examples.wrong(self._cursor)

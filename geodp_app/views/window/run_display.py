@@ -262,10 +262,10 @@ class RunDisplay(QObject):
         elif log is None or self._past:
             plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
         else:
-            labels = self._labels_of(examples)
+            labels, decided = self._labels_of(examples), ~log.alive
             # what is not decided yet may still be gained: it is wrong only in the end
-            wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
-            plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
+            wrong = log.wrong if log.cursor == log.planned else log.wrong & decided
+            plane.show_examples(ExampleKinds.of(examples.points, labels, decided, wrong))
         region = self._clipped(log.region()) if log is not None and log.cursor else None
         if log is not None and not log.at_end and (log.settings.by_tiles or log.in_tiles):
             newest = log.shown[-1].tile if log.cursor else None
