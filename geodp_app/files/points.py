@@ -30,7 +30,6 @@ from geodp_app.files.import_rows import (
     as_zero_or_one,
     check_rows,
     read_rows,
-    unlabelled,
 )
 from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
@@ -151,8 +150,9 @@ def read_opened(
     frame = settle_frame(name, file.member, options.grid, options.bounds, fallback, on_grid=on_grid)
     rows = read_rows(file, columns, person=person, words=options.labels)
     assert rows is not None  # nothing stops it
-    if not options.labelled:
-        rows = unlabelled(rows)
+    if not options.labelled:  # then nothing was read for it
+        codes = np.zeros(len(rows.numbers), dtype=np.int32)
+        rows = replace(rows, codes=codes, labels=("0",), shown=("0",))
     elif options.words:
         rows = as_zero_or_one(rows, options.labels)
     if not on_grid:
