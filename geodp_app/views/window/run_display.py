@@ -267,8 +267,8 @@ class RunDisplay(QObject):
             wrong = log.wrong if log.cursor == log.planned else log.wrong & decided
             plane.show_examples(ExampleKinds.of(examples.points, labels, decided, wrong))
         region = self._clipped(log.region()) if log is not None and log.cursor else None
-        if log is not None and not log.at_end and (log.settings.by_tiles or log.in_tiles):
-            newest = log.shown[-1].tile if log.cursor else None
+        newest = log.shown[-1].tile if log is not None and log.cursor else None
+        if log is not None and not log.at_end and (log.settings.by_tiles or newest is not None):
             plane.learned.show_tiles(region, log.tiling, newest, flash=flash)
         else:
             pieces, whole = ((), False) if log is None else (log.pieces, log.at_end)
