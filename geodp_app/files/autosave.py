@@ -81,7 +81,7 @@ class Autosave:
             if self._owner is not None:
                 self._owner.close()
             if self._own is not None:
-                _remove(self._own)
+                discard(self._own / _FILE)
             self._own = self._owner = None
 
     def _claim(self) -> Path:
@@ -140,11 +140,6 @@ def recoverable(folder: Path) -> list[Recovery]:
     return sorted(found, key=lambda recovery: recovery.saved, reverse=True)
 
 
-def discard(recovery: Recovery) -> None:
-    """Remove a recovery file that was recovered or is not wanted."""
-    _remove(recovery.path.parent)
-
-
 def _owned(owner: Path) -> bool:
     """Whether a living process holds the file, or might."""
     try:
@@ -179,8 +174,10 @@ def _read_original(owner: Path) -> Path | None:
     return Path(original) if isinstance(original, str) else None
 
 
-def _remove(folder: Path) -> None:
-    """Remove a window's folder: the files known here and nothing else."""
+def discard(recovery: Path) -> None:
+    """Remove a recovery file that was recovered or is not wanted, and its window's folder: the
+    files known here and nothing else."""
+    folder = recovery.parent
     for path in (folder / _FILE, *folder.glob(_TEMPORARY), folder / _OWNER):
         with contextlib.suppress(OSError):
             path.unlink()

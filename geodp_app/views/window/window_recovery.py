@@ -109,7 +109,7 @@ class WindowRecovery(QObject):
                 "recover the work", functools.partial(self._open, found)
             )
             if opened or not yes:
-                discard(found)
+                discard(found.path)
             if opened:
                 return True
         return False

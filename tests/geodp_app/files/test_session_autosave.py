@@ -71,7 +71,7 @@ def test_a_killed_window_leaves_what_it_saved_and_a_living_one_is_left_alone(tmp
     assert abs(found.saved - time.time()) < 60
     day = time.strftime("%Y-%m-%d", time.localtime(found.saved))
     assert found.text.startswith(f"field.geodp, kept on {day} at ")
-    discard(found)
+    discard(found.path)
     assert recoverable(tmp_path) == []
     assert os.listdir(tmp_path) == []
 
@@ -85,7 +85,7 @@ def test_a_window_killed_while_it_saves_leaves_a_whole_file(tmp_path):
     assert len(found) == 3
     for recovery in found:
         assert load_session(recovery.path).work.name == "from the child"
-        discard(recovery)
+        discard(recovery.path)
     assert os.listdir(tmp_path) == []  # temporary files too
 
 
@@ -150,10 +150,10 @@ def test_a_damaged_recovery_file_is_refused_clearly_and_can_be_removed(tmp_path)
     (found,) = recoverable(tmp_path)
     with pytest.raises(InputError, match=r"recovery.geodp: is not a zip archive"):
         load_session(found.path)
-    discard(found)
+    discard(found.path)
     with pytest.raises(InputError, match="cannot be read: No such file"):
         load_session(found.path)
-    discard(found)
+    discard(found.path)
 
 
 def test_other_things_in_the_folder_are_left_alone(tmp_path):
