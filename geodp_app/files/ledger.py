@@ -34,7 +34,6 @@ from geodp_app.files.ledger_state import (
     FORMAT,
     VERSION,
     End,
-    Entry,
     Line,
     State,
     budget_line,
@@ -282,9 +281,11 @@ class Ledger:
             self._check_unit(state, source, [run for run, _ in runs])
             known = {entry.run: entry for entry in state.entries}
             new = [(run, end) for run, end in runs if run.run not in known]
+            private = (e for e in state.entries if e.privacy is not None and e.privacy.private)
+            withdrawn = {entry.run for entry in private if not entry.spends}
             for run, _ in runs:
                 entry = known.get(run.run)
-                if entry is not None and (entry.privacy != run.privacy or not _counts(entry)):
+                if entry and (entry.privacy != run.privacy or entry.run in withdrawn):
                     raise InputError(f"{self.path}: says otherwise of run {run.run}")
             self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
             lines += [_begun(run, described) for run, _ in new]
@@ -422,10 +423,6 @@ def no_head(path: Path, head: str) -> str:
     """What is wrong with a ledger that never had that head."""
     how = "it was changed, its end cut off, or an old one put back"
     return f"{path}: {head} was never its head: {how}"
-
-
-def _counts(entry: Entry) -> bool:
-    return entry.spends or entry.privacy is None or not entry.privacy.private
 
 
 def beside(*paths: str | os.PathLike[str]) -> str | None:
