@@ -123,11 +123,11 @@ _HOMES = {
     "LearnedShape": "learners.core.learned_shape",
     "NotFittedError": "learners.core.sklearn_support",
     "PrivacyWarning": "learners.core.sklearn_support",
+    **dict.fromkeys(_learners.__all__, "learners"),
 }
 
 __all__ = [
     *_HOMES,
-    *_learners.__all__,
     "Bounds",
     "BoundsError",
     "GridMap",
@@ -149,8 +149,6 @@ if not TYPE_CHECKING:  # which knows the names from above, and no others
         """A class, loaded when its name is first asked for."""
         if name in _HOMES:
             return getattr(importlib.import_module(_HOMES[name]), name)
-        if name in _learners.__all__:
-            return getattr(_learners, name)
         raise AttributeError(f"module 'geodp' has no attribute {name!r}")
 
 
@@ -285,7 +283,7 @@ def learn(
     >>> shape.predict([[12.5, 41.9], [7.0, 47.0]])
     array([1, 0])
     """
-    from geodp_app.errors import InputError
+    from geodp_app.errors import InputError, refusals
     from geodp_app.files.ledger_recording import recording_for
     from learners.core.learned_shape import LearnedShape
     from learners.core.releases import for_persons
@@ -304,13 +302,11 @@ def learn(
     examples = _read(examples, reading)
     asked = given["epsilon"], given["delta"], examples.rows
     with recording_for(examples, ledger) as recording:
-        try:
+        with refusals(learner):
             given["epsilon"], given["delta"] = one_of_several(*asked)
             model = declared.build(grid=examples.frame.d, **given)
             recording.enter("learn", [(learner, of_persons(model.plan(), *asked))])
             release = model.fit(examples.points, examples.labels).release_
-        except ValueError as error:
-            raise InputError(f"{learner}: {error}") from None
         recording.released()
     return LearnedShape(for_persons(release, examples.unit, *asked), examples.frame)
 

@@ -90,7 +90,7 @@ def example_path(name: str) -> Path:
         If there is no such example.
     """
     example(name)
-    return _path("examples", f"{name}.geojson")
+    return asset_path("examples", f"{name}.geojson")
 
 
 def shape_path(text: str) -> Path:
@@ -114,22 +114,12 @@ def shape_path(text: str) -> Path:
 
 def palette_path(name: str) -> Path:
     """Path of a palette, "light" or "dark": JSON, one colour a meaning."""
-    return _path("palettes", f"{name}.json")
-
-
-def style_sheet_path() -> Path:
-    """Path of the window's style sheet for Qt; its @names are filled in from a palette."""
-    return _path("palettes", "window.qss")
+    return asset_path("palettes", f"{name}.json")
 
 
 def land_path() -> Path:
     """Path of the land of the Earth, in degrees: a GeoJSON file."""
-    return _path("maps", "land.geojson")
-
-
-def qgis_style_path() -> Path:
-    """Path of how QGIS draws learned shapes: the shape in green, support dashed, as QML."""
-    return _path("maps", "learned.qml")
+    return asset_path("maps", "land.geojson")
 
 
 def towns_path() -> Path:
@@ -137,7 +127,7 @@ def towns_path() -> Path:
 
     Their public bounds are west 6, south 36, east 19, north 48.
     """
-    return _path("points", "italy-towns.csv")
+    return asset_path("points", "italy-towns.csv")
 
 
 def icon_path(name: str) -> Path:
@@ -148,22 +138,18 @@ def icon_path(name: str) -> Path:
     UnknownIconError
         If there is no such icon.
     """
-    path = _path("icons", f"{name}.svg")
+    path = asset_path("icons", f"{name}.svg")
     if not path.is_file():
         raise UnknownIconError(f"no icon {name!r}")
     return path
 
 
-def style_image_path(name: str) -> Path:
-    """Path of a small SVG picture that the style sheet refers to."""
-    return _path("icons", "style", f"{name}.svg")
-
-
 def icons() -> tuple[str, ...]:
     """Names of the icons, sorted."""
-    return tuple(sorted(path.stem for path in _path("icons").glob("*.svg")))
+    return tuple(sorted(path.stem for path in asset_path("icons").glob("*.svg")))
 
 
-def _path(*parts: str) -> Path:
+def asset_path(*parts: str) -> Path:
+    """Path of a file or folder, by its folders and name."""
     # the package is installed as plain files, so a resource is a path
     return Path(str(files(__name__))).joinpath(*parts)

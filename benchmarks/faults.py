@@ -41,7 +41,7 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.files.autosave import recoverable
+from geodp_app.files.autosave import discard, recoverable
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.exporting import export_examples, export_target
 from geodp_app.files.session import load_session, save_session
@@ -418,19 +418,13 @@ def killed(folder: Path, kills: int, seed: int = 1) -> Outcome:
         for recovery in found:
             name = ""
             with contextlib.suppress(InputError):
-                name = recovery.load().work.name
+                name = load_session(recovery.path).work.name
             outcome.check(name.startswith("kept"), f"kill {number}: recovery")
-            _discard(recovery)
+            discard(recovery.path)
         outcome.check(not os.listdir(folder / "recovery"), f"kill {number}: recovery is littered")
     took = time.perf_counter() - begun
     outcome.notes.append(f"{kills} kills in {took:.0f} s; temporary files left: {litter}")
     return outcome
-
-
-def _discard(recovery: Any) -> None:
-    from geodp_app.files.autosave import discard
-
-    discard(recovery)
 
 
 def _forked(code: str) -> int:

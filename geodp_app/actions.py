@@ -216,7 +216,11 @@ _HELP = (
 )
 # fmt: on
 
-_GESTURES = (
+#: All actions, in the order of the menus.
+ACTIONS = _FILE + _EDIT + _DRAW + _SAMPLE + _RUN + _VIEW + _HELP
+
+#: What keys and the mouse do on the canvas.
+GESTURES = (
     Gesture(("Click",), "Add a vertex"),
     Gesture(("Enter", "Double-click"), "Close the polygon; so does a click on its first vertex"),
     Gesture(("Backspace", "Ctrl+Z"), "Take back the last vertex while drawing"),
@@ -236,19 +240,9 @@ _GESTURES = (
 )
 
 
-def actions() -> tuple[Action, ...]:
-    """All actions, in the order of the menus."""
-    return _FILE + _EDIT + _DRAW + _SAMPLE + _RUN + _VIEW + _HELP
-
-
-def gestures() -> tuple[Gesture, ...]:
-    """What keys and the mouse do on the canvas."""
-    return _GESTURES
-
-
 def action(id: str) -> Action:
     """The action of this id."""
-    return next(each for each in actions() if each.id == id)
+    return next(each for each in ACTIONS if each.id == id)
 
 
 def key(id: str) -> str:

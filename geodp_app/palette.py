@@ -106,12 +106,7 @@ def diverging_ramp(palette: Palette) -> NDArray[np.uint8]:
 
     For values below and above nought: the canvas stands for none, lightness for how much.
     """
-    colours = (palette.learned, palette.canvas, palette.chosen)
-    ends = np.array([parse_colour(colour) for colour in colours], dtype=np.float64)
-    places = np.linspace(0.0, 2.0, 256)
-    rows = [np.interp(places, [0, 1, 2], ends[:, channel]) for channel in range(3)]
-    table: NDArray[np.uint8] = np.rint(np.column_stack(rows)).astype(np.uint8)
-    return table
+    return _between(palette.learned, palette.canvas, palette.chosen)
 
 
 def ramp(palette: Palette) -> NDArray[np.uint8]:
@@ -119,7 +114,13 @@ def ramp(palette: Palette) -> NDArray[np.uint8]:
 
     One hue, which examples do not have, and lightness that only falls (rises, in the dark).
     """
-    first, last = (np.array(parse_colour(colour)) for colour in (palette.canvas, palette.chosen))
-    shares = np.linspace(0.0, 1.0, 256)[:, None]
-    table: NDArray[np.uint8] = np.rint(first + shares * (last - first)).astype(np.uint8)
+    return _between(palette.canvas, palette.chosen)
+
+
+def _between(*colours: str) -> NDArray[np.uint8]:
+    """From each colour to the next, all as far from each other."""
+    ends, at = np.array([parse_colour(colour) for colour in colours]), np.arange(len(colours))
+    places = np.linspace(0.0, len(colours) - 1, 256)
+    rows = [np.interp(places, at, channel) for channel in ends.T]
+    table: NDArray[np.uint8] = np.rint(np.column_stack(rows)).astype(np.uint8)
     return table

@@ -13,8 +13,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TextIO
+
+
+def tell(line: str, *, quiet: bool) -> None:
+    """Say something on standard error, unless nothing is to be said."""
+    if not quiet:
+        sys.stderr.write(f"{line}\n")
 
 
 def tell_curator(line: str, *, quiet: bool) -> None:
@@ -22,8 +27,7 @@ def tell_curator(line: str, *, quiet: bool) -> None:
 
     A pipe may end in a log that others read.
     """
-    if hears_curator(quiet=quiet):
-        sys.stderr.write(f"{line}\n")
+    tell(line, quiet=not hears_curator(quiet=quiet))
 
 
 def hears_curator(*, quiet: bool) -> bool:
@@ -44,26 +48,22 @@ class ProgressBar:
         self, *, quiet: bool = False, stream: TextIO | None = None, lines: bool = False
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._lines = lines and not quiet
+        #: Whether lines are written, for a program that may keep them.
+        self.for_programs = lines and not quiet
         self._on = not quiet and not lines and self._stream.isatty()
         self._started = time.monotonic()
         self._drawn = -1.0
         self._length = 0
         self._said = ""
 
-    @property
-    def for_programs(self) -> bool:
-        """Whether lines are written, for a program that may keep them."""
-        return self._lines
-
     def update(self, done: float, text: str) -> None:
         """Show a fraction done, in 0..1, and a short text."""
         now = time.monotonic()
-        if not (self._on or self._lines) or now - self._drawn < 0.1:
+        if not (self._on or self.for_programs) or now - self._drawn < 0.1:
             return
         self._drawn = now
         done = min(max(done, 0.0), 1.0)
-        if self._lines:
+        if self.for_programs:
             line = f"progress {done:.3f} {text}\n"
             if line != self._said:
                 self._stream.write(line)
@@ -96,12 +96,7 @@ class ProgressBar:
         """The bar itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Clear the bar, whatever happened."""
         self.clear()
 

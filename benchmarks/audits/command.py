@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         if len(names) > 1:
             raise InputError("--plot draws one learner: name it")
-        arguments.check_outputs([(options.plot, "SVG")], [], overwrite=options.overwrite)
+        arguments.check_outputs(options, [], plot="SVG")
     refuted = False
     for name in names:
         subject = SUBJECTS[name]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import printable
 from geodp_app.files.import_columns import place_of
 from geodp_app.files.import_file import ImportFile
@@ -29,7 +29,7 @@ COLUMNS = {
 }
 _COLUMN_LINES = "\n".join(f"  {name:<11} {words}" for name, words in COLUMNS.items())
 
-_DESCRIPTION = f"""Measure a learned shape in each of some districts.
+DESCRIPTION = f"""Measure a learned shape in each of some districts.
 
 LEARNED is a file of `geodp learn`: GeoJSON, GeoPackage or GeoParquet. Districts are polygons in
 GeoJSON or a GIS format, in any coordinate reference system. Areas are geodesic, on the ellipsoid
@@ -42,9 +42,8 @@ it costs no epsilon, and may be published as the shape may. No margin of error i
 is known: where a border lies that the reports do not show, no release tells."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "areas", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument(
         "--districts", type=arguments.named_shape, required=True, metavar="FILE",
@@ -63,7 +62,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         required=False,
     )
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -71,8 +69,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.districts import measured, open_districts
     from geodp_app.files.learned_file import read_shape
 
-    inputs = [options.learned, options.districts]
-    arguments.check_outputs([(options.output, "districts")], inputs, overwrite=options.overwrite)
+    arguments.check_outputs(options, [options.learned, options.districts], output="districts")
     shape = read_shape(options.learned)
     file, districts = open_districts(options.districts, options.layer)
     found = measured(shape, districts)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from assets import NAMED_SHAPES, shape_path
 from geodp_app.commands.parser import Parser
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
 from geometry.files import STDOUT, NewFile
 from geometry.grid import Bounds, BoundsError, checked_bounds
@@ -266,20 +266,17 @@ def add_privacy(parser: Parser, epsilon: Callable[[str], Any] = positive) -> Non
 
 
 def check_outputs(
-    outputs: Sequence[tuple[Path | None, Holds]],
-    inputs: Sequence[Path],
-    *,
-    overwrite: bool = False,
+    options: argparse.Namespace, inputs: Sequence[Path | None], **outputs: Holds
 ) -> None:
     """Find out before long work whether every output can be written, and is what its name says.
 
     Parameters
     ----------
-    outputs : sequence of (path or None, str)
-        Files to write, and what they will hold; None for one that is not wanted.
-    inputs : sequence of path
-    overwrite : bool
-        Whether files may go that geodp has not written.
+    options : Namespace
+        Also whether files may go that geodp has not written.
+    inputs : sequence of path or None
+    **outputs : str
+        What files will hold, by the names of their options; None is one that is not wanted.
 
     Raises
     ------
@@ -288,8 +285,9 @@ def check_outputs(
         or cannot be written to, it is the same file as an input or another output, or something is
         there that is to be kept.
     """
-    taken = {os.path.realpath(path): "an input" for path in inputs}
-    for output, holds in outputs:
+    taken = {os.path.realpath(path): "an input" for path in inputs if path is not None}
+    for name, holds in outputs.items():
+        output: Path | None = getattr(options, name)
         if output is None:
             continue
         if os.fspath(output) == STDOUT:
@@ -309,7 +307,7 @@ def check_outputs(
             raise InputError(f"{output}: is {taken[real]} too; choose another name")
         taken[real] = "another output"
         check_ending(output, holds)
-        check_kept(output, overwrite=overwrite)
+        check_kept(output, overwrite=options.overwrite)
         try_files([NewFile(output, b"")])
 
 
@@ -404,10 +402,8 @@ def given_parameters(
     """
     shown = _parameters(offered(place), names)
     given = {n: value for n in shown if (value := getattr(options, n, None)) is not None}
-    try:
+    with refusals():
         resolved_parameters(learner, given, place, typed=True)
-    except ValueError as error:
-        raise InputError(str(error)) from None
     return given
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from geodp_app.errors import InputError, printable
+from geodp_app.progress import tell
 from learners.version import __version__
 
 #: How rows become examples.
@@ -39,9 +39,9 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
         learner = BY_ID[run.get("learner")]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{options.like}: is no report of a run; --report writes one") from None
-    if version != __version__ and not options.quiet:
-        said = f"written by geodp {version!s:.20}, and this is {__version__}"
-        print(f"geodp: {options.like}: {printable(said)}: it may learn otherwise", file=sys.stderr)
+    if version != __version__:
+        said = printable(f"written by geodp {version!s:.20}, and this is {__version__}")
+        tell(f"geodp: {options.like}: {said}: it may learn otherwise", quiet=options.quiet)
     if any(each.split("=")[0] == "--learner" for each in given):
         learner = BY_ID[options.learner]
         known = [each.name for each in BY_ID[run["learner"]].parameters]

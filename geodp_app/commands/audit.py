@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 
-_DESCRIPTION = """Run a learner many times on neighbouring samples and bound epsilon from below.
+DESCRIPTION = """Run a learner many times on neighbouring samples and bound epsilon from below.
 
 One half of the runs searches pairs of tiny samples that differ in one example, and events of the
 releases, for those that show the most; the other half tests the pair and the event that were found.
@@ -26,9 +26,8 @@ Exit code 3 if a bound exceeds the claim.  --learner list names the learners, --
 takes those that claim privacy, one after the other."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "audit", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("--learner", required=True, metavar="NAME", help="which; list, or all")
     arguments.add_privacy(parser)
     parser.add_argument(
@@ -61,7 +60,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     )
     arguments.add_overwrite(parser)
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
@@ -40,7 +39,7 @@ from learners.registry import unknown_learner
 _DEFAULT_WITH_K = ("cover", "greedy-cover")
 _DEFAULT_HOLDOUT = 0.2
 
-_DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
+DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
 
 Each private learner spends the whole --epsilon. To publish all the shapes costs the sum, which is
 printed. Test errors come from private examples, also with --holdout: they are for the curator
@@ -50,9 +49,8 @@ Learners:
 {learner_lines("compare")}"""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "compare", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument("--test", type=Path, metavar="FILE", help="points to test on")
@@ -92,7 +90,12 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments.add_progress(parser)
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
+
+
+def check_k(options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Refuse a k that none of the learners counts pieces by."""
+    if options.k is not None and not any(KINDS[name].counts for name in names):
+        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
 
 
 def learner_names(text: str) -> tuple[str, ...]:
@@ -125,11 +128,10 @@ def run(options: argparse.Namespace) -> None:
 
     from geodp_app.commands.learn import warn_of_one_class
     from geodp_app.files.learned_file import place_note
-    from geodp_app.progress import ProgressBar, telling_of_compiling
+    from geodp_app.progress import ProgressBar, tell, telling_of_compiling
 
-    positives = int(examples.labels.sum())
-    counts = (len(examples.labels) - positives, positives)
-    warn_of_one_class(str(options.points), counts, quiet=options.quiet)
+    labels = examples.labels
+    warn_of_one_class(options.points, len(labels), int(labels.sum()), quiet=options.quiet)
     bar = ProgressBar(quiet=options.quiet, lines=options.progress)
 
     def show(progress: Progress) -> None:
@@ -157,9 +159,10 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join([*table(rows), "", first, *remarks(rows)]))
     if lost:
         raise InputError(lost)
-    if options.output and not options.quiet:
+    if options.output:
         summary = [f"{options.output}: {counted(len(rows), 'learned shape')}"]
-        print("\n".join([*summary, *place_note(options.output, examples.frame)]), file=sys.stderr)
+        summary += place_note(options.output, examples.frame)
+        tell("\n".join(summary), quiet=options.quiet)
 
 
 def _write(folder: Path, rows: Sequence[Row]) -> str:
@@ -176,8 +179,7 @@ def _write(folder: Path, rows: Sequence[Row]) -> str:
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
     names = options.learners or (DEFAULT if options.k is None else (*DEFAULT, *_DEFAULT_WITH_K))
-    if options.k is not None and not any(KINDS[name].counts for name in names):
-        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
+    check_k(options, names)
     settings = {
         name: getattr(options, name) for name in ("epsilon", "delta", "neighbours", "k", "seed")
     }

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.commands import arguments, points
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import count_mistakes
 from geodp_app.errors import InputError
 
 if TYPE_CHECKING:
     from learners.core.releases import Release
 
-_DESCRIPTION = f"""Compare a learned shape with labelled examples.
+DESCRIPTION = f"""Compare a learned shape with labelled examples.
 
 A file written by `geodp learn` holds the shape's exact form, and by that points are labelled,
 without rounding, within the map that it was clipped to. Any other GeoJSON polygons are compared as
@@ -29,15 +29,13 @@ they are; points on their edge count as inside.
 The figures come straight from the examples: they are not differentially private."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "evaluate", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="GeoJSON")
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     points.add_points_options(parser, "grid size of the examples (default: what the files say)")
     arguments.add_within(parser, "label 0 whatever lies outside of")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -50,9 +48,7 @@ def run(options: argparse.Namespace) -> None:
     examples = points.read(options.points, options, fallback=learned.frame, quiet=quiet)
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no examples to compare with")
-    predicted = learned.predict(examples)
-    if mask is not None:
-        predicted = mask.keep(predicted, examples.points, examples.frame)
+    predicted = learned.predict(examples, mask)
     figures = compare(predicted, examples.labels)
     if options.json:
         decided = _decided_by(learned.release)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from geodp_app.commands import arguments, points
 from geodp_app.commands.as_reported import HOW_READ
 from geodp_app.commands.asking import answer_questions
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import Examples
-from geodp_app.errors import InputError, PictureError
+from geodp_app.errors import InputError, PictureError, refusals
 from geodp_app.files.ledger_recording import recording_of
-from geodp_app.progress import hears_curator, tell_curator
+from geodp_app.progress import hears_curator, tell, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape
     from learners.privacy.accounting import PrivacySpent
 
-_DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
+DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
 
 {points.FORMS}
 
@@ -55,9 +55,8 @@ row is: with --id COLUMN one row of each person is counted, and the person is pr
 a person's rows are far from each other."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "learn", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("points", type=Path, nargs="?", metavar="POINTS", help="labelled points")
     parser.add_argument(
         "--table",
@@ -112,18 +111,11 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help="run as a --report says of its run: learner, parameters, grid, bounds, columns, --id "
         "and --within, but for those that are given beside it",
     )
-    parser.add_argument(
-        "--records",
-        type=arguments.output,
-        metavar="FILE",
-        help="write the steps with true counts and errors (PRIVATE, JSON lines)",
-    )
-    parser.add_argument(
-        "--picture",
-        type=arguments.output,
-        metavar="FILE",
-        help="draw the shape and some of the examples (PRIVATE, PNG)",
-    )
+    for option, words in (
+        ("--records", "write the steps with true counts and errors (PRIVATE, JSON lines)"),
+        ("--picture", "draw the shape and some of the examples (PRIVATE, PNG)"),
+    ):
+        parser.add_argument(option, type=arguments.output, metavar="FILE", help=words)
     parser.add_argument(
         "--ask",
         type=arguments.count,
@@ -134,7 +126,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     )
     arguments.add_progress(parser)
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -152,16 +143,9 @@ def run(options: argparse.Namespace) -> None:
         rows=options.rows,
         head=options.head,
     )
-    inputs += [path for path in (options.within, options.ledger, options.like) if path is not None]
+    inputs += [options.within, options.ledger, options.like]
     arguments.check_outputs(
-        [
-            (options.output, "a shape"),
-            (options.report, "JSON"),
-            (options.records, "JSON lines"),
-            (options.picture, "PNG"),
-        ],
-        inputs,
-        overwrite=options.overwrite,
+        options, inputs, output="a shape", report="JSON", records="JSON lines", picture="PNG"
     )
     mask = arguments.read_within(options)
     masks = () if mask is None else (mask,)
@@ -193,10 +177,8 @@ def run(options: argparse.Namespace) -> None:
     reading = {name: getattr(options, name) for name in HOW_READ}
     reading["rows"] = options.rows if options.rows > 1 else None
     asked = *budget, options.rows
-    try:
+    with refusals("--rows"):
         each = dict(zip(("epsilon", "delta"), one_of_several(*asked), strict=True))
-    except ValueError as error:
-        raise InputError(f"--rows: {error}") from None
     how = {"raw_grid": options.raw_grid, "overwrite": options.overwrite}
     try_files(shape_files(options.output, whole_square(sample.frame, *masks), **how))
 
@@ -248,8 +230,7 @@ def run(options: argparse.Namespace) -> None:
         summary_lines.append(drawn)
     if options.records:
         summary_lines.append(f"{options.records}: private, do not publish")
-    if not options.quiet:
-        print("\n".join(summary_lines), file=sys.stderr)
+    tell("\n".join(summary_lines), quiet=options.quiet)
     if options.ask is not None:
         answer_questions(model, sample.frame, sys.stdin, quiet=options.quiet)
 
@@ -292,9 +273,8 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
     """The examples, or their counts; tells the curator when all labels are the same."""
     if options.table is None:
         examples = points.read(options.points, options, quiet=options.quiet)
-        positives = int(examples.labels.sum())
-        counts = (len(examples.labels) - positives, positives)
-        warn_of_one_class(str(options.points), counts, quiet=options.quiet)
+        n, positives = len(examples.labels), int(examples.labels.sum())
+        warn_of_one_class(options.points, n, positives, quiet=options.quiet)
         return examples
     if not learner.takes_counts:
         raise InputError(
@@ -318,8 +298,8 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
         quiet=quiet,
     )
     points.tell_rows(source.name, found.names, found, options, quiet=quiet)
-    counts = (found.counts.negatives, found.counts.positives)
-    warn_of_one_class(source.name, counts, quiet=quiet)
+    positives = found.counts.positives
+    warn_of_one_class(source.name, found.counts.negatives + positives, positives, quiet=quiet)
     return found
 
 
@@ -394,18 +374,18 @@ def _draw(
     return f"{options.picture}: private, do not publish", [file]
 
 
-def warn_of_one_class(name: str, counts: tuple[int, int], *, quiet: bool) -> None:
+def warn_of_one_class(name: object, n: int, positives: int, *, quiet: bool) -> None:
     """Tell the curator when all labels are the same; the learner copes.
 
     A fact about the examples and hence private: for a terminal alone, never for a pipe or a log.
 
     Parameters
     ----------
-    name : str
+    name : object
         Of the examples.
-    counts : (int, int)
-        Examples with label 0 and with label 1.
+    n, positives : int
+        Examples, and those with label 1.
     quiet : bool
     """
-    if (counts[0] > 0) != (counts[1] > 0):
-        tell_curator(f"geodp: warning: {name}: all labels are {int(counts[1] > 0)}", quiet=quiet)
+    if n and positives in (0, n):
+        tell_curator(f"geodp: warning: {name}: all labels are {int(positives > 0)}", quiet=quiet)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 
-_DESCRIPTION = """List every learner and tool: what it promises and where it can be used.
+DESCRIPTION = """List every learner and tool: what it promises and where it can be used.
 
 Systems are numbered as in docs/learners.md, which is made by --markdown."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "learners", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--markdown", action="store_true", help="print a Markdown page")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

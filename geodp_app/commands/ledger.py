@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
-from geodp_app.errors import InputError
+from geodp_app.commands.parser import Parser
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
 from geodp_app.formatting import aligned
@@ -19,7 +18,7 @@ from learners.privacy.accounting import LEAST_DELTA, Relation
 from learners.privacy.privacy_filter import Budget, Composition
 from learners.privacy.privacy_loss import accounting_document
 
-_DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.
+DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.
 
   geodp ledger reports/geodp.ledger --new --epsilon 3 --delta 1e-5
   geodp learn reports/points.csv --epsilon 1 -o learned.geojson
@@ -50,9 +49,8 @@ _NEIGHBOURS = {
 _DELTA = 1e-6
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "ledger", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("file", type=Path, metavar="FILE", help="the ledger")
     parser.add_argument("--new", action="store_true", help="begin it")
     parser.add_argument(
@@ -65,17 +63,12 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help=f"of the budget (default: as it is; with --new {_DELTA:g}); 0 admits no run by tiles, "
         f"which states {LEAST_DELTA:g} for its arithmetic: {SMALL_DELTA:g} does",
     )
-    parser.add_argument(
-        "--neighbours",
-        choices=get_args(Relation),
-        help="with --new: what the sums protect (default: add-remove)",
-    )
-    parser.add_argument(
-        "--composition",
-        choices=get_args(Composition),
-        help="with --new: add up epsilons, or Renyi divergences, which allows many small runs "
-        "more (default: basic)",
-    )
+    how = "add up epsilons, or Renyi divergences, which allows many small runs more"
+    for option, kinds, words in (
+        ("--neighbours", Relation, "what the sums protect (default: add-remove)"),
+        ("--composition", Composition, f"{how} (default: basic)"),
+    ):
+        parser.add_argument(option, choices=get_args(kinds), help=f"with --new: {words}")
     parser.add_argument(
         "--id", metavar="COLUMN", help="with --new: protect persons, named by this column"
     )
@@ -98,7 +91,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--head", type=arguments.head, metavar="HASH", help="was it the head once?")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -130,10 +122,8 @@ def _budget(options: argparse.Namespace, delta: float) -> Budget | None:
     """The budget that is given, with that delta unless another is."""
     if options.epsilon is None:
         return None
-    try:
+    with refusals():
         return Budget(options.epsilon, delta if options.delta is None else options.delta)
-    except ValueError as error:
-        raise InputError(str(error)) from None
 
 
 def _known(options: argparse.Namespace) -> Ledger:
@@ -181,7 +171,7 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
             f"{path}: protects {_unit(other)}, and {ledger.path} {_unit(unit)}: they do not add up"
         )
     rows = 1 if release.privacy is None else release.privacy.rows
-    source = replace(Source.of_files([path], unit), rows=rows)
+    source = Source.of_files([path], unit, rows=rows)
     ledger.join([(NewRun("file", release.learner, release.privacy), "released")], source)
 
 

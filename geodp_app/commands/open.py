@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 
-_DESCRIPTION = """Open the window.
+DESCRIPTION = """Open the window.
 
 FILE is a session (.geodp), a target (.geojson) or examples (.csv). Without FILE, the window
 opens with what was there last, or with an example: the first Run needs no setup."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "open", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="what to open")
-    parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Open, and stay until the window is closed."""
+def run(options: argparse.Namespace) -> int:
+    """Open, and stay until the window is closed; the exit code."""
     path: Path | None = options.file
     if path is not None and not path.is_file():
         raise InputError(f"{path}: no such file")
@@ -32,6 +29,4 @@ def run(options: argparse.Namespace) -> None:
     check_window()
     from geodp_app.views.window.app import run_window
 
-    code = run_window(path)
-    if code:
-        sys.exit(code)
+    return run_window(path)

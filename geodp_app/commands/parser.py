@@ -70,21 +70,24 @@ def build_parser(arguments: Sequence[str] | None = None) -> Parser:
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
     for verb, summary in VERBS.items():
         if arguments is None or verb in arguments[:1]:
-            import_module(f"geodp_app.commands.{verb}").add_parser(verbs)
+            add_verb(verbs, verb)
         else:
             verbs.add_parser(verb, help=summary)
     return parser
 
 
-def add_verb(verbs: argparse._SubParsersAction[Parser], name: str, description: str) -> Parser:
-    """A parser for one of the :data:`VERBS`."""
-    return verbs.add_parser(
+def add_verb(verbs: argparse._SubParsersAction[Parser], name: str) -> None:
+    """Add one of the :data:`VERBS`, with the options and the run of its module."""
+    module = import_module(f"geodp_app.commands.{name}")
+    parser = verbs.add_parser(
         name,
         help=VERBS[name],
-        description=description,
+        description=module.DESCRIPTION,
         formatter_class=RawHelp,
         allow_abbrev=False,
     )
+    module.add_options(parser)
+    parser.set_defaults(run=module.run)
 
 
 def join_negative_values(argv: Sequence[str]) -> list[str]:

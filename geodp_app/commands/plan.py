@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.formatting import counted
 from learners.declaration import Learner
 from learners.registry import BETA, BY_ID, DELTA, EPSILON, MEASURE, NEIGHBOURS, K
@@ -25,7 +25,7 @@ _ASKED = ("learner", "k", "epsilon", "neighbours", "grid")
 _OF_VOTES = ("learner", "k", "epsilon", "delta", "neighbours", "grid")
 _PARAMETERS = ("k", "direction", "measure", "beta", "epsilon", "delta", "neighbours")
 
-_DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
+DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
 Learners are those of `geodp learn`.
 
@@ -43,9 +43,8 @@ With --theorem NAME another theorem of the sources answers; --theorems lists the
 n must be a public number: do not take it from the private data."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "plan", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     arguments.add_learner(parser, "plan", _PARAMETERS)
     parser.add_argument(
         "--alpha",
@@ -86,17 +85,14 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help="C, of a learner that is C/n-stable on average (soft-queries)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
     from learners.parameters import within_floats
 
-    try:
+    with refusals():
         within_floats(_plan)(options)
-    except ValueError as error:
-        raise InputError(str(error)) from None
 
 
 def _plan(options: argparse.Namespace) -> None:

@@ -22,7 +22,6 @@ import io
 import json
 import math
 import re
-import sys
 import zipfile
 from collections.abc import Iterable
 from importlib.metadata import distributions
@@ -30,13 +29,14 @@ from importlib.resources import files
 from typing import Any
 
 from assets import icon_path
-from geodp_app.commands import areas, arguments, compare, evaluate, learn, predict
+from geodp_app.commands import areas, arguments
 from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from geodp_app.files.persons import PERSON_COLUMN
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
+from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
 from geometry.files import NewFile
 from geometry.halfplane import MAX_D
@@ -45,7 +45,7 @@ from learners.privacy.accounting import MOST_ROWS
 from learners.registry import offered
 from learners.version import __version__
 
-_DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
+DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
 
 In QGIS choose Plugins, Manage and Install Plugins, Install from ZIP. The plugin calls this
 program, and goes with this version of it."""
@@ -53,29 +53,21 @@ program, and goes with this version of it."""
 #: The plugin's folder in QGIS; `geodp` would hide the package of that name from QGIS's Python.
 FOLDER = "geodp_qgis"
 
-_VERBS = (learn, evaluate, predict, compare, areas)
-
-#: When the members of the zip were made, so that it has the same bytes each time.
-_THEN = (1980, 1, 1, 0, 0, 0)
+_VERBS = ("learn", "evaluate", "predict", "compare", "areas")
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "plugin", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     arguments.add_output(parser, "zip to write")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Gather, pack, write."""
-    arguments.check_outputs([(options.output, "a zip")], [], overwrite=options.overwrite)
+    arguments.check_outputs(options, [], output="a zip")
     write_files([NewFile(options.output, plugin_zip())])
-    if not options.quiet:
-        sys.stderr.write(
-            f"{options.output}: in QGIS choose Plugins, Manage and Install Plugins, Install from "
-            "ZIP\n"
-        )
+    how = "in QGIS choose Plugins, Manage and Install Plugins, Install from ZIP"
+    tell(f"{options.output}: {how}", quiet=options.quiet)
 
 
 def plugin_zip() -> bytes:
@@ -101,7 +93,7 @@ def plugin_zip() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, text in sorted(members.items()):
-            member = zipfile.ZipInfo(f"{FOLDER}/{name}", _THEN)
+            member = zipfile.ZipInfo(f"{FOLDER}/{name}")  # dated 1980: the same bytes each time
             member.compress_type = zipfile.ZIP_DEFLATED
             member.external_attr = 0o644 << 16
             packed.writestr(member, text)
@@ -122,7 +114,7 @@ def declared() -> dict[str, Any]:
     parser = Parser()
     verbs = parser.add_subparsers(parser_class=Parser)
     for verb in _VERBS:
-        verb.add_parser(verbs)
+        add_verb(verbs, verb)
     found = {learner.id: learner for learner in (*offered("learn"), *offered("compare"))}
     colours = load_palette("light")
     return {

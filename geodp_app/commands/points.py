@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +11,13 @@ from typing import TYPE_CHECKING
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
-from geodp_app.errors import InputError
+from geodp_app.errors import refusals
 from geodp_app.files.persons import person_column, person_words
 from geodp_app.files.points import OUT_OF_BOUNDS, UNUSABLE, PointOptions, PointsRead, read_points
 from geodp_app.files.stated_frame import TIGHT
-from geodp_app.progress import tell_curator
+from geodp_app.progress import tell, tell_curator
 from geodp_app.tables.source import columns_of
-from geometry.crs import CrsError, canonical_crs
+from geometry.crs import canonical_crs
 from learners.core.examples import COMMON, LabelWords
 
 if TYPE_CHECKING:
@@ -63,20 +62,14 @@ def add_points_options(parser: Parser, grid: str, *, labelled: bool = True) -> N
         help=f"rows without {what}: refuse the file, or drop them, each by itself; how many is "
         "told at a terminal alone (default: %(default)s)",
     )
-    if labelled:
-        parser.add_argument(
-            "--inside",
-            type=labels_of,
-            metavar="LABEL,...",
-            help="labels that say inside, such as flooded; all others then say outside (default: "
-            "1, true, yes, inside)",
-        )
-        parser.add_argument(
-            "--outside",
-            type=labels_of,
-            metavar="LABEL,...",
-            help="with --inside: labels that say outside; any other is then none",
-        )
+    if not labelled:
+        return
+    inside = "labels that say inside, such as flooded; all others then say outside (default: "
+    for option, words in (
+        ("--inside", f"{inside}1, true, yes, inside)"),
+        ("--outside", "with --inside: labels that say outside; any other is then none"),
+    ):
+        parser.add_argument(option, type=labels_of, metavar="LABEL,...", help=words)
 
 
 def labels_of(text: str) -> tuple[str, ...]:
@@ -103,7 +96,8 @@ def point_options(
     """
     bounds, crs = None, None
     if options.bounds is None and options.crs and fallback is not None and fallback.bounds:
-        crs = _settled(options.crs)
+        with refusals("argument --crs"):
+            crs = canonical_crs(options.crs)
     else:
         bounds = arguments.stated_bounds(options)
         if options.crs is not None and bounds is not None:
@@ -123,13 +117,6 @@ def point_options(
     )
 
 
-def _settled(name: str) -> str:
-    try:
-        return canonical_crs(name)
-    except CrsError as error:
-        raise InputError(f"argument --crs: {error}") from None
-
-
 def read(
     path: Path, options: argparse.Namespace, *, fallback: Frame | None = None, quiet: bool
 ) -> Examples:
@@ -147,8 +134,8 @@ def read(
 
 def tell_of(path: Path, found: PointsRead, options: argparse.Namespace, *, quiet: bool) -> None:
     """Say what was guessed and what is said of all rows, and to the curator which lay outside."""
-    if found.guessed and not quiet:
-        print(f"geodp: {found.guessed}", file=sys.stderr)
+    if found.guessed:
+        tell(f"geodp: {found.guessed}", quiet=quiet)
     if found.beyond:
         done = "dropped" if options.out_of_bounds == "drop" else "moved to its edge"
         tell_curator(
@@ -168,8 +155,8 @@ def tell_rows(
     """Say which column may tell whose a row is, by its name alone, and to the curator that bounds
     are the points' extent and how many rows were dropped."""
     person = person_column(columns, (options.columns or {}).values())
-    if person is not None and not quiet and getattr(options, "id", "") is None:
-        print(f"geodp: {name}: {person_words(person)}: then give --id {person}", file=sys.stderr)
+    if person is not None and getattr(options, "id", "") is None:
+        tell(f"geodp: {name}: {person_words(person)}: then give --id {person}", quiet=quiet)
     if found.tight:
         tell_curator(f"geodp: warning: {name}: {TIGHT}", quiet=quiet)
     if found.dropped:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from geodp_app.commands import arguments, points
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
+from geodp_app.progress import tell
 from geometry.polygons import contains_points
 
-_DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
+DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
 
 LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.
 
@@ -32,9 +32,8 @@ released shape may be used in any way, so its predictions cost no epsilon; the p
 as private as they were."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "predict", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
     grid = "grid size of the points (default: the learned shape's)"
@@ -44,7 +43,6 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         parser, "points to write: .csv, .geojson, .geojsonl, .gpkg, .fgb, .shp or .parquet"
     )
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -61,8 +59,8 @@ def run(options: argparse.Namespace) -> None:
             options.points = held
             run(options)
         return
-    inputs = [options.learned, options.points, *([options.within] if options.within else [])]
-    arguments.check_outputs([(options.output, "points")], inputs, overwrite=options.overwrite)
+    inputs = [options.learned, options.points, options.within]
+    arguments.check_outputs(options, inputs, output="points")
     mask = arguments.read_within(options)
     learned = read_learned(options.learned)
     reading = points.point_options(options, learned.frame, labelled=False)
@@ -70,9 +68,7 @@ def run(options: argparse.Namespace) -> None:
     examples = read.examples
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no points to label")
-    predicted = learned.predict(examples)
-    if mask is not None:
-        predicted = mask.keep(predicted, examples.points, examples.frame)
+    predicted = learned.predict(examples, mask)
     added = {"predicted": predicted}
     supported = None if learned.release is None else support_shape(learned.release)
     if supported is not None:
@@ -88,8 +84,5 @@ def run(options: argparse.Namespace) -> None:
     )
     write_files(files)
     points.tell_of(options.points, read, options, quiet=options.quiet)
-    if not options.quiet:
-        inside = int(predicted.sum())
-        sys.stderr.write(
-            f"{options.output}: {counted(len(predicted), 'point')}, {inside:,} of them inside\n"
-        )
+    said = f"{counted(len(predicted), 'point')}, {int(predicted.sum()):,} of them inside"
+    tell(f"{options.output}: {said}", quiet=options.quiet)

@@ -6,11 +6,10 @@ import argparse
 
 from geodp_app.commands import arguments, sample
 from geodp_app.commands.arguments import learner_lines
-from geodp_app.commands.compare import learner_names
-from geodp_app.commands.parser import Parser, add_verb
-from geodp_app.errors import InputError
+from geodp_app.commands.compare import check_k, learner_names
+from geodp_app.commands.parser import Parser
 from geodp_app.files.writing import write_files
-from geodp_app.runs.comparison import DEFAULT, KINDS, csv_text
+from geodp_app.runs.comparison import DEFAULT, csv_text
 from geodp_app.runs.rehearsal import (
     RUNS,
     TESTED,
@@ -21,7 +20,7 @@ from geodp_app.runs.rehearsal import (
 )
 from geometry.files import STDOUT, NewFile
 
-_DESCRIPTION = f"""Run learners on examples that are simulated from a public shape, such as the
+DESCRIPTION = f"""Run learners on examples that are simulated from a public shape, such as the
 outline of a district, last year's flood or a drawing: each at every epsilon and number of examples.
 
   geodp rehearse --target flood.geojson --n 1000,10000 --epsilon 0.5,1 --learners tiles,histogram
@@ -36,9 +35,8 @@ Learners:
 {learner_lines("compare")}"""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "rehearse", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     sizes = arguments.several(arguments.sample_size)
     sample.add_target(parser, sizes, "how many examples: one number, or several as 1000,10000")
     parser.add_argument(
@@ -66,20 +64,16 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
     arguments.add_overwrite(parser)
     arguments.add_progress(parser)
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Check, simulate, learn, print or write."""
     names = options.learners or DEFAULT
-    if options.k is not None and not any(KINDS[name].counts for name in names):
-        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
+    check_k(options, names)
     settings = {name: getattr(options, name) for name in ("delta", "neighbours", "seed")}
     contenders = contenders_of(names, options.epsilon, options.k or (), **settings)
     target, shape, frame = sample.placed(options)
-    arguments.check_outputs(
-        [(options.output, "CSV")], [options.target], overwrite=options.overwrite
-    )
+    arguments.check_outputs(options, [options.target], output="CSV")
 
     from geodp_app.progress import ProgressBar, telling_of_compiling
 

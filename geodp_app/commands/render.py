@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
+from geodp_app.progress import tell
 from geometry.files import NewFile
 
-_DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
+DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
 
 LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format. Nothing of the
 examples is in the picture: it may be published as the shape may."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "render", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
     arguments.add_within(parser, "clip the shape to")
     parser.add_argument("--title", metavar="TEXT", help="above the picture (default: the file)")
     arguments.add_output(parser, "PNG or SVG to write")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read a learned shape and write its picture."""
-    inputs = [options.learned, *([options.within] if options.within else [])]
-    arguments.check_outputs([(options.output, "PNG or SVG")], inputs, overwrite=options.overwrite)
+    arguments.check_outputs(options, [options.learned, options.within], output="PNG or SVG")
     from geodp_app.document.examples import DEFAULT_GRID, Frame
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.run_report import release_figures, support_caption
@@ -41,6 +38,7 @@ def run(options: argparse.Namespace) -> None:
     from geometry.crs import LONLAT
     from geometry.globe import lonlat_box
     from geometry.grid import Bounds
+    from learners.privacy.accounting import privacy_statement
 
     mask = arguments.read_within(options)
     learned = read_learned(options.learned)
@@ -69,8 +67,5 @@ def run(options: argparse.Namespace) -> None:
     svg = picture_svg(frame, layers, title, figures, caption=caption)
     drawn = svg if options.output.suffix.lower() == ".svg" else drawn_png(svg)
     write_files([NewFile(options.output, drawn)])
-    if not options.quiet:
-        from learners.privacy.accounting import privacy_statement
-
-        said = "" if shape is None else f": {privacy_statement(shape.privacy)}"
-        sys.stderr.write(f"{options.output}{said}\n")
+    said = "" if shape is None else f": {privacy_statement(shape.privacy)}"
+    tell(f"{options.output}{said}", quiet=options.quiet)

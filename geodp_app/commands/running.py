@@ -5,19 +5,16 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from geodp_app.document.examples import Examples
-from geodp_app.errors import InputError
+from geodp_app.errors import refusals
 from geodp_app.progress import ProgressBar, telling_of_compiling
 from geodp_app.tables.counts import TableCounts
 from learners.core.records import StepRecord
 from learners.core.selection import SelectionProgress
 from learners.declaration import Learner
 from learners.privacy.accounting import PrivacySpent
-
-if TYPE_CHECKING:
-    pass
 
 
 def fit_learner(
@@ -67,15 +64,13 @@ def fit_learner(
     model = learner.build(grid=sample.frame.d, **parameters)
     with bar, telling_of_compiling(bar):
         bar.update(0.0, "planning")  # takes seconds for thousands of steps
-        try:
+        with refusals():
             before(model.plan())
             with warnings.catch_warnings(action="always", record=True) as warned:
                 if isinstance(sample, TableCounts):
                     stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
                 else:
                     stream = model.steps(sample.points, sample.labels, watch=show)
-        except ValueError as error:
-            raise InputError(str(error)) from None
         if not quiet:
             sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
         show()

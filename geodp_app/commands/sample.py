@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from shapely.geometry.base import BaseGeometry
 
 from assets import NAMED_SHAPES
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geodp_app.document.work import DISTRIBUTIONS
@@ -19,10 +18,11 @@ from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
+from geodp_app.progress import tell
 from geometry.files import NewFile
 from geometry.geojson import TargetFile, read_geojson
 
-_DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
+DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
 
 The target is GeoJSON in degrees, or in grid units if its member geodp says so. A target
 in degrees is placed by --bounds, by the bounds in its file, or by its own box padded by a
@@ -30,13 +30,11 @@ tenth; the CSV's first line keeps them, so that `geodp learn` needs no --bounds.
 This is a simulation for demonstrations: treat its output as private data."""
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "sample", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     add_target(parser, arguments.sample_size, "how many examples")
     arguments.add_output(parser, "CSV to write")
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def add_target(parser: Parser, sizes: Callable[[str], Any], how_many: str) -> None:
@@ -86,9 +84,7 @@ def placed(options: argparse.Namespace) -> tuple[TargetFile, BaseGeometry, Frame
 def run(options: argparse.Namespace) -> None:
     """Read the target, draw, write the CSV."""
     target, shape, frame = placed(options)
-    arguments.check_outputs(
-        [(options.output, "CSV")], [options.target], overwrite=options.overwrite
-    )
+    arguments.check_outputs(options, [options.target], output="CSV")
     examples = draw_examples(
         shape,
         options.n,
@@ -98,9 +94,6 @@ def run(options: argparse.Namespace) -> None:
         rng=open_generator(options.seed),
     )
     write_files([NewFile(options.output, format_examples(examples))])
-    if not options.quiet:
-        inside, many = int(examples.labels.sum()), counted(options.n, "example")
-        print(
-            f"{options.output}: {many} of {target.name}, {inside:,} with label 1",
-            file=sys.stderr,
-        )
+    inside, many = int(examples.labels.sum()), counted(options.n, "example")
+    said = f"{options.output}: {many} of {target.name}, {inside:,} with label 1"
+    tell(said, quiet=options.quiet)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 from assets import examples
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.parser import Parser
 from geodp_app.document.work import RunSettings
+from geodp_app.progress import tell
 from learners.registry import BY_ID
 
-_DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
+DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
 
 Simulated examples may be shown to anyone; a picture of real ones is private."""
 
@@ -22,9 +22,8 @@ Simulated examples may be shown to anyone; a picture of real ones is private."""
 _PARAMETERS = ("k", "epsilon", "support", "check")
 
 
-def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
-    """Add the verb and its options."""
-    parser = add_verb(verbs, "shot", _DESCRIPTION)
+def add_options(parser: Parser) -> None:
+    """Add what the verb takes."""
     arguments.add_output(parser, "PNG to write")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
@@ -58,17 +57,12 @@ def add_parser(verbs: argparse._SubParsersAction[Parser]) -> None:
         help="also write the learned shape as GeoJSON",
     )
     arguments.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
-    inputs = [each for each in (options.file, options.within) if each is not None]
-    arguments.check_outputs(
-        [(options.output, "PNG"), (options.learned, "GeoJSON")],
-        inputs,
-        overwrite=options.overwrite,
-    )
+    inputs = [options.file, options.within]
+    arguments.check_outputs(options, inputs, output="PNG", learned="GeoJSON")
 
     def given(learner: str) -> dict[str, Any]:
         return arguments.given_parameters(options, BY_ID[learner], "window", _PARAMETERS)
@@ -80,9 +74,7 @@ def run(options: argparse.Namespace) -> None:
     check_window(offscreen=True)
     from geodp_app.views.window.shot import shoot
 
-    words = shoot(options, given)
-    if not options.quiet:
-        print(words, file=sys.stderr)
+    tell(shoot(options, given), quiet=options.quiet)
 
 
 def _steps(text: str) -> int:

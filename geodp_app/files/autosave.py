@@ -22,7 +22,7 @@ from typing import IO
 
 from geodp_app.document.work import Work
 from geodp_app.files.run_record import RunRecord
-from geodp_app.files.session import Session, load_session, save_session
+from geodp_app.files.session import save_session
 from geodp_app.files.writing import named_failures
 
 if sys.platform == "win32":
@@ -47,11 +47,6 @@ class Autosave:
         self._own: Path | None = None
         self._owner: IO[bytes] | None = None
         self._busy = threading.Lock()
-
-    @property
-    def path(self) -> Path | None:
-        """The recovery file; None before the first save."""
-        return None if self._own is None else self._own / _FILE
 
     def save(
         self,
@@ -81,17 +76,13 @@ class Autosave:
             return own / _FILE
 
     def discard(self) -> None:
-        """Remove the recovery file: all is saved, or may be lost.  The window may go on."""
+        """Remove the recovery file: all is saved, or may be lost.  Work may go on."""
         with self._busy:
             if self._owner is not None:
                 self._owner.close()
             if self._own is not None:
-                _remove(self._own)
+                discard(self._own / _FILE)
             self._own = self._owner = None
-
-    def close(self) -> None:
-        """The window closes as it should: nothing is left to recover."""
-        self.discard()
 
     def _claim(self) -> Path:
         """This window's folder, its owner file locked."""
@@ -137,16 +128,6 @@ class Recovery:
         name = "Unsaved work" if self.original is None else self.original.name
         return f"{name}, kept on {time.strftime('%Y-%m-%d at %H:%M', time.localtime(self.saved))}"
 
-    def load(self) -> Session:
-        """Read it.
-
-        Raises
-        ------
-        InputError
-            If it is damaged or gone.
-        """
-        return load_session(self.path)
-
 
 def recoverable(folder: Path) -> list[Recovery]:
     """Recovery files whose owner is dead, the newest first; [] if the folder cannot be read."""
@@ -157,11 +138,6 @@ def recoverable(folder: Path) -> list[Recovery]:
                 original = _read_original(path.parent / _OWNER)
                 found.append(Recovery(path, path.stat().st_mtime, original))
     return sorted(found, key=lambda recovery: recovery.saved, reverse=True)
-
-
-def discard(recovery: Recovery) -> None:
-    """Remove a recovery file that was recovered or is not wanted."""
-    _remove(recovery.path.parent)
 
 
 def _owned(owner: Path) -> bool:
@@ -198,8 +174,10 @@ def _read_original(owner: Path) -> Path | None:
     return Path(original) if isinstance(original, str) else None
 
 
-def _remove(folder: Path) -> None:
-    """Remove a window's folder: the files known here and nothing else."""
+def discard(recovery: Path) -> None:
+    """Remove a recovery file that was recovered or is not wanted, and its window's folder: the
+    files known here and nothing else."""
+    folder = recovery.parent
     for path in (folder / _FILE, *folder.glob(_TEMPORARY), folder / _OWNER):
         with contextlib.suppress(OSError):
             path.unlink()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.plain_rows import PlainRows, plain_columns, plain_parts
 from geometry.geojson_rings import short
 
@@ -215,7 +215,7 @@ def _bare(cell: str) -> str:
     return cell
 
 
-def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
+def open_csv(name: str, data: bytes) -> CsvRows:
     """Take a CSV file apart.
 
     Raises
@@ -225,22 +225,18 @@ def open_csv(name: str, data: bytes) -> tuple[Head, CsvRows]:
     """
     text = text_of(name, data)
     head = read_head(name, text)
-    if all(_is_number(cell) for cell in head.names):
+    if all(map(_NUMBER.fullmatch, head.names)):
         raise InputError(
             f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
             "such as x,y,label"
         )
-    return head, CsvRows(name, text, head, geometry_column(head.names))
+    return CsvRows(name, text, head, geometry_column(head.names))
 
 
 def geometry_column(names: Sequence[str]) -> int | None:
     """The place of the column that holds points as text, by its name."""
     plain = [name.strip().lower() for name in names]
     return next((plain.index(name) for name in GEOMETRIES if name in plain), None)
-
-
-def _is_number(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text))
 
 
 #: First bytes of what people take for a table of text, and what to do with it.
@@ -333,10 +329,8 @@ def stated_separator(line: str) -> str:
 
 
 def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str, ...]:
-    try:
+    with refusals(f"{name}: line {line}", csv.Error):
         names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
-    except csv.Error as error:
-        raise InputError(f"{name}: line {line}: {error}") from None
     return tuple(column.strip() for column in names)
 
 
@@ -359,16 +353,12 @@ def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
 
 def number_fault(text: str) -> str:
     """Why a field is no finite number; empty if it is one."""
-    shown = _shown(text)
+    shown = text.strip() if len(text) <= 40 else text[:37] + "..."
     if not shown:
         return "is empty"
     if not _NUMBER.fullmatch(text):
         return f"{shown!r} is not a number"
     return "" if math.isfinite(float(text)) else f"{shown} is not finite"
-
-
-def _shown(text: str) -> str:
-    return text.strip() if len(text) <= 40 else text[:37] + "..."
 
 
 def as_cells(values: Column) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import geometry_column
-from geodp_app.files.import_file import ImportFile, make
+from geodp_app.files.import_file import ImportFile
 from geodp_app.files.layers import AXES, ArrayRows
 from geometry.coordinates import has_geometry
 
@@ -48,7 +48,7 @@ def open_frame(frame: Any) -> ImportFile:
     rows = ArrayRows(values, len(frame), places)
     placed, loose = places is not None, not has_geometry(frame)
     heads = (*AXES, *names) if placed else names
-    return make(_NAME, heads, rows, placed=placed, crs=crs, loose=loose)
+    return ImportFile(_NAME, heads, rows, placed=placed, crs=crs, loose=loose)
 
 
 def _values(column: Any) -> NDArray[Any]:

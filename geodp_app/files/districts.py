@@ -20,7 +20,7 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from assets import shape_path
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.points_out import rows_of
 from geometry.coordinates import has_geometry
@@ -178,9 +178,7 @@ def _placed(districts: TargetFile, frame: Frame, fine: GridMap | None) -> list[B
         return degrees_of(part, fine.bounds.crs if on_grid else districts.crs, fine)
 
     several: list[list[BaseGeometry]] = [[] for _ in range(districts.n)]
-    try:
+    with refusals(districts.name, CrsError):
         for part, row in zip(districts.parts, districts.rows, strict=True):
             several[row].append(moved(part))
-    except CrsError as error:
-        raise InputError(f"{districts.name}: {error}") from None
     return [orient_valid(united(parts)) if parts else Polygon() for parts in several]

@@ -113,7 +113,7 @@ def layer_files(
     elif driver == "GPKG":
         options["GEOMETRY_NAME"] = geometry
         others = [name for name in table.column_names if name != fid]
-        options["FID"] = fid or distinct([*others, "fid"])[-1]
+        options["FID"] = fid or free_name("fid", others)
         if member is not None:
             options["layer_metadata"] = {OWN: member}
     elif driver == "ESRI Shapefile":
@@ -151,13 +151,17 @@ def distinct(names: Sequence[str]) -> list[str]:
     ['name', 'NAME_', 'fid', 'fid_']
     """
     found: list[str] = []
-    taken: set[str] = set()
     for name in names:
-        while name.lower() in taken:
-            name += "_"
-        found.append(name)
-        taken.add(name.lower())
+        found.append(free_name(name, found))
     return found
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, with underscores until it is nobody's, capital letters or not."""
+    lower = {each.lower() for each in taken}
+    while name.lower() in lower:
+        name += "_"
+    return name
 
 
 @contextlib.contextmanager

@@ -11,20 +11,20 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files import csv_table
-from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
-from geodp_app.files.layers import AXES, open_layer, open_parquet
+from geodp_app.files.csv_table import GEOMETRY, Batch, Column, as_cells, open_csv
+from geodp_app.files.layers import AXES, ArrayRows, open_layer, open_parquet
 from geometry.coordinates import read_places
 from geometry.crs import LONLAT
 from geometry.geojson import MAX_BYTES as MAX_MAP
-from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
+from geometry.geojson_points import RECORD, SEQUENCES, read_points
 from geometry.geojson_rings import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
 
@@ -73,7 +73,7 @@ class ImportFile:
     """
 
     name: str
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     reader: Reader
     member: dict[str, Any] = field(default_factory=dict)
     placed: bool = False
@@ -81,7 +81,13 @@ class ImportFile:
     decimal_comma: bool = False
     headless: bool = False
     loose: bool = False
-    preview: tuple[tuple[str, ...], ...] = ()
+    preview: tuple[tuple[str, ...], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        named = tuple(column or f"column {i}" for i, column in enumerate(self.columns, 1))
+        object.__setattr__(self, "columns", named)
+        first = tuple(tuple(row) for row, _, _ in islice(self.rows, PREVIEW))
+        object.__setattr__(self, "preview", first)
 
     @property
     def rows(self) -> Iterator[tuple[list[str], int | None, float]]:
@@ -119,25 +125,6 @@ class ImportFile:
             yield batch
 
 
-@dataclass(frozen=True, slots=True)
-class _FeatureRows:
-    """Features of a GeoJSON file."""
-
-    points: PointsFile
-
-    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
-        names, rows = self.points.properties, self.points.rows
-        for start in range(0, len(rows), BATCH):
-            some = rows[start : start + BATCH]
-            columns: list[Column] = [
-                self.points.geometries[start : start + BATCH]
-                if place == GEOMETRY
-                else [row.get(names[place]) for row in some]
-                for place in places
-            ]
-            yield Batch(columns, len(some), min(1.0, (start + BATCH) / len(rows)))
-
-
 def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
     """Open a file of points; "-" is standard input.
 
@@ -157,25 +144,24 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
     if layer is not None and kind != "layer":
         raise InputError(f"{name}: has no layers: leave --layer out")
     if kind == "layer":
-        found = open_layer(name, layer, data)
-        placed = found.rows.geometries is not None
-        columns = (*AXES, *found.names) if placed else found.names
-        return make(name, columns, found.rows, placed=placed, crs=found.crs)
+        names, features, crs = open_layer(name, layer, data)
+        placed = features.geometries is not None
+        columns = (*AXES, *names) if placed else names
+        return ImportFile(name, columns, features, placed=placed, crs=crs)
     if kind == "parquet":
         table = open_parquet(name, data)
         placed, loose = table.geometry is not None, table.geometry in table.names
         columns = (*AXES, *table.names) if placed else table.names
-        return make(name, columns, table, placed=placed, crs=table.crs, loose=loose)
+        return ImportFile(name, columns, table, placed=placed, crs=table.crs, loose=loose)
     most = MAX_MAP if kind == "map" else csv_table.MAX_BYTES
     whole = _whole(name, most) if data is None else data
     if kind == "map":
         return _open_points(name, whole)
-    head, rows = open_csv(name, whole)
-    placed = rows.geometry is not None
+    rows = open_csv(name, whole)
+    head, placed = rows.head, rows.geometry is not None
     columns = (*AXES, *head.names) if placed else head.names
     comma = head.delimiter != ","
-    member = head.member
-    return make(name, columns, rows, member=member, placed=placed, comma=comma, loose=placed)
+    return ImportFile(name, columns, rows, head.member, placed, decimal_comma=comma, loose=placed)
 
 
 def look(name: str) -> tuple[str, bytes | None]:
@@ -226,31 +212,13 @@ def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
 
 
 def _open_points(name: str, data: bytes) -> ImportFile:
-    try:
+    with refusals(kind=GeoJSONError):  # which names the file already
         points = read_points(name, data)
-    except GeoJSONError as error:  # names the file already
-        raise InputError(str(error)) from None
     on_grid = points.member.get("frame") == "grid"
     empty = not points.rows
-    columns = (*(("x", "y") if on_grid else AXES), *(("label",) if empty else points.properties))
+    names = ("label",) if empty else points.properties
+    columns = (*(("x", "y") if on_grid else AXES), *names)
     member, crs = dict(points.member), None if on_grid else points.crs or LONLAT
-    rows = _FeatureRows(points)
-    return make(name, columns, rows, member=member, placed=True, crs=crs, headless=empty)
-
-
-def make(
-    name: str,
-    columns: Sequence[str],
-    reader: Reader,
-    *,
-    member: Mapping[str, Any] | None = None,
-    placed: bool = False,
-    crs: str | None = None,
-    comma: bool = False,
-    headless: bool = False,
-    loose: bool = False,
-) -> ImportFile:
-    """A file whose columns all have names."""
-    named = tuple(column or f"column {i}" for i, column in enumerate(columns, 1))
-    file = ImportFile(name, named, reader, dict(member or {}), placed, crs, comma, headless, loose)
-    return replace(file, preview=tuple(tuple(row) for row, _, _ in islice(file.rows, PREVIEW)))
+    values = [[row.get(name) for row in points.rows] for name in names]
+    rows = ArrayRows(values, len(points.rows), points.geometries)
+    return ImportFile(name, columns, rows, member, placed=True, crs=crs, headless=empty)

@@ -46,12 +46,6 @@ def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
     return whole[0] if len(whole) == 1 else (None, None)
 
 
-def unlabelled(rows: ReadRows) -> ReadRows:
-    """The same rows with label "0", whatever was read for it."""
-    codes = np.zeros(len(rows.numbers), dtype=np.int32)
-    return replace(rows, codes=codes, labels=("0",), shown=("0",))
-
-
 def as_zero_or_one(rows: ReadRows, words: LabelWords = COMMON) -> ReadRows:
     """The same rows with each label by what its word says: "1" for inside, "0" for outside.
 

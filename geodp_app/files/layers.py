@@ -56,24 +56,6 @@ class ArrayRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """Features of a layer.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of its fields.
-    rows : ArrayRows
-    crs : str or None
-        Coordinate reference system, as an authority's code or WKT.
-    """
-
-    names: tuple[str, ...]
-    rows: ArrayRows
-    crs: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class ParquetRows:
     """Rows of a Parquet file.
 
@@ -144,7 +126,9 @@ def _places(column: Any) -> Column:
     return _values(column) if plain is None else plain
 
 
-def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -> Layer:
+def open_layer(
+    name: str, layer: str | None = None, data: bytes | None = None
+) -> tuple[tuple[str, ...], ArrayRows, str | None]:
     """Read a layer of points with GDAL.
 
     Parameters
@@ -155,6 +139,10 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
         By default the only one that may hold points.
     data : bytes, optional
         What is in the file, where it can be read only once.
+
+    Returns
+    -------
+    names of fields, rows, and the coordinate reference system as an authority's code or WKT
 
     Raises
     ------
@@ -169,7 +157,7 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
         chosen = chosen_layer(name, pyogrio.list_layers(source), layer)
         meta, _, wkb, fields = pyogrio.raw.read(source, layer=chosen, force_2d=True)
     n = len(wkb) if wkb is not None else len(fields[0]) if fields else 0
-    return Layer(tuple(map(str, meta["fields"])), ArrayRows(fields, n, wkb), meta["crs"])
+    return tuple(map(str, meta["fields"])), ArrayRows(fields, n, wkb), meta["crs"]
 
 
 def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:

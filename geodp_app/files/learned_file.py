@@ -24,7 +24,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from assets import qgis_style_path
+from assets import asset_path
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
@@ -85,19 +85,19 @@ class LearnedFile:
         placed = target.member.get("georeferenced") is not False
         return Frame(target.grid, target.bounds if placed else None) if target.grid else None
 
-    @property
-    def clipped_to(self) -> str | None:
-        """The maps that it is clipped to, by name."""
-        return None if self.shape is None else self.shape.clipped_to
-
-    def predict(self, examples: Examples) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons.
+    def predict(self, examples: Examples, mask: Mask | None = None) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons; 0 outside
+        of a mask.
 
         Raises
         ------
         InputError
             If the examples cannot be brought into the file's frame.
         """
+        labels = self._labels(examples)
+        return labels if mask is None else mask.keep(labels, examples.points, examples.frame)
+
+    def _labels(self, examples: Examples) -> NDArray[np.int64]:
         if self.shape is not None:
             return self.shape.labels(self.in_own_frame(examples))
         target, frame = self.target, examples.frame
@@ -206,7 +206,8 @@ def shape_files(
         member=json.dumps(member), overwrite=overwrite,
     )  # fmt: skip
     look = path.with_suffix(".qml")
-    styled = [] if os.path.lexists(look) else [NewFile(look, qgis_style_path().read_bytes())]
+    style = asset_path("maps", "learned.qml")
+    styled = [] if os.path.lexists(look) else [NewFile(look, style.read_bytes())]
     return [*styled, *(NewFile(each, data) for each, data in files.items())]
 
 

@@ -29,12 +29,11 @@ from pathlib import Path
 from typing import Literal
 
 from geodp_app.document.charges import RunCharge
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger_state import (
     FORMAT,
     VERSION,
     End,
-    Entry,
     Line,
     State,
     budget_line,
@@ -92,11 +91,14 @@ class Source:
     rows: int = 1
 
     @classmethod
-    def of_files(cls, files: Sequence[Path], unit: str | None = None, name: str = "") -> Source:
+    def of_files(
+        cls, files: Sequence[Path], unit: str | None = None, name: str = "", rows: int = 1
+    ) -> Source:
         """Files that are read one after the other; `name` where they are not named by path."""
         real = [os.path.realpath(path) for path in files]
         whole = real and all(os.path.isfile(path) for path in real)
-        return cls(name or "\n".join(real), unit, (lambda: _bytes_of(real)) if whole else None)
+        pieces = (lambda: _bytes_of(real)) if whole else None
+        return cls(name or "\n".join(real), unit, pieces, rows)
 
     def check_labels_alone(self, runs: Iterable[NewRun]) -> None:
         """Refuse runs that protect labels alone where these choose a person's row (lemma T1)."""
@@ -189,10 +191,8 @@ class Ledger:
         if composition != "basic":
             if budget is None:
                 raise InputError("composition by Renyi divergence needs a budget from the start")
-            try:
+            with refusals():
                 rule = Rule.of_budget(budget, relation, composition)
-            except ValueError as error:
-                raise InputError(str(error)) from None
         salt = SystemRandom().bytes(32).hex()
         state = State(os.fspath(path), rule, unit, contents, salt, None)
         first: Line = {
@@ -281,9 +281,11 @@ class Ledger:
             self._check_unit(state, source, [run for run, _ in runs])
             known = {entry.run: entry for entry in state.entries}
             new = [(run, end) for run, end in runs if run.run not in known]
+            private = (e for e in state.entries if e.privacy is not None and e.privacy.private)
+            withdrawn = {entry.run for entry in private if not entry.spends}
             for run, _ in runs:
                 entry = known.get(run.run)
-                if entry is not None and (entry.privacy != run.privacy or not _counts(entry)):
+                if entry and (entry.privacy != run.privacy or entry.run in withdrawn):
                     raise InputError(f"{self.path}: says otherwise of run {run.run}")
             self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
             lines += [_begun(run, described) for run, _ in new]
@@ -335,12 +337,10 @@ class Ledger:
     def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:
         stated = [each for each in new if each is not None]
         spending = [each for each in stated if each.private]
-        try:
+        with refusals(self.path):
             for each in stated:  # or the ledger could not be read any more
                 check_statement(each)
             return excess_words(state, spending) if spending else ""
-        except ValueError as error:
-            raise InputError(f"{self.path}: {error}") from None
 
     def _create(self, lines: Iterable[Line]) -> None:
         """Make the file of these lines; SQLite would make it for all to read."""
@@ -423,10 +423,6 @@ def no_head(path: Path, head: str) -> str:
     """What is wrong with a ledger that never had that head."""
     how = "it was changed, its end cut off, or an old one put back"
     return f"{path}: {head} was never its head: {how}"
-
-
-def _counts(entry: Entry) -> bool:
-    return entry.spends or entry.privacy is None or not entry.privacy.private
 
 
 def beside(*paths: str | os.PathLike[str]) -> str | None:

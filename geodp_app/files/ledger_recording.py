@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from geodp_app.document.examples import Examples
@@ -69,12 +67,7 @@ class Recording:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._ledger is None or not self._open:
             return
         cancelled = isinstance(error, KeyboardInterrupt | Cancelled)
@@ -144,4 +137,4 @@ def recording_of(
             raise InputError(no_head(ledger.path, head))
     elif head is not None:
         raise InputError("--head is of a ledger, and there is none: give --ledger, too")
-    return Recording(ledger, replace(Source.of_files(files, unit, name), rows=rows), head)
+    return Recording(ledger, Source.of_files(files, unit, name, rows), head)

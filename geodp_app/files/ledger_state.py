@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from geodp_app.errors import InputError
-from geodp_app.files.strict_reading import one_line, read_json
+from geodp_app.files.strict_reading import FAULTS, one_line, read_json
 from learners.core.codec_parts import privacy_from_dict
 from learners.privacy.accounting import LEAST_DELTA, PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Rule, added_up, restated
@@ -31,8 +31,6 @@ SMALL_DELTA = 1e-30
 
 #: How a run ended; one that never began to draw was withdrawn, and costs nothing.
 End = Literal["released", "cancelled", "failed", "withdrawn"]
-
-_FAULTS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +188,7 @@ def read_state(name: str, rows: Iterable[tuple[bytes, bytes]]) -> State:
                 entries[line["run"]] = _ended(entries[line["run"]], line["end"])
             else:
                 raise ValueError("is of no known kind")
-    except _FAULTS as error:
+    except FAULTS as error:
         raise InputError(f"{name}: line {len(hashes) - 1} {one_line(error)}") from None
     if state is None:
         raise InputError(f"{name}: is no ledger: it has no first line")

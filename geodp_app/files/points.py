@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError, printable
+from geodp_app.errors import InputError, printable, refusals
 from geodp_app.files.import_columns import ROLES, Columns, Kind, choose_columns, cut, place_of
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
@@ -30,7 +30,6 @@ from geodp_app.files.import_rows import (
     as_zero_or_one,
     check_rows,
     read_rows,
-    unlabelled,
 )
 from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
@@ -141,20 +140,19 @@ def read_opened(
     Parameters and errors as in :func:`read_points`.
     """
     name = file.name
-    try:
+    with refusals(name, InputError):
         columns, kind = _columns(file, options)
         person = 2 if options.person is not None and file.headless else None
         if options.person is not None and person is None:
             person = place_of(options.person, file.columns, placed=file.placed)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
     # a file that states its grid has places on it, also where its bounds are given again
     on_grid = kind == "grid" and (options.crs is None or "grid" in file.member)
     frame = settle_frame(name, file.member, options.grid, options.bounds, fallback, on_grid=on_grid)
     rows = read_rows(file, columns, person=person, words=options.labels)
     assert rows is not None  # nothing stops it
-    if not options.labelled:
-        rows = unlabelled(rows)
+    if not options.labelled:  # then nothing was read for it
+        codes = np.zeros(len(rows.numbers), dtype=np.int32)
+        rows = replace(rows, codes=codes, labels=("0",), shown=("0",))
     elif options.words:
         rows = as_zero_or_one(rows, options.labels)
     if not on_grid:
@@ -224,7 +222,7 @@ def in_system(
     InputError
         If a system is unknown.
     """
-    try:
+    with refusals(file.name, CrsError):
         stated = file.crs if rows.of_geometry else None
         own = unstated if stated is None else canonical_crs(stated)
 
@@ -240,8 +238,6 @@ def in_system(
             numbers = numbers.copy()
             numbers[some] = moved(rows.numbers[some], canonical_crs(f"EPSG:{code}"))
         return replace(rows, numbers=numbers)
-    except CrsError as error:
-        raise InputError(f"{file.name}: {error}") from None
 
 
 def _misfit(misfit: Misfit, labels: LabelWords) -> str:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.files.csv_table import CsvRows, Head
-from geodp_app.files.gdal_layers import DRIVERS, layer_files, on_lines
+from geodp_app.files.gdal_layers import DRIVERS, free_name, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, look
 from geodp_app.files.layers import chosen_layer
 from geodp_app.files.plain_rows import plain_parts
@@ -115,7 +115,7 @@ def points_files(
         if geometry is not None:
             table = table.drop_columns([geometry])
         own, crs = _places(points, points.examples.frame)
-        geometry, shape = _free("geometry", table.column_names), "Point"
+        geometry, shape = free_name("geometry", table.column_names), "Point"
         column = pyarrow.array(shapely.to_wkb(shapely.points(own)), pyarrow.binary())
         table = table.append_column(geometry, column)
     table = _with(table, added, pyarrow)
@@ -145,17 +145,9 @@ def _places(read: PointsRead, frame: Frame) -> tuple[NDArray[np.float64], str]:
     return frame.bounds.rolled(read.places), frame.bounds.crs
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
-    """The name, with underscores until it is nobody's, capital letters or not."""
-    lower = {each.lower() for each in taken}
-    while name.lower() in lower:
-        name += "_"
-    return name
-
-
 def beside(added: Added, taken: Sequence[str]) -> Added:
     """The new columns, by names that are nobody's yet."""
-    return {_free(name, taken): values for name, values in added.items()}
+    return {free_name(name, taken): values for name, values in added.items()}
 
 
 def _plain(values: NDArray[Any]) -> list[Any]:
@@ -244,7 +236,7 @@ def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool
     if file.placed and points:
         degrees = file.crs is None or is_degrees(canonical_crs(file.crs))
         ours = columns[:2] if degrees else ["x", "y"]
-        columns[:2] = [_free(name, columns[2:]) for name in ours]
+        columns[:2] = [free_name(name, columns[2:]) for name in ours]
     named = beside(added, columns)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -262,7 +254,7 @@ def _of_csv(file: ImportFile, pyarrow: Any) -> _Found:
     first = 2 * file.placed
     names: list[str] = []
     for each in file.columns[first:]:
-        names.append(_free(each, [name for name in names if name == each]))
+        names.append(free_name(each, [name for name in names if name == each]))
     rows = [row[first:] for row, _, _ in file.rows]
     columns = [
         _typed([row[i] for row in rows], file.decimal_comma, pyarrow) for i in range(len(names))
@@ -339,7 +331,7 @@ def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Fo
                 table = table.set_column(place, name, times)
     wkb = pyarrow.array(table[held].to_pylist(), pyarrow.binary())
     table = table.drop_columns([held])
-    geometry = meta["geometry_name"] or _free("geom", table.column_names)
+    geometry = meta["geometry_name"] or free_name("geom", table.column_names)
     table = table.append_column(geometry, wkb)
     # the numbers come first, under the name that the file has for them, if it keeps any
     fid = info["fid_column"] or None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.globe import lonlat_box
-from geometry.grid import Bounds, BoundsError
+from geometry.grid import Bounds
 
 #: In the order of :meth:`geometry.grid.Bounds.as_tuple`.
 SIDES = ("West", "South", "East", "North")
@@ -38,10 +38,8 @@ def typed_bounds(texts: Mapping[str, str]) -> Bounds:
                 raise InputError(f"{side}: {text[:40]!r} is not a number of degrees") from None
     if len(values) < len(SIDES):
         raise InputError("")
-    try:
+    with refusals():
         return Bounds(*values)
-    except BoundsError as error:
-        raise InputError(str(error)) from None
 
 
 def bounds_of_map(path: str | os.PathLike[str]) -> Bounds:

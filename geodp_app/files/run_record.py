@@ -17,18 +17,19 @@ from typing import Any
 from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings
-from geodp_app.errors import InputError
-from geodp_app.files.strict_reading import DamagedFileError, one_line, read_json
+from geodp_app.files.strict_reading import DamagedFileError, damage_in, read_json
 from geometry.edge_zones import EdgeZones
 from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.codec_parts import (
+    bits,
     difference,
     step_from_dict,
     step_to_dict,
     tile_from_dict,
+    whole,
     zone_from_dict,
 )
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
@@ -42,7 +43,6 @@ Lattice = HalfplaneLattice | ConicLattice
 _VERSION = 6
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
-_FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
 #: JSON has no names for these.
 _ODD_FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -138,7 +138,9 @@ class RunRecord:
         lines: list[dict[str, Any]] = [head, *map(_record_line, self.records)]
         if self.release is not None:
             lines.append({"kind": "release", "release": release_to_dict(self.release)})
-            lines += map(_question_line, self.questions)
+            for one in self.questions:
+                asked = {"kind": "question", "point": list(one.point)}
+                lines.append({**asked, **asdict(one.release)})
         return [json.dumps(line, allow_nan=False) for line in lines]
 
     @classmethod
@@ -153,7 +155,7 @@ class RunRecord:
         run: RunRecord | None = None
         lattice: Lattice | None = None
         for number, line in ((i, line) for i, line in enumerate(lines, 1) if line.strip()):
-            try:
+            with damage_in(f"line {number}"):
                 data = _object(read_json(line), "a line")
                 if run is None or lattice is None:
                     run, lattice = _read_head(data)
@@ -163,8 +165,6 @@ class RunRecord:
                     run = replace(run, release=_read_release(data, run, lattice))
                 else:
                     run = run.stepped(_read_record(data, run, lattice))
-            except _FAULTS as error:
-                raise DamagedFileError(f"line {number}: {one_line(error)}") from None
         if run is None:
             raise DamagedFileError("has no lines")
         return run
@@ -238,28 +238,26 @@ def _read_head(data: dict[str, Any]) -> tuple[RunRecord, Lattice]:
         raise KeyError(odd[0])
     settings = RunSettings.from_dict(data["settings"])
     check_run(settings)
-    grid = _whole(data["grid"], "grid")
-    side = _whole(data["side"], "side") if settings.by_tiles else grid
-    bits = _whole(data["bits"], "bits")
-    if bits < 0:  # which would mean the finest
-        raise ValueError(f"bits: {bits} is negative")
+    grid = whole(data["grid"], "grid")
+    side = whole(data["side"], "side") if settings.by_tiles else grid
+    steps = bits(data)
     if side > grid:
         raise ValueError(f"side: {side} is larger than the grid's {grid}")
-    return RunRecord(settings, grid), _own_lattice(settings, side, bits)
+    return RunRecord(settings, grid), _own_lattice(settings, side, steps)
 
 
 def _read_record(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> StepRecord:
     if data.get("kind") != "step":
         raise ValueError(f"is of the unknown kind {short(data.get('kind'))}")
     before = run.records
-    step, steps = _whole(data["step"], "step"), _whole(data["steps"], "steps")
+    step, steps = whole(data["step"], "step"), whole(data["steps"], "steps")
     if step != len(before) + 1 or steps < step:
         raise ValueError(f"is step {step} of {steps} in place of step {len(before) + 1}")
     release: StepRelease | TileStep
     if zone_follows(run.settings, len(before), before[-1] if before else None):
         made = [each.release for each in before if each.release.tile is None]
         pieces, count = tuple(each.halfplanes for each in made), len(made)
-        zones = EdgeZones(pieces, _whole(data["side"], "side"))
+        zones = EdgeZones(pieces, whole(data["side"], "side"))
         release = zone_from_dict(data, zones, step - 1 - count)
     elif run.settings.by_tiles:
         assert isinstance(lattice, HalfplaneLattice)  # of a run over halfplanes
@@ -268,23 +266,18 @@ def _read_record(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> Step
         release = step_from_dict(data, lattice)
     if release.tidied is not None and step != steps:
         raise ValueError("tidied: the last step alone has it")
-    record = StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
+    known = _object(data["diagnostics"], "diagnostics")
+    diagnostics = {each.name: _number(known[each.name], each) for each in fields(StepDiagnostics)}
+    record = StepRecord(step, steps, release, StepDiagnostics(**diagnostics))
     odd = difference(_record_line(record), data)
     if odd is not None:
         raise ValueError(f"{odd}: is missing, unknown or not as geodp writes it")
     return record
 
 
-def _read_diagnostics(data: Any) -> StepDiagnostics:
-    data = _object(data, "diagnostics")
-    return StepDiagnostics(
-        **{field.name: _number(data[field.name], field) for field in fields(StepDiagnostics)}
-    )
-
-
 def _number(value: Any, field: Any) -> Any:
     if field.type == "int":
-        return _whole(value, field.name)
+        return whole(value, field.name)
     if isinstance(value, str) and value in _ODD_FLOATS:
         return _ODD_FLOATS[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -309,13 +302,8 @@ def _read_release(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> Rel
     return release
 
 
-def _question_line(question: Question) -> dict[str, Any]:
-    """What a session keeps of a question, as JSON values."""
-    return {"kind": "question", "point": list(question.point), **asdict(question.release)}
-
-
 def _read_question(data: dict[str, Any], run: RunRecord) -> Question:
-    """Read what :func:`_question_line` wrote.
+    """Read the line of a question.
 
     Raises
     ------
@@ -350,10 +338,4 @@ def _read_question(data: dict[str, Any], run: RunRecord) -> Question:
 def _object(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{what} must be an object, not {short(value)}")
-    return value
-
-
-def _whole(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{what}: {short(value)} is not a whole number")
     return value

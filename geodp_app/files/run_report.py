@@ -254,21 +254,14 @@ def records_text(records: Iterable[StepRecord]) -> str:
     lines: list[dict[str, Any]] = [
         {"geodp": __version__, "kind": "steps", "warning": _RECORDS_WARNING}
     ]
-    lines += [_record(record) for record in records]
+    for record in records:
+        private = {
+            name: value if math.isfinite(value) else None  # JSON has no infinity
+            for name, value in asdict(record.diagnostics).items()
+        }
+        step = {"step": record.step, "steps": record.steps}
+        lines.append({**step, "release": step_to_dict(record.release), "private": private})
     return "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-
-
-def _record(record: StepRecord) -> dict[str, Any]:
-    private = {
-        name: value if math.isfinite(value) else None  # JSON has no infinity
-        for name, value in asdict(record.diagnostics).items()
-    }
-    return {
-        "step": record.step,
-        "steps": record.steps,
-        "release": step_to_dict(record.release),
-        "private": private,
-    }
 
 
 def release_figures(release: Release) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,6 @@ before it is made, and nothing is unpickled.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import math
@@ -25,7 +24,6 @@ import os
 import tokenize
 import warnings
 import zipfile
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -43,7 +41,7 @@ from geodp_app.files.strict_reading import (
     MAX_TOTAL,
     Archive,
     DamagedFileError,
-    one_line,
+    damage_in,
     read_fields,
     read_json,
 )
@@ -109,7 +107,7 @@ def _read_array(
     archive: Archive, name: str, kind: str, shape: tuple[int, ...]
 ) -> NDArray[np.generic]:
     wanted = np.dtype(kind)
-    try:
+    with damage_in(name, _ARRAY_FAULTS):
         stream = io.BytesIO(archive.read(name))
         if np.lib.format.read_magic(stream) != _VERSION:
             raise ValueError("is an array file of an unknown version")
@@ -120,8 +118,6 @@ def _read_array(
         body = stream.read()
         if len(body) != wanted.itemsize * math.prod(shape):
             raise ValueError(f"has {len(body):,} bytes of data, not those of shape {shape}")
-    except _ARRAY_FAULTS as error:
-        raise DamagedFileError(f"{name}: {one_line(error)}") from None
     return np.frombuffer(body, wanted).reshape(shape)
 
 
@@ -134,9 +130,6 @@ _WARNING = (
 _STATE, _POINTS, _STEPS = "session.json", "points.npz", "steps.jsonl"
 #: Most bytes of each member that are written or read.
 _LIMITS = {_STATE: 32 * 2**20, _POINTS: 384 * 2**20, _STEPS: 16 * 2**20}
-
-
-_FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
 
 
 class Session(NamedTuple):
@@ -206,7 +199,10 @@ def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
         "run": work.run.to_dict(),
         "k_drawn": work.k_drawn,
         "examples": examples,
-        "spent": [_charge_to_dict(charge) for charge in work.spent],
+        "spent": [
+            {"privacy": privacy_to_dict(charge.privacy), "finished": charge.finished}
+            for charge in work.spent
+        ],
         "has_steps": run is not None,
         "drawing": work.drawing.to_dict(),
         "within": None if work.within is None else work.within.to_dict(),
@@ -226,7 +222,7 @@ def _archive_bytes(members: dict[str, bytes]) -> bytes:
 
 
 def _read_archive(archive: Archive) -> Session:
-    with _damage_in(_STATE):
+    with damage_in(_STATE):
         state = _checked(read_json(archive.read(_STATE)))
         work = _read_work(state)
         examples = state["examples"]
@@ -240,22 +236,13 @@ def _read_archive(archive: Archive) -> Session:
         if name in archive and not expected:
             raise DamagedFileError(f"{name}: is there, and {_STATE} knows nothing of it")
     if examples is not None:
-        with _damage_in(_POINTS):
+        with damage_in(_POINTS):
             work = _with_examples(work, examples, archive.read(_POINTS))
     if not has_steps:
         return Session(work)
-    with _damage_in(_STEPS):
+    with damage_in(_STEPS):
         run = RunRecord.from_lines(archive.read(_STEPS).split(b"\n"))
     return Session(work, run)
-
-
-@contextlib.contextmanager
-def _damage_in(member: str) -> Iterator[None]:
-    """Name the member in what is said about it."""
-    try:
-        yield
-    except _FAULTS as error:
-        raise DamagedFileError(f"{member}: {one_line(error)}") from None
 
 
 def _checked(state: Any) -> dict[str, Any]:
@@ -307,10 +294,6 @@ def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
         raise ValueError(f"spent must be a list, not {short(data)}")
     charges = [read_fields(RunCharge, each, "spent") for each in data]
     return tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges)
-
-
-def _charge_to_dict(charge: RunCharge) -> dict[str, Any]:
-    return {"privacy": privacy_to_dict(charge.privacy), "finished": charge.finished}
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:

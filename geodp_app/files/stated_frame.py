@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from geodp_app.document.examples import DEFAULT_GRID, Frame
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geometry.geojson_rings import short
-from geometry.grid import Bounds, BoundsError
+from geometry.grid import Bounds
 from geometry.halfplane import MAX_D
 
 #: What to say of bounds that are the extent of the points.
@@ -67,7 +67,5 @@ def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds 
         )
     if box is None:
         return grid, None
-    try:
+    with refusals(f"{name}: bounds in its first line"):
         return grid, Bounds.of_json(box)
-    except BoundsError as error:
-        raise InputError(f"{name}: bounds in its first line: {error}") from None

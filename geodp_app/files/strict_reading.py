@@ -7,16 +7,18 @@ that a directory that lies about sizes cannot fill the memory.  Every fault is a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
+from geodp_app.errors import InputError
 from geometry.geojson_rings import short
 
 if TYPE_CHECKING:
@@ -54,6 +56,21 @@ _FAULTS = (
 
 class DamagedFileError(ValueError):
     """A file is damaged or not what it should be; the message is one line without its name."""
+
+
+#: What reading damaged values raises.
+FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+
+
+@contextlib.contextmanager
+def damage_in(
+    part: str, faults: tuple[type[Exception], ...] = (*FAULTS, InputError)
+) -> Iterator[None]:
+    """Name the part of a file in what is said about it."""
+    try:
+        yield
+    except faults as error:
+        raise DamagedFileError(f"{part}: {one_line(error)}") from None
 
 
 class Archive:

@@ -39,10 +39,11 @@ class Learn(GeodpAlgorithm):
         self.add_points("Reports, each inside the region in question or not.")
         self.add_place()
         self.add_declared("epsilon", "Privacy budget ε", advanced=False)
+        titles = {each["id"]: each["title"] for each in learners_of(self.verb)}
         self.add(
             QgsProcessingParameterEnum(
-                "LEARNER", "Learner", [each["title"] for each in learners_of(self.verb)],
-                defaultValue=_titled(self.option("learner")["default"]), usesStaticStrings=True,
+                "LEARNER", "Learner", list(titles.values()),
+                defaultValue=titles[self.option("learner")["default"]], usesStaticStrings=True,
             ),
             learner_help(self.verb),
         )  # fmt: skip
@@ -134,7 +135,3 @@ class Learn(GeodpAlgorithm):
 
 #: What parameters are called that have a shorter name in geodp's window.
 _LABELS = {"delta": "Failure probability δ", "k": "Pieces k"}
-
-
-def _titled(name: str) -> str:
-    return next(str(each["title"]) for each in declared()["learners"] if each["id"] == name)

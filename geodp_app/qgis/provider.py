@@ -44,8 +44,7 @@ class GeodpProvider(QgsProcessingProvider):
 
     def load(self) -> bool:
         """Add the setting, then the algorithms."""
-        with_icon = self.icon()
-        ProcessingConfig.settingIcons[self.name()] = with_icon
+        ProcessingConfig.settingIcons[self.name()] = self.icon()
         ProcessingConfig.addSetting(
             Setting(self.name(), PROGRAM_SETTING, "Program geodp (empty: found by itself)", "",
                     valuetype=Setting.FILE)

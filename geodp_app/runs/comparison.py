@@ -18,7 +18,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, count_mistakes
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import check_folder_ending, check_home, note_written
 from geometry.files import atomic_write
@@ -97,10 +96,8 @@ def make_contender(name: str, **given: Any) -> Contender:
     """
     kind = KINDS[name]
     own = {n: v for n, v in given.items() if v is not None and kind.parameter(n) is not None}
-    try:
+    with refusals():
         parameters = resolved_parameters(kind, own, "compare", typed=True, asks_k=True)
-    except ValueError as error:
-        raise InputError(str(error)) from None
     return Contender(name, kind, tuple(parameters.items()))
 
 
@@ -274,7 +271,7 @@ def compare(
 
         tell()
         started = time.perf_counter()
-        with _refusals_of(contender):
+        with refusals(contender.name):
             stream = model.steps(examples.points, examples.labels, watch=tell)
         for record in stream:
             at = record.step, record.steps
@@ -306,7 +303,7 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
     """
     plans = []
     for contender in contenders:
-        with _refusals_of(contender):
+        with refusals(contender.name):
             plans.append(contender.build(grid).plan(contender.run))
     return tuple(plans)
 
@@ -321,17 +318,8 @@ def _try_out(contender: Contender) -> None:
     labels = (points.sum(axis=1) <= _TRIAL_GRID).astype(np.int64)
     tiny = {"k": 1, "n_steps": 1, "chunks": 1}
     changes = {name: 1 for name in tiny if contender.kind.parameter(name) is not None}
-    with _refusals_of(contender):
+    with refusals(contender.name):
         contender.build(_TRIAL_GRID, **changes).fit(points, labels)
-
-
-@contextmanager
-def _refusals_of(contender: Contender) -> Iterator[None]:
-    """What a learner refuses meanwhile names the contender."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"{contender.name}: {error}") from None
 
 
 def hold_out(
@@ -414,7 +402,8 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
         for row in rows:
             atomic_write(temporary / file_name(row), row.geojson, private=not row.private)
         if table:
-            atomic_write(temporary / TABLE, table_text(rows), private=True)
+            text = csv_text({**row.record(), "file": file_name(row)} for row in rows)
+            atomic_write(temporary / TABLE, text, private=True)
         if target.is_dir():
             target.rmdir()  # it is empty; not all systems replace an empty folder
         os.replace(temporary, target)
@@ -427,11 +416,6 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
 def file_name(row: Row) -> str:
     """The name of a row's file in the folder."""
     return f"{row.name}.geojson"
-
-
-def table_text(rows: Sequence[Row]) -> str:
-    """The rows' figures as CSV; private."""
-    return csv_text({**row.record(), "file": file_name(row)} for row in rows)
 
 
 def csv_text(records: Iterable[dict[str, Any]]) -> str:

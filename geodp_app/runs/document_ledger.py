@@ -7,7 +7,7 @@ had one joins it with the next run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from geodp_app.document.charges import amounts, runs_words
@@ -34,7 +34,8 @@ def enter(work: Work, runs: Sequence[NewRun]) -> None:
         If the ledger or its budget does not allow them: nothing may be drawn.
     """
     ledger, unit = ledger_of_work(work), work.examples.unit if work.examples else None
-    source = Source(work.name, unit, lambda: _contents(work))
+    examples = work.examples
+    source = Source(work.name, unit, lambda: [points_bytes(examples)] if examples else [])
     source.check_labels_alone(runs)
     if ledger is None:
         return
@@ -101,8 +102,3 @@ def _spent(state: State) -> str:
     if state.rule.order is not None:
         return f"{many}: together {percentage(share_spent(state))} of {limit}"
     return f"{many}: together {amounts(epsilon, delta)}, of {limit}"
-
-
-def _contents(work: Work) -> Iterable[bytes]:
-    assert work.examples is not None  # it has a ledger
-    yield points_bytes(work.examples)

@@ -54,11 +54,9 @@ def held_examples(question: ShadeQuestion) -> GridCounts:
     return GridCounts.of_examples(points, labels, question.lattice.d)
 
 
-def no_watch() -> None:
-    """A watch that never ends the work."""
-
-
-def shade(question: ShadeQuestion, watch: Callable[[], None] = no_watch) -> tuple[ShadedSheet, ...]:
+def shade(
+    question: ShadeQuestion, watch: Callable[[], None] = lambda: None
+) -> tuple[ShadedSheet, ...]:
     """Scores, and for few lines probabilities, all over the dual plane.
 
     Parameters
@@ -328,7 +326,9 @@ def _square(lattice: HalfplaneLattice) -> dict[str, float]:
 _ERRORS = 2.0
 
 
-def as_good(question: ShareQuestion, watch: Callable[[], None] = no_watch) -> tuple[AsGood, ...]:
+def as_good(
+    question: ShareQuestion, watch: Callable[[], None] = lambda: None
+) -> tuple[AsGood, ...]:
     """Of each halfplane of the chosen piece, the others given: the share of its law held by those
     with which the piece scores as much, or more.
 

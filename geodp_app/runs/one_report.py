@@ -34,7 +34,6 @@ from geodp_app.runs.edge_law import (
     draw_cells,
     draws,
     held_examples,
-    no_watch,
     rasters,
     weigh_cells,
 )
@@ -126,7 +125,7 @@ def _times(log_ratio: float) -> str:
 Floats = NDArray[np.float64]
 
 
-def change(question: ReportQuestion, watch: Callable[[], None] = no_watch) -> Change:
+def change(question: ReportQuestion, watch: Callable[[], None] = lambda: None) -> Change:
     """The log ratios all over the dual plane.
 
     Parameters

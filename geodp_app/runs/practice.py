@@ -8,11 +8,11 @@ delta and n where it is public, or from a release; only the window's own view se
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.formatting import SPACE, counted
+from geodp_app.progress import tell
 from learners.cover.set_cover import step_count
 from learners.theory.rule_of_thumb import (
     RANGES,
@@ -87,8 +87,8 @@ def long_run(parameters: Mapping[str, Any]) -> str:
 
 def tell_long_run(parameters: Mapping[str, Any], *, quiet: bool) -> None:
     """Write that line, if there is one, to stderr."""
-    if (text := long_run(parameters)) and not quiet:
-        sys.stderr.write(f"geodp: {text}\n")
+    if text := long_run(parameters):
+        tell(f"geodp: {text}", quiet=quiet)
 
 
 def warn_of_budget(
@@ -110,8 +110,8 @@ def warn_of_budget(
         # about the number of examples of one label, never many more than n
         counts: tuple[int, ...] = getattr(release, "thresholds", ()) or ()
         text = "" if text or not counts else budget_warning(epsilon, delta, used=used, n=counts[0])
-    if text and not quiet:
-        sys.stderr.write(f"geodp: warning: {text}\n")
+    if text:
+        tell(f"geodp: warning: {text}", quiet=quiet)
 
 
 def in_practice(

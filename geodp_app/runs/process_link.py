@@ -14,18 +14,12 @@ themselves, in writes that release the lock.
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import threading
 from collections.abc import Callable
 from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
-
-import pickle
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

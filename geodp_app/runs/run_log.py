@@ -270,11 +270,6 @@ class RunLog:
         return self._sharpens(len(self.records))
 
     @property
-    def in_tiles(self) -> bool:
-        """Whether the last step shown labels a tile, or the zone of an edge."""
-        return bool(self._cursor) and self.records[self._cursor - 1].release.tile is not None
-
-    @property
     def tiling(self) -> tuple[Tile | EdgeZone, ...]:
         """All tiles, or zones of edges, also those to come; empty before the first."""
         if len(self._tiling) < max(1, len(self._tile_shapes)):
@@ -320,11 +315,6 @@ class RunLog:
     def seen(self) -> NDArray[np.bool_]:
         """Examples that the newest step shown has seen; all before the first, shape (n,)."""
         return self._examples.alive(max(0, self._cursor - 1))
-
-    @property
-    def decided(self) -> NDArray[np.bool_]:
-        """Examples that some step shown has decided, shape (n,)."""
-        return ~self.alive
 
     @property
     def wrong(self) -> NDArray[np.bool_]:

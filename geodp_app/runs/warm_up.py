@@ -54,15 +54,20 @@ def warm_up(compiling: Callable[[], None], *, of_all: bool = True) -> None:
         draw_once()
         _of_pictures()
         if of_all or not goes_on():
-            for some in _REST:
-                some()
+            _fewest()
+            _of_others()
 
 
-def _with_wrong_labels() -> None:
-    """Labels that no shape has give a draw's loops other types."""
+def _of_others() -> None:
+    """Loops beside those of most runs."""
+    # labels that no shape has give a draw's loops other types
     for private in (PolygonUnionLearner, ConvexPolygonLearner):
         private(k=1, n_steps=1, grid=GRID, seed=1).fit(*tiny_sample())
     PolygonUnionLearner(tiles=1, grid=GRID, seed=1).fit(*tiny_sample())
+    # discs run the same loops
+    EllipseUnionLearner(k=1, grid=GRID, seed=1).fit(*tiny_sample())
+    for greedy in (GreedyUnionLearner, GreedyConvexLearner):
+        greedy(k=1, n_steps=1, grid=GRID, max_boxes=100).fit(*tiny_sample())
 
 
 def _of_pictures() -> None:
@@ -77,22 +82,8 @@ def _fewest() -> None:
     fewest_mistakes(examples, (1,), edges=2, edge=1)
 
 
-def _curved() -> None:
-    # discs run the same loops
-    EllipseUnionLearner(k=1, grid=GRID, seed=1).fit(*tiny_sample())
-
-
-def _greedy() -> None:
-    for greedy in (GreedyUnionLearner, GreedyConvexLearner):
-        greedy(k=1, n_steps=1, grid=GRID, max_boxes=100).fit(*tiny_sample())
-
-
-#: Loops beside those of most runs.
-_REST = (_with_wrong_labels, _fewest, _curved, _greedy)
-
 if __name__ == "__main__":
     compile_here()
     _fewest()
     tell_compiled(FEWEST)
-    for some in _REST:
-        some()
+    _of_others()

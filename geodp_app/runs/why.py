@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from geodp_app.formatting import SPACE, amount, count, counted, decimal, percentage
 from geodp_app.runs.figures import FiguresView
@@ -35,31 +34,15 @@ _TIDIED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
-    """The sentences about one step.
-
-    Attributes
-    ----------
-    what : str
-        What the piece did, with the numbers of its score; or that it found nothing.
-    odds : str
-        How likely edges as good were; empty where that is not known.
-    """
-
-    what: str
-    odds: str = ""
-
-
 def why(
     record: StepRecord,
     learner: Learner,
     role: Role | None,
     k: int,
-    as_good: Sequence[AsGood] = (),
     wrong_before: int | None = None,
-) -> Why:
-    """Sentences about a step.
+) -> str:
+    """Sentences about a step: what the piece did, with the numbers of its score; or that it found
+    nothing.
 
     Parameters
     ----------
@@ -70,27 +53,20 @@ def why(
         Of the run.
     k : int
         Of the run; read where the step has a noisy count.
-    as_good : sequence of AsGood, optional
-        Of each halfplane of the piece, once that is known.
     wrong_before : int, optional
         Of the zone of an edge, how many of its examples were labelled wrongly before the step.
     """
-    name = piece_name(record.release, learner)
     if record.release.zone is not None:
         what = _zone(record, record.release.zone, wrong_before)
     elif record.release.tile is not None:
         what = _tile(record)
     else:
-        what = _cover(record, name, role, k)
-    if record.release.tidied is not None:
-        what += _TIDIED
-    return Why(what, odds_words(as_good))
+        what = _cover(record, _piece_name(record.release, learner), role, k)
+    return what + (_TIDIED if record.release.tidied is not None else "")
 
 
-def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
+def _piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
     """A halfplane, a triangle, or what the learner declares its pieces to be."""
-    if release.tile is not None:
-        return "halfplane" if len(release.piece) == 1 else "piece"
     halfplanes = len(release.halfplanes)
     if learner.piece == "halfplane" and halfplanes != 1:
         return "piece"  # that of a threshold that labels everything 0
@@ -98,7 +74,8 @@ def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
 
 
 def odds_words(as_good: Sequence[AsGood]) -> str:
-    """How much of the probability halfplanes as good or better had, of edges 1, 2, ... in order."""
+    """How much of the probability halfplanes as good or better had, of edges 1, 2, ... in order;
+    empty where that is not known."""
     shares = [_share_words(each) for each in as_good]
     estimated = "" if all(each.exact for each in as_good) else "estimated"
     if len(shares) > 1:
@@ -170,12 +147,9 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> str:
         )
     return (
         f"{verb} {count(right)} of the {_examples(still, labels[0])} left and "
-        f"{_wrongly(wrong, labels[1])}. {wanted}{score}"
+        f"{count(wrong) if wrong else 'no'} {labels[1]} one{'s' if wrong > 1 else ''}. "
+        f"{wanted}{score}"
     )
-
-
-def _wrongly(wrong: int, label: str) -> str:
-    return f"{count(wrong) if wrong else 'no'} {label} one{'s' if wrong > 1 else ''}"
 
 
 def _examples(many: int, label: str) -> str:
@@ -265,12 +239,11 @@ def _likelier(log: RunLog, *, sharpening: bool = False) -> str:
     return f" One example better is {times} times as likely."
 
 
-def summary(log: RunLog, *, clipped: bool = False) -> Why:
+def summary(log: RunLog, *, clipped: bool = False) -> str:
     """What a finished run came to, and what it publishes."""
     release, end = log.release, log.figures(len(log.records))
     assert release is not None
-    said = (_gained(log), _errors(log, end), published_words(release, clipped=clipped))
-    return Why(" ".join(said))
+    return f"{_gained(log)} {_errors(log, end)} {published_words(release, clipped=clipped)}"
 
 
 def _gained(log: RunLog) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_columns import choose_columns, place_of
 from geodp_app.tables.source import TableSource
 
@@ -88,15 +88,13 @@ def find_columns(
         name a person.
     """
     names = list(kinds)
-    try:
+    with refusals(source.name, InputError):
         found, kind = choose_columns(names, wanted)
         own = None if person is None else place_of(person, names)
         for place in (found.first, found.second, found.label, own):
             for each in files:  # what a file has twice is once what it is called, to an engine
                 if place is not None and names[place] in each:
                     place_of(names[place], [name.lower() for name in each])
-    except InputError as error:
-        raise InputError(f"{source.name}: {error}") from None
     places = (found.first, found.second, found.label)
     first, second, label = (names[place] for place in places if place is not None)
     _check_kinds(source, kinds, (first, second, label))
@@ -110,11 +108,10 @@ def _check_kinds(
     source: TableSource, kinds: Mapping[str, Any], examples: tuple[str, str, str]
 ) -> None:
     for name in examples:
-        if kinds[name].is_numeric() or kinds[name].is_string():  # the query looks into text
-            continue
-        if name == examples[2] and kinds[name].is_boolean():
-            continue
-        raise InputError(f"{source.name}: column {name}: holds {kinds[name]}, not numbers")
+        kind = kinds[name]
+        said = name == examples[2] and kind.is_boolean()
+        if not (said or kind.is_numeric() or kind.is_string()):  # the query looks into text
+            raise InputError(f"{source.name}: column {name}: holds {kind}, not numbers")
 
 
 def _check_person_kind(source: TableSource, name: str, kind: Any) -> None:
@@ -125,6 +122,14 @@ def _check_person_kind(source: TableSource, name: str, kind: Any) -> None:
             f"{source.name}: column {name}: holds {kind}, which does not name a person: it must "
             "hold numbers, text, bytes, UUIDs or times"
         )
+
+
+#: What is wrong with a value that is to name a person.
+_OF_PERSONS: dict[int, str] = {
+    Fault.NOBODY: "is empty, blank or NaN in some row; every row must say whose it is",
+    Fault.SEVERAL: "is a floating-point number too large to tell whole numbers apart in some row; "
+    "persons must be named by integers or text",
+}
 
 
 def refuse_faults(
@@ -149,19 +154,8 @@ def refuse_faults(
     if not len(faulty):
         return
     number = -int(faulty.max())
-    if number == Fault.NOBODY:
-        column, reason = (
-            columns.person,
-            ("is empty, blank or NaN in some row; every row must say whose it is"),
-        )
-    elif number == Fault.SEVERAL:
-        column, reason = (
-            columns.person,
-            (
-                "is a floating-point number too large to tell whole numbers apart in some row; "
-                "persons must be named by integers or text"
-            ),
-        )
+    if number in _OF_PERSONS:
+        column, reason = columns.person, _OF_PERSONS[number]
     else:
         place, fault = divmod(number - 1, 3)
         column, reason = columns.examples[place], _reason(place, Fault(fault + 1), columns, frame)

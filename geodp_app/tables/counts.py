@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
+from geodp_app.files.import_columns import cut
 from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
-from geodp_app.tables.query import abilities, count_expression, edge_expression, load_ibis
+from geodp_app.tables.query import count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
     CsvHead,
     TableSource,
@@ -51,9 +52,6 @@ ENGINE_MEMORY = "2GB"
 _PATIENCE = 100
 
 _CSV_FORM = "it must be UTF-8 text with a header, and as many fields in every row as in the header"
-
-#: Characters of an engine's message.
-_LONGEST = 200
 
 #: Errors of DuckDB whose text holds no values of rows.
 _TELLING = ("IOException", "OutOfMemoryException", "PermissionException", "HTTPException")
@@ -134,7 +132,7 @@ def read_counts(
     """
     load_ibis()
     source.files()
-    heads = csv_heads(source) if source.kind == "csv" else [CsvHead(0, {})]
+    heads = csv_heads(source)
     head = heads[0]
     if head.lines > head.plain and person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
@@ -153,12 +151,12 @@ def read_counts(
             found = find_columns(source, kinds, columns or {}, person, names)
             frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
-                able, comma = abilities(connection), head.delimiter != ","
+                comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 expression = count_expression(
                     table,
                     found,
                     frame,
-                    **able,
+                    knows_nan=connection.has_operation(operations.IsNan),
                     bits=bits,
                     comma=comma,
                     words=words,
@@ -319,8 +317,7 @@ def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
         raise
     except Exception as error:  # every engine has errors of its own
         kind = type(error).__name__
-        reason = hide_password(" ".join(str(error).split()) or kind)
-        reason = reason if len(reason) <= _LONGEST else reason[: _LONGEST - 3] + "..."
+        reason = cut(hide_password(" ".join(str(error).split()) or kind), 200)
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         bad_csv = source.kind == "csv" and (line or kind == "InvalidInputException")
         if bad_csv and not source.remote and (encoding := other_encoding(source)):

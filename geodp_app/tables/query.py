@@ -43,11 +43,6 @@ def load_ibis() -> Any:
     return ibis
 
 
-def abilities(connection: Any) -> dict[str, bool]:
-    """What of the expression depends on the engine: one without NaN has no test for it."""
-    return {"knows_nan": connection.has_operation(load_ibis().expr.operations.IsNan)}
-
-
 def count_expression(
     table: Any,
     columns: TableColumns,

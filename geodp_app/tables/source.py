@@ -204,14 +204,15 @@ class CsvHead:
 
 
 def csv_heads(source: TableSource) -> list[CsvHead]:
-    """The heads of all files of a source, alike but for the order and number of columns.
+    """The heads of all CSV files of a source, alike but for the order and number of columns; one
+    of nothing where there are none.
 
     Raises
     ------
     InputError
         If a file cannot be read, or two files have different heads.
     """
-    files = source.files()
+    files = source.files() if source.kind == "csv" else []
     heads = [_head_of(path) for path in files]
     for path, head in zip(files, heads, strict=True):
         if replace(head, names=()) != replace(heads[0], names=()):

@@ -11,11 +11,11 @@ from PySide6.QtGui import QKeySequence
 
 from assets import icons
 from geodp_app.actions import (
+    ACTIONS,
     EXCLUSIVE,
+    GESTURES,
     MENUS,
     action,
-    actions,
-    gestures,
     tool_tip,
 )
 
@@ -40,8 +40,8 @@ KEYS_OF_THE_DESIGN = {
 
 
 def test_no_two_actions_share_an_id_or_a_key() -> None:
-    for names in ([each.id for each in actions()],
-                  [key.lower() for each in actions() for key in each.keys]):  # fmt: skip
+    for names in ([each.id for each in ACTIONS],
+                  [key.lower() for each in ACTIONS for key in each.keys]):  # fmt: skip
         assert len(set(names)) == len(names)
 
 
@@ -52,7 +52,7 @@ def test_keys_are_those_of_the_design(id: str) -> None:
 
 def test_every_key_is_one_that_qt_knows_and_writes_the_same_way() -> None:
     portable = QKeySequence.SequenceFormat.PortableText
-    for each in actions():
+    for each in ACTIONS:
         for key in each.keys:
             written = QKeySequence.fromString(key, portable).toString(portable)
             assert written.replace("Del", "Delete") == key
@@ -60,16 +60,16 @@ def test_every_key_is_one_that_qt_knows_and_writes_the_same_way() -> None:
 
 def test_nothing_is_deleted_by_a_digit_or_a_letter() -> None:
     assert action("delete").keys == ("Delete",)
-    assert not any(re.fullmatch(r"\d", key) for each in actions() for key in each.keys)
+    assert not any(re.fullmatch(r"\d", key) for each in ACTIONS for key in each.keys)
 
 
 def test_only_a_key_that_is_held_is_kept_from_being_a_shortcut() -> None:
-    assert [each.id for each in actions() if each.held] == ["pan"]
+    assert [each.id for each in ACTIONS if each.held] == ["pan"]
 
 
 def test_every_menu_has_actions_in_unbroken_blocks() -> None:
     for menu in MENUS:
-        groups = [each.group for each in actions() if each.menu == menu]
+        groups = [each.group for each in ACTIONS if each.menu == menu]
         assert groups
         assert all(groups)
         changes = sum(a != b for a, b in pairwise(groups))
@@ -78,13 +78,13 @@ def test_every_menu_has_actions_in_unbroken_blocks() -> None:
 
 def test_in_an_exclusive_group_everything_can_be_checked() -> None:
     for group in EXCLUSIVE:
-        members = [each for each in actions() if each.group == group]
+        members = [each for each in ACTIONS if each.group == group]
         assert len(members) >= 3
         assert all(each.checkable for each in members)
 
 
 def test_texts_are_short_and_tips_are_sentences() -> None:
-    for each in actions():
+    for each in ACTIONS:
         assert len(each.text) <= 34
         assert each.text[0].isupper()
         assert each.tip.endswith(".")
@@ -92,7 +92,7 @@ def test_texts_are_short_and_tips_are_sentences() -> None:
 
 
 def test_every_icon_is_drawn() -> None:
-    assert {each.icon for each in actions()} - {None} <= set(icons())
+    assert {each.icon for each in ACTIONS} - {None} <= set(icons())
 
 
 def test_the_tool_tip_names_the_key() -> None:
@@ -108,11 +108,11 @@ def markdown() -> str:
     for menu in MENUS:
         rows = [
             f"| {each.text} | {_keys_cell(each.keys, held=each.held)} | {each.tip} |\n"
-            for each in actions()
+            for each in ACTIONS
             if each.menu == menu
         ]
         parts.append(f"\n## {menu}\n\n| action | keys | |\n|---|---|---|\n{''.join(rows)}")
-    rows = [f"| {_keys_cell(each.keys)} | {each.text} |\n" for each in gestures()]
+    rows = [f"| {_keys_cell(each.keys)} | {each.text} |\n" for each in GESTURES]
     parts.append(f"\n## On the canvas\n\n| keys, mouse | |\n|---|---|\n{''.join(rows)}")
     return "".join(parts)
 
@@ -129,6 +129,6 @@ def test_the_documentation_is_the_table() -> None:
 
 def test_the_documentation_has_every_key_and_gesture() -> None:
     text = markdown()
-    for each in (*actions(), *gestures()):
+    for each in (*ACTIONS, *GESTURES):
         assert each.text in text
         assert all(f"`{key}`" in text for key in each.keys)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from contrast import contrast, luminance
 
-from assets import style_image_path
+from assets import asset_path
 from geodp_app.palette import (
     PALETTES,
     diverging_ramp,
@@ -163,7 +163,9 @@ def test_more_and_less_are_told_apart_on_both_sides_of_nought(name: str, seen: s
 def test_the_style_sheets_pictures_have_the_palettes_colours(name: str) -> None:
     p = load_palette(name)
     drawn = {
-        picture: re.search(r'stroke="(#\w+)"', style_image_path(picture).read_text())
+        picture: re.search(
+            r'stroke="(#\w+)"', asset_path("icons", "style", f"{picture}.svg").read_text()
+        )
         for picture in (f"check-{name}", f"lock-{name}", "down", "up", "right")
     }
     colours = {picture: found.group(1) for picture, found in drawn.items() if found}

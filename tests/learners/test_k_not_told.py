@@ -245,7 +245,7 @@ def several() -> int:
 def test_a_step_is_explained_with_all_that_is_left() -> None:
     log = finished()
     learner = log.settings.declared
-    said = why(log.records[0], learner, log.role, score_k(log.settings["k"])).what
+    said = why(log.records[0], learner, log.role, score_k(log.settings["k"]))
     b = log.records[0].release.threshold  # type: ignore[union-attr]
     assert f"Wanted: {b:,} or more (noisy count {b:,} over k = 1)" in said
     question = shade_question(log, 1)

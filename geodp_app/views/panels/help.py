@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.actions import MENUS, actions, gestures
+from geodp_app.actions import ACTIONS, GESTURES, MENUS
 from geodp_app.views.widgets.panes import dressed, fill, scrolled
 from learners.version import __version__
 
@@ -80,10 +80,10 @@ class ShortcutSheet(QDialog):
 
 def _groups() -> list[tuple[str, list[Row]]]:
     groups: dict[str, list[Row]] = {menu: [] for menu in MENUS}
-    for a in actions():
+    for a in ACTIONS:
         if a.keys:
             groups[a.menu].append((a.keys, f"{a.text.rstrip('…')}{' (hold)' if a.held else ''}"))
-    return [*groups.items(), ("On the canvas", [(g.keys, g.text) for g in gestures()])]
+    return [*groups.items(), ("On the canvas", [(g.keys, g.text) for g in GESTURES])]
 
 
 def _columns(

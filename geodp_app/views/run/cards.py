@@ -29,7 +29,6 @@ from geodp_app.files.run_record import Point, Question
 from geodp_app.runs.protocol import Queried
 from geodp_app.runs.questions import halts_left, refusal
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.why import Why
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import WholeField
 from geodp_app.views.widgets.panes import (
@@ -101,10 +100,10 @@ class WhyCard(QFrame):
             row.insertWidget(place, button)
 
     def show_why(
-        self, heading: str, why: Why | None, aim: str = "", *, at_end: bool = False
+        self, heading: str, what: str | None, aim: str = "", *, odds: str = "", at_end: bool = False
     ) -> None:
         """Another step and the aim of the next; None before the first.  Or the end of the run."""
-        self._heading, self._why, self._at_end = heading, why, at_end
+        self._heading, self._why, self._at_end = heading, (what, odds), at_end
         self.aim.setText(aim)
         self._show()
 
@@ -131,13 +130,10 @@ class WhyCard(QFrame):
                 label.style().polish(label)
 
     def _show(self) -> None:
-        why = self._why
+        what, odds = self._why
         if self._release and not self._at_end:
             what, odds = _RELEASE, ""
-        elif why is None:
-            what, odds = BEFORE, ""
-        else:
-            what, odds = why.what, why.odds
+        what = BEFORE if what is None else what
         self.what.setText(what)
         self.odds.setText(odds)
         looked_at = bool(self.report.text()) and not self._release

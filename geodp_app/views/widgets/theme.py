@@ -19,7 +19,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QImage, QPainter,
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
-from assets import icon_path, style_image_path, style_sheet_path
+from assets import asset_path, icon_path
 from geodp_app.palette import Palette, mix
 
 #: Points; Qt turns them into pixels by the screen's resolution.
@@ -123,10 +123,10 @@ def style_sheet(p: Palette) -> str:
         "danger_tint": mix(p.panel, p.danger, 0.12),
     }
     for image in ("down", "up", "right"):
-        names[image] = style_image_path(image).as_posix()
-    names["check"] = style_image_path(f"check-{p.name}").as_posix()
-    names["lock"] = style_image_path(f"lock-{p.name}").as_posix()
-    text = style_sheet_path().read_text(encoding="utf-8")
+        names[image] = asset_path("icons", "style", f"{image}.svg").as_posix()
+    names["check"] = asset_path("icons", "style", f"check-{p.name}.svg").as_posix()
+    names["lock"] = asset_path("icons", "style", f"lock-{p.name}.svg").as_posix()
+    text = asset_path("palettes", "window.qss").read_text(encoding="utf-8")
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(f"@{name}", names[name])
     return text

@@ -23,7 +23,7 @@ from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate
-from geodp_app.runs.why import Why, aim_words, published_words, summary, why
+from geodp_app.runs.why import aim_words, odds_words, published_words, summary, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
@@ -237,11 +237,8 @@ class RunDisplay(QObject):
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
         if release is not None and figures.at_end:
             w.why.set_sharpens(_could_sharpen(settings))
-            w.why.show_why(
-                _END,
-                Why(published_words(release, clipped=self._within is not None)),
-                at_end=True,
-            )
+            words = published_words(release, clipped=self._within is not None)
+            w.why.show_why(_END, words, at_end=True)
         else:
             w.why.show_why(figures.title, None)
         w.chart.set_points((), 0, 0)
@@ -265,13 +262,13 @@ class RunDisplay(QObject):
         elif log is None or self._past:
             plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
         else:
-            labels = self._labels_of(examples)
+            labels, decided = self._labels_of(examples), ~log.alive
             # what is not decided yet may still be gained: it is wrong only in the end
-            wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
-            plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
+            wrong = log.wrong if log.cursor == log.planned else log.wrong & decided
+            plane.show_examples(ExampleKinds.of(examples.points, labels, decided, wrong))
         region = self._clipped(log.region()) if log is not None and log.cursor else None
-        if log is not None and not log.at_end and (log.settings.by_tiles or log.in_tiles):
-            newest = log.shown[-1].tile if log.cursor else None
+        newest = log.shown[-1].tile if log is not None and log.cursor else None
+        if log is not None and not log.at_end and (log.settings.by_tiles or newest is not None):
             plane.learned.show_tiles(region, log.tiling, newest, flash=flash)
         else:
             pieces, whole = ((), False) if log is None else (log.pieces, log.at_end)
@@ -330,9 +327,10 @@ class RunDisplay(QObject):
             card.show_why(_END, summary(log, clipped=self._within is not None), at_end=True)
         else:
             record = log.record(log.cursor)
-            known, before = log.as_good.get(log.cursor, ()), log.wrong_before(log.cursor)
-            said = why(record, declared, log.role, score_k(log.settings["k"]), known, before)
-            card.show_why(f"{log.title(log.cursor)}, and why", said, aim)
+            odds = odds_words(log.as_good.get(log.cursor, ()))
+            before = log.wrong_before(log.cursor)
+            said = why(record, declared, log.role, score_k(log.settings["k"]), before)
+            card.show_why(f"{log.title(log.cursor)}, and why", said, aim, odds=odds)
 
 
 #: The heading of what a run came to.

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from assets import example_path, examples
-from geodp_app.actions import EXCLUSIVE, MENUS, Action, actions, tool_tip
+from geodp_app.actions import ACTIONS, EXCLUSIVE, MENUS, Action, tool_tip
 from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import Editor, ToolName
 from geodp_app.dual.shade_colours import ShadeMode
@@ -75,11 +75,11 @@ class WindowActions:
         self._window, self._editor, self._files, self._again = window, editor, files, again
         self._document, self._runs = files.document, files.runs
         self._palette = palette
-        self._table = {each.id: each for each in actions()}
+        self._table = {each.id: each for each in ACTIONS}
         self._do = do
         self._named: tuple[str, str, float] | None = None
         self._groups = {name: QActionGroup(window) for name in EXCLUSIVE}
-        self.by_id = {each.id: self._make(each) for each in actions()}
+        self.by_id = {each.id: self._make(each) for each in ACTIONS}
         self._make_menus()
         self._make_tool_bars()
         self.by_id["polygon"].setChecked(True)

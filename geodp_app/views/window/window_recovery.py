@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from geodp_app.errors import InputError
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
+from geodp_app.files.session import load_session
 from geodp_app.views.widgets.background import Background, Work
 from geodp_app.views.widgets.panes import ask
 from geodp_app.views.window.window_files import WindowFiles, config_folder
@@ -90,7 +91,7 @@ class WindowRecovery(QObject):
     def end(self) -> None:
         """The window closes as it should."""
         self._stop()
-        self._autosave.close()
+        self._autosave.discard()
 
     def _stop(self) -> None:
         self._timer.stop()
@@ -108,12 +109,12 @@ class WindowRecovery(QObject):
                 "recover the work", functools.partial(self._open, found)
             )
             if opened or not yes:
-                discard(found)
+                discard(found.path)
             if opened:
                 return True
         return False
 
     def _open(self, found: Recovery) -> None:
-        work, run = found.load()
+        work, run = load_session(found.path)
         self._files.show_session(work, run, found.original)
         self._files.document.mark_unsaved()

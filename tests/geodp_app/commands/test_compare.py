@@ -14,7 +14,7 @@ from terminal import fails, geodp, printed
 from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.commands import compare as command
-from geodp_app.commands.parser import Parser
+from geodp_app.commands.parser import Parser, add_verb
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.learned_file import read_learned
 from geodp_app.runs.comparison import (
@@ -138,7 +138,7 @@ def test_a_seed_repeats_a_comparison_and_voids_its_privacy(points, capsys):
 def test_k_brings_the_learners_that_need_it(points):
     options = Parser()
     verbs = options.add_subparsers()
-    command.add_parser(verbs)
+    add_verb(verbs, "compare")
 
     def chosen(*argv: object) -> list[str]:
         parsed = options.parse_args(["compare", str(points), *map(str, argv)])

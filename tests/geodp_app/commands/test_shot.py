@@ -97,7 +97,7 @@ def test_within_clips_the_picture_and_the_learned_shape(shot: Shot, tmp_path: Pa
     expected = learned.release.shape().intersection(shapely.box(0, 0, 512, 1024))
     assert 0 < expected.area < 0.9 * learned.release.shape().area
     assert learned.target.on_grid(1024).symmetric_difference(expected).area < 1e-3
-    assert learned.clipped_to == "half.geojson"
+    assert learned.shape.clipped_to == "half.geojson"
     # degrees mean nothing to a triangle that lies nowhere
     (tmp_path / "w.png").unlink()
     mask.write_text(json.dumps({**half, "coordinates": [[[0, 0], [9, 0], [9, 9], [0, 0]]]}))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import shapely
 
-from assets import qgis_style_path
+from assets import asset_path
 from geodp import Bounds, Examples, Frame, GridMap, InputError, LearnedShape, load, save
 from geodp_app.files.learned_file import SHAPE_FORMATS, read_learned, shape_files
 from geometry.geojson import target_of
@@ -270,7 +270,7 @@ def written(path: Path, shapes: list[shapely.Geometry | None], layer: str | None
 
 
 def test_the_style_is_xml_with_a_symbol_for_each_layer() -> None:
-    root = ElementTree.parse(qgis_style_path()).getroot()
+    root = ElementTree.parse(asset_path("maps", "learned.qml")).getroot()
     renderer = root.find("renderer-v2")
     assert renderer.get("attr") == "layer"
     symbols = {each.get("name") for each in renderer.iter("symbol")}

@@ -15,6 +15,7 @@ from run_records import stored
 from geodp import InputError
 from geodp_app.document.work import Work
 from geodp_app.files.autosave import Autosave, discard, recoverable
+from geodp_app.files.session import load_session
 
 _CHILD = """
 import sys
@@ -64,13 +65,13 @@ def test_a_killed_window_leaves_what_it_saved_and_a_living_one_is_left_alone(tmp
     finally:
         kill(process)
     (found,) = recoverable(tmp_path)
-    work, run = found.load()
+    work, run = load_session(found.path)
     assert (work.name, len(work.examples.labels), run) == ("from the child", 20_000, None)
     assert found.original == Path("/somewhere/field.geodp")
     assert abs(found.saved - time.time()) < 60
     day = time.strftime("%Y-%m-%d", time.localtime(found.saved))
     assert found.text.startswith(f"field.geodp, kept on {day} at ")
-    discard(found)
+    discard(found.path)
     assert recoverable(tmp_path) == []
     assert os.listdir(tmp_path) == []
 
@@ -83,23 +84,22 @@ def test_a_window_killed_while_it_saves_leaves_a_whole_file(tmp_path):
     found = recoverable(tmp_path)
     assert len(found) == 3
     for recovery in found:
-        assert recovery.load().work.name == "from the child"
-        discard(recovery)
+        assert load_session(recovery.path).work.name == "from the child"
+        discard(recovery.path)
     assert os.listdir(tmp_path) == []  # temporary files too
 
 
 def test_two_windows_of_one_process_have_a_file_each(tmp_path):
     folder = tmp_path / "new" / "recovery"
     one, two = Autosave(folder), Autosave(folder)
-    assert one.path is None
+    assert not folder.exists()
     assert one.save(work("one")) != two.save(work("two"), run=stored())
     assert recoverable(folder) == []
     one.discard()
-    assert one.path is None
     assert len(os.listdir(folder)) == 1
     one.save(work("again"))
-    one.close()
-    two.close()
+    one.discard()
+    two.discard()
     assert os.listdir(folder) == []
 
 
@@ -114,7 +114,7 @@ def test_the_newest_comes_first_with_its_run(tmp_path):
         path = autosave.save(work(name), run=stored())
         os.utime(path, (1e9 - age, 1e9 - age))
         die(autosave)
-    found = [recovery.load() for recovery in recoverable(tmp_path)]
+    found = [load_session(recovery.path) for recovery in recoverable(tmp_path)]
     assert [session.work.name for session in found] == ["new", "middle", "old"]
     assert found[0].run == stored()
 
@@ -126,7 +126,7 @@ def test_only_the_last_save_counts_and_its_path_is_known(tmp_path):
     autosave.save(work("third"))
     die(autosave)
     (found,) = recoverable(tmp_path)
-    assert (found.load().work.name, found.original) == ("third", None)
+    assert (load_session(found.path).work.name, found.original) == ("third", None)
     assert found.text.startswith("Unsaved work, kept on ")
 
 
@@ -139,7 +139,7 @@ def test_a_damaged_or_missing_owner_does_not_lose_the_work(tmp_path, owner):
     if owner is not None:
         (path.parent / "owner").write_bytes(owner)
     (found,) = recoverable(tmp_path)
-    assert (found.original, found.load().work.name) == (None, "mine")
+    assert (found.original, load_session(found.path).work.name) == (None, "mine")
 
 
 def test_a_damaged_recovery_file_is_refused_clearly_and_can_be_removed(tmp_path):
@@ -149,11 +149,11 @@ def test_a_damaged_recovery_file_is_refused_clearly_and_can_be_removed(tmp_path)
     path.write_bytes(path.read_bytes()[:-30])
     (found,) = recoverable(tmp_path)
     with pytest.raises(InputError, match=r"recovery.geodp: is not a zip archive"):
-        found.load()
-    discard(found)
+        load_session(found.path)
+    discard(found.path)
     with pytest.raises(InputError, match="cannot be read: No such file"):
-        found.load()
-    discard(found)
+        load_session(found.path)
+    discard(found.path)
 
 
 def test_other_things_in_the_folder_are_left_alone(tmp_path):

@@ -52,9 +52,8 @@ def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None
         assert np.count_nonzero(before & (sample.labels == 1)) == known.positives_alive
         assert np.count_nonzero(before & (sample.labels == 0)) == known.negatives_alive
         log.cursor = step
-        assert (log.decided == ~log.alive).all()
         assert log.pieces == release.pieces[:step]
-        gone = before & log.decided
+        gone = before & ~log.alive
         assert np.count_nonzero(gone & (sample.labels == 1)) == figures.known.positives_taken
         assert np.count_nonzero(gone & (sample.labels == 0)) == figures.known.negatives_taken
         taken += figures.known.positives_taken, figures.known.negatives_taken
@@ -85,7 +84,7 @@ def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
         log.cursor = step
         assert log.shown == release.tiles[:step]
         seen = np.any([each.tile.holds(sample.points) for each in log.shown], axis=0)
-        assert (log.decided == seen).all()
+        assert (~log.alive == seen).all()
         predicted, guessed = (each[step - 1] for each in guesses)
         assert (log.wrong == (predicted != sample.labels)).all()
         assert figures.known.empirical_error == pytest.approx(np.mean(log.wrong))

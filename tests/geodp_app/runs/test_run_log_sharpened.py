@@ -20,7 +20,7 @@ from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.one_report import change
 from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.why import Why, why
+from geodp_app.runs.why import why
 from geometry.edge_zones import EdgeZone, EdgeZones
 from learners.core.records import StepRecord, TileStep, predict_pieces
 from learners.core.releases import SharpenedRelease
@@ -97,9 +97,9 @@ def test_there_are_zones_of_every_edge(n: int) -> None:
     assert first.planned == 4 * STEPS
     assert log.tiling == tuple(step.tile for step in release.zones)
     log.cursor = STEPS
-    assert not log.in_tiles
+    assert log.shown[-1].tile is None
     log.cursor = STEPS + 2
-    assert log.in_tiles
+    assert log.shown[-1].tile is not None
     assert log.shown[STEPS:] == release.zones[:2]
 
 
@@ -260,9 +260,9 @@ def test_a_report_changes_the_law_of_its_own_zone_alone() -> None:
 # -- why --------------------------------------------------------------------------------------
 
 
-def said(log: RunLog, record: StepRecord) -> Why:
+def said(log: RunLog, record: StepRecord) -> str:
     before = log.wrong_before(record.step)
-    return why(record, log.settings.declared, log.role, log.settings["k"], (), before)
+    return why(record, log.settings.declared, log.role, log.settings["k"], before)
 
 
 def number(text: str) -> int:
@@ -285,18 +285,17 @@ def test_a_zone_says_whose_edge_it_draws_and_how_many_are_wrong_before_and_after
         part = f"part {place} of " if len(own_parts) > 1 else ""
         draws = f"Draws {part}edge {edge + 1} of triangle {triangle + 1} again, "
         outcome = said(log, record)
-        assert outcome.odds == ""
         if many < 2:
             continue
         near = f"{draws}among the {many:,} examples nearest to it. "
-        assert outcome.what.startswith(near)
+        assert outcome.startswith(near)
         inside, edges = int(each.inside), len(each.piece)
         labels = (
             f"No edge is needed: all are labelled {inside}, ",
             f"A halfplane labels them {inside} inside and {1 - inside} outside, ",
             f"2 halfplanes label them {inside} inside and {1 - inside} outside, ",
         )[edges]
-        rest = outcome.what.removeprefix(near)
+        rest = outcome.removeprefix(near)
         assert rest.startswith(labels)
         match = re.fullmatch(
             r"([\d,]+|none) wrongly \(([\d,]+|none) before\)\. Score: (−?)([\d,]+)\.",
@@ -317,7 +316,7 @@ def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
     # a zone that is all of an edge of the first triangle, or a part of one
     record = log.records[STEPS]
     bare = TileStep(release.zones[0].tile, (), False)
-    edge = why(record, log.settings.declared, log.role, 2, (), 0).what.split(" again")[0]
+    edge = why(record, log.settings.declared, log.role, 2, 0).split(" again")[0]
     assert edge in ("Draws edge 1 of triangle 1", "Draws part 1 of edge 1 of triangle 1")
 
     def outcome(positives: int, score: float, before: int) -> str:
@@ -325,7 +324,7 @@ def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
             record.diagnostics, positives_alive=positives, negatives_alive=0, score=score
         )
         odd = replace(record, release=bare, diagnostics=known)
-        return why(odd, log.settings.declared, log.role, 2, (), before).what
+        return why(odd, log.settings.declared, log.role, 2, before)
 
     assert outcome(0, 0.0, 0) == f"{edge} again; no example is nearest to it. Score: 0."
     assert outcome(1, -1.0, 0) == (

@@ -58,10 +58,10 @@ def test_at_the_end_the_window_shows_what_is_released(learner: str) -> None:
         assert error == pytest.approx(wrong.mean())
     assert log.wrong.mean() == pytest.approx(last.diagnostics.empirical_error)
     outcome = why(last, log.settings.declared, log.role, 2)
-    assert "slits and teeth at borders" in outcome.what
+    assert "slits and teeth at borders" in outcome
     log.cursor -= 1
     assert log.region().symmetric_difference(log.release.shape()).area > 0
-    assert "slits and teeth" not in why(log.records[-2], log.settings.declared, log.role, 2).what
+    assert "slits and teeth" not in why(log.records[-2], log.settings.declared, log.role, 2)
 
 
 @both

@@ -15,7 +15,7 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.why import Why, odds_words, score_words, why
+from geodp_app.runs.why import odds_words, score_words, why
 from learners.core.records import StepRecord, StepRelease, TileStep, inside_piece
 
 GRID, N, K = 64, 2_000, 3
@@ -38,7 +38,7 @@ def finished(learner: str) -> RunLog:
     return logged(settings, Examples(points, labels.astype(np.int64), Frame(GRID)), **given)
 
 
-def said(log: RunLog, record: StepRecord) -> Why:
+def said(log: RunLog, record: StepRecord) -> str:
     return why(record, log.settings.declared, log.role, K)
 
 
@@ -90,9 +90,9 @@ def test_a_step_of_a_cover_says_what_it_decided_and_how_its_score_adds_up(
         b = record.release.threshold  # type: ignore[union-attr]
         still, gained, lost = counted(log, record)
         if not gained:
-            assert f"takes none of the {still} {right} examples" in said(log, record).what
+            assert f"takes none of the {still} {right} examples" in said(log, record)
             continue
-        what, score = said(log, record).what.split(" Score, the worse of ")
+        what, score = said(log, record).split(" Score, the worse of ")
         pattern = (
             rf"{verb} # of the # {right} examples? left and (?:#|no) {wrong} ones?\. "
             rf"Wanted: # or more \(noisy count # over k = #\) and no {wrong}\."
@@ -112,7 +112,7 @@ def test_a_greedy_step_gains_less_what_it_loses(learner: str) -> None:
     log = finished(learner)
     for record in log.records:
         still, gained, lost = counted(log, record)
-        what, score = said(log, record).what.split(" Score: ")
+        what, score = said(log, record).split(" Score: ")
         assert "b/k" not in what
         assert numbers(r"\D+# of the # .*", what)[:2] == [gained, still]
         one, other, total = numbers(r"# − # = #\.", score)
@@ -127,7 +127,7 @@ def test_a_halfplane_that_is_fitted_scores_minus_what_is_wrong(learner: str) -> 
     assert gaining
     for record in gaining:
         still, gained, lost = counted(log, record)
-        what, score = said(log, record).what.split(" Score: ")
+        what, score = said(log, record).split(" Score: ")
         assert numbers(r"Cuts off # of the # .*", what)[:2] == [gained, still]
         left, wrong, total = numbers(r"# \(left open\) − # \(wrong\) = #\.", score)
         assert (left, wrong) == (gained - still, lost)
@@ -155,7 +155,7 @@ def test_a_tile_says_what_it_holds_and_how_many_are_wrong() -> None:
         assert isinstance(step, TileStep)
         here = step.tile.holds(points)
         wrong = int((step.predict(points[here]) != labels[here]).sum())
-        what = said(log, record).what
+        what = said(log, record)
         held, mistakes, score = numbers(
             r"The tile holds # examples\. .*, # of them wrong: score #\.", what
         )
@@ -179,7 +179,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
     )
     record = StepRecord(7, 15, StepRelease(first.release.piece, 3), empty)
     found = why(record, log.settings.declared, "disjunction", K)
-    assert found.what == (
+    assert found == (
         "Found nothing: this triangle takes none of the 37 positive examples "
         "still open. Score, the worse of 0 − 1 = −1 and −2: −2."
     )
@@ -224,7 +224,7 @@ def test_a_noisy_count_below_nought_reads_as_a_sentence() -> None:
         first.diagnostics, positives_taken=1, negatives_taken=0, positives_alive=1, score=0.0
     )
     record = StepRecord(9, 15, StepRelease(first.release.piece, -834), last)
-    assert why(record, log.settings.declared, "disjunction", 4).what == (
+    assert why(record, log.settings.declared, "disjunction", 4) == (
         "Covers 1 of the 1 positive example left and no negative one. Wanted: any number, even "
         "none (noisy count −834 over k = 4: −208.5) and no negative. Score, the worse of "
         "1 + 208.5 = 209.5 and 0: 0."

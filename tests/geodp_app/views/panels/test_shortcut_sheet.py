@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
-from geodp_app.actions import actions, gestures
+from geodp_app.actions import ACTIONS, GESTURES
 from geodp_app.views.panels.help import ShortcutSheet
 
 
@@ -24,7 +24,7 @@ def labels(sheet: ShortcutSheet) -> list[str]:
 
 
 def test_every_key_is_listed(sheet: ShortcutSheet) -> None:
-    keys = {key for each in (*actions(), *gestures()) for key in each.keys}
+    keys = {key for each in (*ACTIONS, *GESTURES) for key in each.keys}
     assert {key for row in sheet.rows() for key in row[0]} == keys
     assert "F10" in labels(sheet)
     assert "Double-click" in labels(sheet)

@@ -110,7 +110,7 @@ def test_the_learned_shape_is_drawn_and_exported_clipped(
     choose_file(monkeypatch, out)
     action(window, "export_learned")
     file = read_learned(out)
-    assert (file.release, file.clipped_to) == (log.release, "map.geojson")
+    assert (file.release, file.shape.clipped_to) == (log.release, "map.geojson")
     assert alike(file.target.on_grid(256), expected)
 
 
