@@ -13,7 +13,7 @@ import shapely
 from shapely.geometry import LineString, Polygon
 
 from geodp_app.drawing.edits import added, cut
-from geodp_app.drawing.faults import Fault, draft_faults
+from geodp_app.drawing.faults import draft_faults
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
 from geodp_app.drawing.tool import Desk, Draft, Pointer, Tool, ToolName
 from geometry.polygons import orient_valid
@@ -41,9 +41,9 @@ class PolygonTool(Tool):
         preview = self._vertices
         if self._next is not None and not self._closing and self._next != preview[-1]:
             preview = (*preview, self._next)
-        return Draft(
-            self.name, self._vertices, preview, self._fault(preview), self._closing, self.hint
-        )
+        # of the edges so far and the next one; when closing, of the ring
+        found = draft_faults(preview, closed=self._closing)
+        return Draft(self._vertices, preview, found[0] if found else None)
 
     @property
     def hint(self) -> str:
@@ -175,11 +175,6 @@ class PolygonTool(Tool):
         self._vertices, self._closing = (), False
         self._next = self.hover = None
 
-    def _fault(self, preview: tuple[Point, ...]) -> Fault | None:
-        """What is wrong with the edges so far and the next one; when closing, with the ring."""
-        found = draft_faults(preview, closed=self._closing)
-        return found[0] if found else None
-
 
 class HoleTool(PolygonTool):
     """Cuts a hole into the shapes under it."""
@@ -225,7 +220,7 @@ class RectangleTool(Tool):
             return None
         (x1, y1), (x2, y2) = self._anchor, self._corner
         preview = ((x1, y1), (x2, y1), (x2, y2), (x1, y2)) if x1 != x2 and y1 != y2 else ()
-        return Draft(self.name, (self._anchor,), preview, closing=bool(preview), hint=self.hint)
+        return Draft((self._anchor,), preview)
 
     @property
     def hint(self) -> str:
@@ -310,7 +305,7 @@ class FreehandTool(Tool):
         if not self._trace:
             return None
         trace = tuple(self._trace)
-        return Draft(self.name, trace, trace, closing=len(trace) > 2, hint=self.hint)
+        return Draft(trace, trace)
 
     @property
     def hint(self) -> str:

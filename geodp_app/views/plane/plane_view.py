@@ -128,8 +128,8 @@ class PlaneView(GridPlot):
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""
-        editor = self._editor
-        drawn = editor is not None and (editor.shown.shapes or editor.draft is not None)
+        tool = None if self._editor is None else self._editor.current
+        drawn = tool is not None and (tool.shown.shapes or tool.draft is not None)
         self.empty.setVisible(not (drawn or self._has_examples or self._release))
         self._place_empty()
 
@@ -236,7 +236,7 @@ class PlaneView(GridPlot):
         elif self._held or tool == "pan":
             shape = Qt.CursorShape.OpenHandCursor
         elif tool in ("select", "vertices"):
-            hovering = self._editor is not None and self._editor.hover is not None
+            hovering = self._editor is not None and self._editor.current.hover is not None
             shape = Qt.CursorShape.PointingHandCursor if hovering else Qt.CursorShape.ArrowCursor
         else:
             shape = Qt.CursorShape.CrossCursor

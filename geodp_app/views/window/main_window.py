@@ -412,7 +412,7 @@ class MainWindow(WindowViews):
             self.recovery.later()
 
     def _editor_changed(self) -> None:
-        self.runs.drag(self.editor.shown)
+        self.runs.drag(self.editor.current.shown)
         self.show_faults.refresh()
         work = self.document.work
         self.plane.drawing.show_dabs(work.sampling.dabs if work.simulated else ())
@@ -421,8 +421,8 @@ class MainWindow(WindowViews):
     def _faults_found(self) -> None:
         found = self.show_faults.found
         self.plane.show_drawing(found)
-        text = self.editor.message or self.editor.hint
-        if found and not self.editor.message and self.editor.draft is None:
+        text = self.editor.desk.message or self.editor.current.hint
+        if found and not self.editor.desk.message and self.editor.current.draft is None:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             text = found[0].text + more
         self.status_line.say(hint=text)

@@ -100,9 +100,9 @@ class WindowActions:
         log, looked = runs.current, runs.stepped_through
         has_examples = document.work.examples is not None
         enabled = {
-            "undo": bool(document.undo_label or editor.draft),
+            "undo": bool(document.undo_label or editor.current.draft),
             "redo": document.redo_label is not None,
-            "delete": bool(editor.selected),
+            "delete": bool(editor.current.selected),
             "clear_examples": has_examples,
             "export_examples": has_examples,
             "clip_no_more": document.work.within is not None,

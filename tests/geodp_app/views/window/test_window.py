@@ -266,7 +266,7 @@ def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWin
     click(window, 250, 220)
     key(window, Qt.Key.Key_Z, CONTROL)
     key(window, Qt.Key.Key_Z, CONTROL)
-    assert window.editor.draft is None
+    assert window.editor.current.draft is None
     assert len(window.document.drawing.shapes) == 1
     key(window, Qt.Key.Key_Z, CONTROL)
     assert window.document.drawing.shapes == ()
@@ -305,7 +305,7 @@ def test_space_lends_the_hand(window: MainWindow) -> None:
     drag(window, (125, 125), (137, 130), (150, 135), (160, 140))
     QTest.keyRelease(window.plane, Qt.Key.Key_Space)
     assert window.plane.getViewBox().viewRange() != before
-    assert window.editor.draft is None
+    assert window.editor.current.draft is None
 
 
 def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:

@@ -145,12 +145,12 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(qtbot, window
         window.plane.getViewBox().scaleBy((0.2, 0.2))
         key(window, Qt.Key.Key_P)
         click(window, *window.plane.getViewBox().viewRect().center().toTuple())
-        assert window.editor.draft is not None
+        assert window.editor.current.draft is not None
         key(window, Qt.Key.Key_V)
         begin()
         assert window.editor.tool == "polygon"
         assert window.commands.by_id["polygon"].isChecked()
-        assert window.editor.draft is None
+        assert window.editor.current.draft is None
         assert not window.editor.undo_vertex()
         assert window.dual.sheet == Sheet.FLAT_ABOVE
         qtbot.wait(50)
