@@ -398,7 +398,7 @@ class MainWindow(WindowViews):
         self.display.refresh()
         name = self.document.path.name if self.document.path else work.name
         self.setWindowTitle(f"{name}[*] — geodp")
-        self.setWindowModified(self.document.dirty)
+        self.setWindowModified(self.document.history.dirty)
         self.recovery.later()
 
     def _run_changed(self, stepped: bool) -> None:

@@ -100,8 +100,8 @@ class WindowActions:
         log, looked = runs.current, runs.stepped_through
         has_examples = document.work.examples is not None
         enabled = {
-            "undo": bool(document.undo_label or editor.current.draft),
-            "redo": document.redo_label is not None,
+            "undo": bool(document.history.undo_label or editor.current.draft),
+            "redo": document.history.redo_label is not None,
             "delete": bool(editor.current.selected),
             "clear_examples": has_examples,
             "export_examples": has_examples,
@@ -128,8 +128,8 @@ class WindowActions:
         by_id["snapping"].setChecked(editor.desk.snapping)
         by_id["live"].setChecked(runs.live)
         by_id["dark_theme"].setChecked(self._palette.name == "dark")
-        by_id["undo"].setText(_with("Undo", document.undo_label))
-        by_id["redo"].setText(_with("Redo", document.redo_label))
+        by_id["undo"].setText(_with("Undo", document.history.undo_label))
+        by_id["redo"].setText(_with("Redo", document.history.redo_label))
         self._name_run("pause" if runs.busy else "run")
         by_id["again"].setText("Stop the runs" if self._again.busy else self._table["again"].text)
 

@@ -249,7 +249,7 @@ class WindowFiles(QObject):
 
     def may_discard(self) -> bool:
         """Whether what is there may go: it is saved, or the person says so."""
-        if not self.document.dirty:
+        if not self.document.history.dirty:
             return True
         path = self.document.path
         name = "this session" if path is None else path.name

@@ -176,7 +176,7 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
     assert work.examples.labels.tolist() == [1, 0]
     assert not work.simulated
     assert window.document.path is None
-    assert window.document.dirty == (way is by_import)
+    assert window.document.history.dirty == (way is by_import)
 
 
 #: Two places across 180 degrees, inside and outside.
@@ -449,7 +449,7 @@ def test_cancel_leaves_everything_as_it_was(
     way(window, path)
     assert len(seen) == 1
     assert window.document.work is before
-    assert not window.document.dirty
+    assert not window.document.history.dirty
     assert window.document.path == tmp_path / "mine.geodp"
     assert complaints == []
 
