@@ -68,6 +68,8 @@ class ConicView(QWidget):
         self.bar = ColourBar()
         self._legend = dressed(QFrame(self.plot), "legend")
         fill(QVBoxLayout(self._legend), self.bar, margins=(6, 4, 6, 4))
+        for changed in (self.plot.box.sigRangeChanged, self.plot.box.sigResized):
+            changed.connect(lambda *_: self._place_legend())
         fill(QVBoxLayout(self), (self.plot, 1), self.readout, margins=(6, 2, 6, 4), spacing=4)
         self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
         self._timer.timeout.connect(self._hover)
@@ -94,8 +96,6 @@ class ConicView(QWidget):
         self.plot.nudged.connect(self._nudge)
         self.plot.dropped.connect(lambda: self._try(None))
         self.plot.fit_wanted.connect(self.fit)
-        box.sigRangeChanged.connect(lambda *_: self._moved())
-        box.sigResized.connect(lambda *_: self._moved())
 
     # what is shown
 
@@ -208,12 +208,6 @@ class ConicView(QWidget):
         self.shading.set_image(image, Window(shaded.u0, shaded.u1, shaded.v0, shaded.v1))
         self.bar.set_scale(scale)
         self._place_legend()
-
-    def _moved(self) -> None:
-        for overlay in (self.centres, self.pointer):
-            overlay.moved()
-        if hasattr(self, "_legend"):  # the plot moves while the view is made
-            self._place_legend()
 
     def _place_legend(self) -> None:
         corner = self.plot.mapFromScene(self.plot.box.sceneBoundingRect().topLeft())

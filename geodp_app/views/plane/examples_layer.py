@@ -48,12 +48,10 @@ class ExampleKinds:
     points : ndarray of int64, shape (n, 2)
     kinds : ndarray of uint8, shape (n,)
         Values of Kind.
-    labels : ndarray of bool, shape (n,)
     """
 
     points: NDArray[np.int64]
     kinds: NDArray[np.uint8]
-    labels: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -70,14 +68,11 @@ class ExampleKinds:
             kinds = kinds * ~decided + np.uint8(Kind.DECIDED) * decided
         if wrong is not None:
             kinds = np.maximum(kinds, np.uint8(Kind.WRONG) * wrong)
-        return cls(points, kinds, labels)
+        return cls(points, kinds)
 
-    def chosen(self, kind: Kind, label: bool | None = None) -> NDArray[np.int64]:
-        """Points of one kind (and label), shape (m, 2)."""
-        mask = self.kinds == kind
-        if label is not None:
-            mask &= self.labels == label
-        chosen: NDArray[np.int64] = self.points[mask]
+    def chosen(self, kind: Kind) -> NDArray[np.int64]:
+        """Points of one kind, shape (m, 2)."""
+        chosen: NDArray[np.int64] = self.points[self.kinds == kind]
         return chosen
 
 

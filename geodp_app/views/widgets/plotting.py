@@ -267,6 +267,8 @@ class Overlay(QGraphicsItem):
         self._palette: Palette | None = None
         self.setZValue(height)
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+        for changed in (box.sigRangeChanged, box.sigResized):
+            changed.connect(lambda *_: self._moved())
 
     def set_palette(self, palette: Palette) -> None:
         self._palette = palette
@@ -278,7 +280,7 @@ class Overlay(QGraphicsItem):
             setattr(self, name, value)
         self.update()
 
-    def moved(self) -> None:
+    def _moved(self) -> None:
         """The window onto the plot, or its size, has changed."""
         self.prepareGeometryChange()
         self.update()

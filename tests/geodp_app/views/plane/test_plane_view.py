@@ -167,8 +167,7 @@ def test_kinds_by_label_and_by_what_the_run_did() -> None:
     wrong = np.array([False, True, False, False])
     kinds = ExampleKinds.of(points, labels, decided, wrong)
     assert list(kinds.kinds) == [Kind.DECIDED, Kind.WRONG, Kind.POSITIVE, Kind.NEGATIVE]
-    assert kinds.chosen(Kind.WRONG, label=False).tolist() == [[1, 0]]
-    assert kinds.chosen(Kind.WRONG, label=True).tolist() == []
+    assert kinds.chosen(Kind.WRONG).tolist() == [[1, 0]]
 
 
 def test_every_example_has_its_pixel_and_the_weightiest_kind_wins() -> None:
