@@ -59,8 +59,8 @@ class ConicView(QWidget):
         self._tried: Conic | None = None
         self.candidate: Candidate | None = None
         self.shaded: ShadedSheet | None = None
-        self._background = Background(self)
-        self._background.done.connect(self._shade)
+        self.background = Background(self)
+        self.background.done.connect(self._shade)
         self._make_plot()
         self.readout = dressed(QLabel(wordWrap=True), name="What the dual plane shows")
         self.readout.setMinimumHeight(3 * self.readout.fontMetrics().height() + 2)
@@ -110,11 +110,6 @@ class ConicView(QWidget):
         radius = newest.parameters[2] / (1 << newest.lattice.bits)
         return f"centres of discs of radius {amount(radius)}"
 
-    @property
-    def busy(self) -> bool:
-        """Whether the shading is being computed."""
-        return self._background.busy
-
     def show_run(self, chosen: tuple[Conic, ...], question: ConicQuestion | None) -> None:
         """Show what was chosen up to a step, and where the newest could be (private).
 
@@ -139,10 +134,10 @@ class ConicView(QWidget):
         self.shading.set_image(None, None)
         self.shaded = None
         self._legend.setVisible(False)
-        self._background.drop("scores")
+        self.background.drop("scores")
         self._draw_examples()
         if question is not None:
-            self._background.submit("scores", lambda stop: question.scores(_PIXELS))
+            self.background.submit("scores", lambda stop: question.scores(_PIXELS))
         self._try(None)
 
     def set_palette(self, palette: Palette) -> None:

@@ -56,8 +56,8 @@ class TheoremPage(QScrollArea):
         self._work: Work | None = None
         self._asked: _Asked | None = None
         self.answer: Answer | None = None
-        self._background = Background(self)
-        self._background.done.connect(lambda _, found: self._show(found))
+        self.background = Background(self)
+        self.background.done.connect(lambda _, found: self._show(found))
         self.alpha, self.beta = _share(), _share()
         self.planned = SizeField(0, 2_000_000_000)
         self.planned.setSpecialValueText("none")
@@ -93,11 +93,6 @@ class TheoremPage(QScrollArea):
         self._work = work
         self._ask()
 
-    @property
-    def at_rest(self) -> bool:
-        """Whether the figures are those of the settings."""
-        return not self._background.busy
-
     def set_palette(self, palette: Palette) -> None:
         for card in self.cards:
             card.set_palette(palette)
@@ -119,11 +114,11 @@ class TheoremPage(QScrollArea):
         if asked == self._asked:
             return
         self._asked = asked
-        self._background.drop("theorem")
+        self.background.drop("theorem")
         if asked is None:
             self._show(None)
         else:
-            self._background.submit("theorem", lambda _: _answer(asked))
+            self.background.submit("theorem", lambda _: _answer(asked))
 
     def _show(self, found: object) -> None:
         """Figures, or why there are none."""

@@ -82,7 +82,9 @@ class RunDisplay(QObject):
     @property
     def at_rest(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
-        computing = self._views.dual.pictures.busy or self._views.conics.busy
+        computing = any(
+            view.background.busy for view in (self._views.dual.pictures, self._views.conics)
+        )
         return not (self.soon.isActive() or self.questions.pending or computing)
 
     def refresh_soon(self) -> None:

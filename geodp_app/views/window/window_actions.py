@@ -131,7 +131,9 @@ class WindowActions:
         by_id["undo"].setText(_with("Undo", document.history.undo_label))
         by_id["redo"].setText(_with("Redo", document.history.redo_label))
         self._name_run("pause" if runs.busy else "run")
-        by_id["again"].setText("Stop the runs" if self._again.busy else self._table["again"].text)
+        by_id["again"].setText(
+            "Stop the runs" if self._again.controller.busy else self._table["again"].text
+        )
 
     def _name_run(self, what: Literal["run", "pause"]) -> None:
         """Say everywhere what the action would do now."""

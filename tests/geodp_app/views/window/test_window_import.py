@@ -71,7 +71,7 @@ def settle(dialog: ImportDialog) -> None:
     """Until nothing is being read, or the dialog is closed."""
     end = time.monotonic() + 240
     QTest.qWait(20)
-    while dialog.isVisible() and dialog.busy and time.monotonic() < end:
+    while dialog.isVisible() and dialog.background.busy and time.monotonic() < end:
         QTest.qWait(10)
     QTest.qWait(20)
 
@@ -537,7 +537,7 @@ def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
     assert shares[-1] < dialog.progress.maximum()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-    assert not dialog.busy
+    assert not dialog.background.busy
     assert dialog.checked is None
     assert window.document.work is before
     dialog.deleteLater()
