@@ -155,8 +155,7 @@ class WindowViews(QMainWindow):
 
 
 def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
-    splitter = QSplitter(orientation)
+    splitter = QSplitter(orientation, childrenCollapsible=False)
     for widget in widgets:
         splitter.addWidget(widget)
-    splitter.setChildrenCollapsible(False)
     return splitter
