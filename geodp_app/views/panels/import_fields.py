@@ -54,8 +54,8 @@ class ImportChoices(QGroupBox):
     #: The same columns mean something else.
     meaning_changed = Signal()
 
-    def __init__(self, grid: int, parent: QWidget | None = None) -> None:
-        super().__init__("What is read", parent)
+    def __init__(self, grid: int) -> None:
+        super().__init__("What is read")
         self.setFixedWidth(_WIDTH)
         self._form = QFormLayout(self)
         self._form.setHorizontalSpacing(10)
@@ -205,8 +205,8 @@ _WARNED = " Bounds that are moved until all rows fit would publish where these a
 class SmallTable(QTableWidget):
     """Rows of text that can be looked at and read out, not changed."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(0, 0, parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         dress_table(self, name)
         self.setTabKeyNavigation(False)
         self.verticalHeader().setMinimumSectionSize(_ROW)
@@ -243,8 +243,8 @@ class Misfits(QWidget):
         The decision to leave them out; whoever makes this places it where it is always seen.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.words = QLabel(wordWrap=True)
         self.table = SmallTable("Rows that do not fit")
         resize = QHeaderView.ResizeMode.ResizeToContents

@@ -273,22 +273,14 @@ class ExamplesLayer:
         self._grid = 1
 
     def set_palette(self, palette: Palette) -> None:
-        clear = pg.mkBrush(None)
-        pens = {
-            Kind.DECIDED: pg.mkPen(None),
-            Kind.NEGATIVE: cosmetic(palette.negative, 1.0),
-            Kind.POSITIVE: pg.mkPen(None),
-            Kind.WRONG: cosmetic(palette.danger, 1.1, alpha=0.85),
-        }
-        brushes = {
-            Kind.DECIDED: pg.mkBrush(tinted(palette.soft_ink, 0.45)),
-            Kind.NEGATIVE: clear,
-            Kind.POSITIVE: pg.mkBrush(tinted(palette.positive, 0.85)),
-            Kind.WRONG: clear,
-        }
-        for kind, scatter in self._scatters.items():
-            scatter.setPen(pens[kind])
-            scatter.setBrush(brushes[kind])
+        for kind, pen, brush in (
+            (Kind.DECIDED, None, tinted(palette.soft_ink, 0.45)),
+            (Kind.NEGATIVE, cosmetic(palette.negative, 1.0), None),
+            (Kind.POSITIVE, None, tinted(palette.positive, 0.85)),
+            (Kind.WRONG, cosmetic(palette.danger, 1.1, alpha=0.85), None),
+        ):
+            self._scatters[kind].setPen(pg.mkPen(pen))
+            self._scatters[kind].setBrush(pg.mkBrush(brush))
         inks = palette.soft_ink, palette.negative, palette.positive, palette.danger
         #: Of the kinds in order: marks, which take more room, let what lies below shine through.
         self._colours, self._faint = (

@@ -37,18 +37,8 @@ _EMPTY = (
     "example, or drop a GeoJSON or CSV file here."
 )
 
-_KEYS = {
-    Qt.Key.Key_Return: "Enter",
-    Qt.Key.Key_Enter: "Enter",
-    Qt.Key.Key_Escape: "Escape",
-    Qt.Key.Key_Backspace: "Backspace",
-    Qt.Key.Key_Delete: "Delete",
-    Qt.Key.Key_Insert: "Insert",
-    Qt.Key.Key_Left: "Left",
-    Qt.Key.Key_Right: "Right",
-    Qt.Key.Key_Up: "Up",
-    Qt.Key.Key_Down: "Down",
-}
+_NAMES = ("Enter", "Escape", "Backspace", "Delete", "Insert", "Left", "Right", "Up", "Down")
+_KEYS = {Qt.Key.Key_Return: "Enter", **{Qt.Key[f"Key_{name}"]: name for name in _NAMES}}
 
 
 class PlaneView(GridPlot):

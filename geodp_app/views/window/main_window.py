@@ -16,7 +16,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEv
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from geodp_app.document.document import Document
-from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.editor import TOOLS, Editor, ToolName
 from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.course import Course
@@ -36,7 +36,7 @@ from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
 from geodp_app.views.window.run_display import RunDisplay
 from geodp_app.views.window.tour import Tour
-from geodp_app.views.window.window_actions import SHADINGS, TOOLS, WindowActions
+from geodp_app.views.window.window_actions import SHADINGS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
 from geodp_app.views.window.window_recovery import WindowRecovery
 
@@ -135,7 +135,8 @@ class MainWindow(WindowViews):
         # a first click must not begin another polygon
         self.files.begun.connect(lambda: self.set_tool("vertices"))
         self.display.shown.connect(self.show_learner_state)
-        self.again.changed.connect(self._again_changed)
+        self.again.changed.connect(self.display.show_again)
+        self.again.changed.connect(self.commands.refresh)
         self.again.announced.connect(self.tell)
         self.settings.sampling_changed.connect(self._sample_changed)
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
@@ -221,7 +222,7 @@ class MainWindow(WindowViews):
             "import_target": files.import_target_dialog,
             "import_examples": files.import_examples_dialog,
             "clip": files.clip_dialog,
-            "clip_no_more": files.clip_no_more,
+            "clip_no_more": lambda: self.document.set_within(None),
             "ledger": files.ledger_dialog,
             "save": files.save,
             "save_as": files.save_as,
@@ -336,10 +337,6 @@ class MainWindow(WindowViews):
             self.tell("Run the learner first: then one report shows what it changes in a step.")
         else:
             self.display.show_report(find_report(examples, point, radius, label))
-
-    def _again_changed(self) -> None:
-        self.display.show_again()
-        self.commands.refresh()
 
     def compare_learners(self) -> None:
         """Several learners on the same examples, in a window of their own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence, QPainter, QPixmap
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from assets import example_path, examples
 from geodp_app.actions import EXCLUSIVE, MENUS, Action, actions, tool_tip
 from geodp_app.document.sampling import place_target
-from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.editor import TOOLS, Editor
 from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.run.again import Again
@@ -45,8 +45,6 @@ _WITH_TEXT = {"draw_sample": "Sample", "run": "Run", "step": "Step", "export_lea
 SHADINGS: dict[str, ShadeMode] = {
     "shade_none": "off", "shade_score": "score", "shade_probability": "probability",
 }  # fmt: skip
-#: Names of the actions that choose a tool.
-TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 
 class WindowActions:
@@ -147,7 +145,7 @@ class WindowActions:
         made.setIconText(text)
         made.setToolTip(tool_tip(replace(self._table["run"], text=text, tip=tip)))
         made.setStatusTip(tip)
-        made.setIcon(QIcon(icon_pixmap(what, ink, ratio=ratio)))
+        made.setIcon(QIcon(icon_pixmap(what, ink, ratio)))
         self._run_button.setAccessibleName(text)
 
     # making

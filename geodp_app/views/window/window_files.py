@@ -186,10 +186,6 @@ class WindowFiles(QObject):
         dialog.exec()
         dialog.deleteLater()
 
-    def clip_no_more(self) -> None:
-        """Show and export the whole learned shape again."""
-        self.document.set_within(None)
-
     def open(self, path: Path) -> bool:
         """Open a session, a target or examples; says whether it worked."""
         if not self.may_discard():
