@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QSizePolicy,
     QStackedWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -40,7 +39,7 @@ from geodp_app.actions import key
 from geodp_app.formatting import percentage
 from geodp_app.palette import Palette, greyed, load_palette, mix
 from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
-from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill
+from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill, tool_button
 from geodp_app.views.widgets.theme import icon
 
 _EMPTY = f"No steps yet: run the learner ({key('run')}) or make one step ({key('step')})."
@@ -79,9 +78,8 @@ class ErrorChart(QFrame):
         #: What is written instead of curves; empty if there are curves.
         self.message = dressed(QLabel(wordWrap=True), "note")
         tip = "Logarithmic scale: tells small errors apart"
-        self.log_button = dressed(QToolButton(), name="Logarithmic scale", tip=tip)
+        self.log_button = tool_button("Log scale", name="Logarithmic scale", tip=tip)
         self.log_button.setCheckable(True)
-        self.log_button.setText("Log scale")
         self.log_button.toggled.connect(lambda _: self._refresh())
         head = fill(QHBoxLayout(), self._title, self.mark, None, spacing=10)
         self._make_plot()

@@ -28,7 +28,7 @@ from geodp_app.actions import action, tool_tip
 from geodp_app.palette import Palette, load_palette, mix
 from geodp_app.runs.course import Course
 from geodp_app.runs.figures import Selecting, step_ticks
-from geodp_app.views.widgets.panes import Themed, dressed, fill
+from geodp_app.views.widgets.panes import Themed, dressed, fill, tool_button
 from geodp_app.views.widgets.theme import icon
 
 #: Milliseconds between frames of the moving line, and its travel in each, 0..1.
@@ -222,8 +222,7 @@ class Timeline(QFrame):
         self.words, self.note = dressed(QLabel(), name="Step shown"), dressed(QLabel(), "note")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         tip = "The second act draws the edges again: one stop each, or one block"
-        self.edges = dressed(QToolButton(), name="One stop an edge", tip=tip)
-        self.edges.setText("Each edge")
+        self.edges = tool_button("Each edge", name="One stop an edge", tip=tip)
         self.edges.setCheckable(True)
         self.edges.toggled.connect(self.opened)
         #: Runs while the stops that were made are being played again.

@@ -27,7 +27,7 @@ from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
-from geodp_app.views.widgets.panes import dressed
+from geodp_app.views.widgets.panes import dressed, tool_button
 from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted
 from geodp_app.views.widgets.theme import icon, icon_pixmap
 from geodp_app.views.window.window_files import WindowFiles
@@ -208,8 +208,7 @@ class WindowActions:
         self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
         self._main = main = self._bar("Sample and run")
         self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
-        shapes = dressed(QToolButton(), tip="Open an example target")
-        shapes.setText("Examples")
+        shapes = tool_button("Examples", tip="Open an example target")
         shapes.setMenu(self._example_menu)
         shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         main.addWidget(shapes)
