@@ -234,10 +234,13 @@ class RectangleTool(Tool):
         if self._anchor is None:
             self._anchor = self._corner = self.desk.snapped(pointer)
         self._pressed_at = pointer.at
-        self._aim(pointer)
+        self.move(pointer)
 
     def move(self, pointer: Pointer) -> None:
-        self._aim(pointer)
+        self.hover = self.desk.snap_target(pointer)
+        self._corner = self.desk.snapped(pointer)
+        if self._anchor is not None and pointer.modifiers.shift:
+            self._corner = _square_corner(self._anchor, self._corner, self.desk.grid)
 
     def release(self, pointer: Pointer) -> None:
         if self._pressed_at is None:
@@ -246,7 +249,7 @@ class RectangleTool(Tool):
         self._pressed_at = None
         if self._anchor is None or (self._first_press and clicked):
             return
-        self._aim(pointer)
+        self.move(pointer)
         if not self._finish() and self._first_press:
             self._anchor = None
 
@@ -272,12 +275,6 @@ class RectangleTool(Tool):
         self.hover = None
         if self._anchor is not None and max(*self._anchor, *self._corner) > self.desk.grid:
             self.escape()
-
-    def _aim(self, pointer: Pointer) -> None:
-        self.hover = self.desk.snap_target(pointer)
-        self._corner = self.desk.snapped(pointer)
-        if self._anchor is not None and pointer.modifiers.shift:
-            self._corner = _square_corner(self._anchor, self._corner, self.desk.grid)
 
     def _finish(self) -> bool:
         draft = self.draft

@@ -324,14 +324,8 @@ class CompareWindow(QDialog):
 
     def _charge_contender(self, number: int, plan: PrivacySpent | None) -> None:
         """Note with the sample what the contender at work spends, as soon as it has begun."""
-        job = self._job_now
-        if (
-            not isinstance(job, CompareJob)
-            or self._charge is not None
-            or number != len(self.rows) + 1
-        ):
-            return
-        if plan is not None and plan.private:
+        job, begins = self._job_now, self._charge is None and number == len(self.rows) + 1
+        if isinstance(job, CompareJob) and begins and plan is not None and plan.private:
             self._charge = RunCharge(plan, finished=False)
             self._document.charge(job.examples, self._charge)
 
