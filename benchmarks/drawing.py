@@ -116,7 +116,7 @@ def plane_part(seconds: float) -> Iterator[Measurement]:
         view = PlaneView()
         view.resize(SIZE, SIZE)
         document = Document(Work(drawing=square))
-        view.set_editor(Editor(document))
+        view.editor = Editor(document)
         view.set_palette(palette)
         view.set_frame(Frame(GRID))
         view.show()

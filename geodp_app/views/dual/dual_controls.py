@@ -47,9 +47,11 @@ class DualControls(FoldingRow):
 
     def __init__(self) -> None:
         super().__init__()
-        self.positive = _box("Positive", "Dual lines of the positive examples: solid")
-        self.negative = _box("Negative", "Dual lines of the negative examples: dashed")
+        tip = "Dual lines of the {} examples: {}"
+        self.positive = dressed(QCheckBox("Positive"), tip=tip.format("positive", "solid"))
+        self.negative = dressed(QCheckBox("Negative"), tip=tip.format("negative", "dashed"))
         for box in (self.positive, self.negative):
+            box.setChecked(True)
             box.toggled.connect(lambda _: self.lines_changed.emit())
         self.modes = [_button(text, tip) for _, text, tip in _MODES]
         tip = "Show where edge {} could be, the others fixed"
@@ -128,12 +130,6 @@ class DualControls(FoldingRow):
             (self.fit, "fit"),
         ):
             button.setIcon(icon(name, palette))
-
-
-def _box(text: str, tip: str) -> QCheckBox:
-    box = dressed(QCheckBox(text), tip=tip)
-    box.setChecked(True)
-    return box
 
 
 def _button(text: str, tip: str, name: str = "") -> QToolButton:

@@ -75,7 +75,8 @@ class ImportChoices(QGroupBox):
         self.grid.setValue(grid)
         tip = f"Points are read on a grid 0..d; d is published, and {LARGE_GRIDS}"
         add_field(self._form, "Grid size d", self.grid, tip)
-        self.kind.currentIndexChanged.connect(self._kind_changed)
+        self.kind.currentIndexChanged.connect(self._name_axes)
+        self.kind.currentIndexChanged.connect(self.meaning_changed)
         for box in (self.first, self.second, self.label, self.person):
             box.currentIndexChanged.connect(self.columns_changed)
         self.inside.currentIndexChanged.connect(self._inside_changed)
@@ -165,10 +166,6 @@ class ImportChoices(QGroupBox):
         return self.inside.currentIndex() >= 0 and self.outside.currentIndex() >= 0
 
     # pieces
-
-    def _kind_changed(self) -> None:
-        self._name_axes()
-        self.meaning_changed.emit()
 
     def _name_axes(self) -> None:
         for box, name in zip((self.first, self.second), _AXES[self.coordinates()], strict=True):

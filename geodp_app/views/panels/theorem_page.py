@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING
-from geodp_app.palette import Palette, load_palette
+from geodp_app.palette import Palette
 from geodp_app.runs.theorem_view import CARDS, THEOREMS, Answer, answer
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
@@ -68,7 +68,6 @@ class TheoremPage(QScrollArea):
         for field in (self.alpha, self.beta, self.planned):
             field.valueChanged.connect(lambda _: self._ask())
         self.use.clicked.connect(self._use)
-        self.set_palette(load_palette("light"))
 
     def _lay_out(self) -> None:
         wanted = QGroupBox("Wanted")

@@ -80,6 +80,7 @@ class WhyCard(QFrame):
             "Run again on the same examples: triangles get 3/10 of ε, and their edges, drawn "
             "again, the rest. It spends its own ε"
         )
+        #: To be shown where the run could be followed by one that is sharpened.
         self.sharpen = tool_button("Sharpen", "endButton", name="Sharpen", tip=tip)
         self.sharpen.clicked.connect(self.sharpen_asked)
         tip = f"Another run, which spends ε again ({key('run')})"
@@ -109,10 +110,6 @@ class WhyCard(QFrame):
         self._heading, self._why, self._at_end = heading, why, at_end
         self.aim.setText(aim)
         self._show()
-
-    def set_sharpens(self, sharpens: bool) -> None:
-        """Whether the run shown could be followed by one that is sharpened."""
-        self.sharpen.setVisible(sharpens)
 
     def show_report(self, words: str) -> None:
         """What one report changes: it comes before why; empty for none."""

@@ -79,7 +79,7 @@ class MainWindow(WindowViews):
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
         self.again = Again(self.document, self)
-        self.plane.set_editor(self.editor)
+        self.plane.editor = self.editor
         self.questions = WindowQuestions(self.query_card, self.runs, self.editor, self)
         complain = lambda what, why: self.complain(what, why)  # noqa: E731 - it may be another
         self.files = WindowFiles(self, self.runs, complain, palette)

@@ -234,7 +234,7 @@ class RunDisplay(QObject):
         w.plane.questions.show(published.questions, w.plane.grid)
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
         if release is not None and figures.at_end:
-            w.why.set_sharpens(_could_sharpen(settings))
+            w.why.sharpen.setVisible(_could_sharpen(settings))
             w.why.show_why(
                 _END,
                 Why(published_words(release, clipped=self._within is not None)),
@@ -324,7 +324,7 @@ class RunDisplay(QObject):
         if log is None or not log.cursor:
             card.show_why(f"Why this {piece}", None, aim)
         elif log.at_end:
-            card.set_sharpens(_could_sharpen(log.settings))
+            card.sharpen.setVisible(_could_sharpen(log.settings))
             card.show_why(_END, summary(log, clipped=self._within is not None), at_end=True)
         else:
             record = log.record(log.cursor)

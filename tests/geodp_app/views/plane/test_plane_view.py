@@ -82,7 +82,7 @@ def view(qtbot: QtBot) -> PlaneView:
 
 
 def pictured(view: PlaneView, editor: Editor) -> QImage:
-    view.set_editor(editor)
+    view.editor = editor
     view.show_drawing(())
     QApplication.processEvents()
     image: QImage = view.viewport().grab().toImage()
@@ -149,7 +149,7 @@ def test_keys_go_to_the_editor_by_their_names(view, qtbot, monkeypatch, taken):
         return taken
 
     monkeypatch.setattr(editor, "key", key)
-    view.set_editor(editor)
+    view.editor = editor
     view.edited.connect(lambda: edited.append(1))
     names = ("Return", "Escape", "Backspace", "Delete", "Insert", "Left", "Right", "Up", "Down")
     for name in names:
