@@ -73,6 +73,7 @@ class Outlines:
         shape, ring, index, x, y = np.ascontiguousarray(rows.T)
         first = np.flatnonzero(index == 0)
         after = np.arange(1, len(x) + 1)
+        # the last of a ring, before the next ring begins, is followed by its first
         after[np.append(first[1:], len(x))[: len(first)] - 1] = first
         across, up = x.astype(np.float64), y.astype(np.float64)
         return cls(across, up, across[after], up[after], shape, ring, index, first)
