@@ -95,13 +95,13 @@ def dual_part(seconds: float) -> Iterator[Measurement]:
     def pan(frame: int) -> None:
         view.sheets[view.sheet].plot.box.translateBy(x=8 if frame % 20 < 10 else -8)
 
-    longest_pause(lambda: view.pictures.busy)
+    longest_pause(lambda: view.pictures.background.busy)
     yield Measurement("dual, 2,000 lines", frames_per_second(view, pan, seconds), "frames/s")
     for n in (100_000, 1_000_000):
         points, labels = simulated(n)
         start = time.perf_counter()
         view.set_examples(points, labels)
-        pause = longest_pause(lambda: view.pictures.busy)
+        pause = longest_pause(lambda: view.pictures.background.busy)
         whole = 1000 * (time.perf_counter() - start)
         yield Measurement(f"dual, density of {n:,} lines, ready after", whole, "ms")
         yield Measurement(f"dual, density of {n:,} lines, longest pause", pause, "ms")
@@ -116,7 +116,7 @@ def plane_part(seconds: float) -> Iterator[Measurement]:
         view = PlaneView()
         view.resize(SIZE, SIZE)
         document = Document(Work(drawing=square))
-        view.set_editor(Editor(document))
+        view.editor = Editor(document)
         view.set_palette(palette)
         view.set_frame(Frame(GRID))
         view.show()

@@ -395,15 +395,15 @@ def run_gestures(data: bytes) -> str:
     editor = Editor(host)
     for start in range(2, min(len(data), 2 + 4 * MOST_EVENTS), 4):
         _event(editor, host, data[start : start + 4].ljust(4, b"\0"))
-    _check_drawing(editor.shown)
+    _check_drawing(editor.current.shown)
     _check_drawing(host.drawing)
-    must(editor.hint, "no hint")
-    faults(editor.shown)
+    must(editor.current.hint, "no hint")
+    faults(editor.current.shown)
     while len(host.states) > 1:
         must(host.history.undo(), "an edit cannot be undone")
         host.states.pop()
         must(host.drawing == host.states[-1], "undo does not go back")
-    must(editor.shown.grid == grid, "the grid changes")
+    must(editor.current.shown.grid == grid, "the grid changes")
     return "read"
 
 

@@ -346,7 +346,7 @@ class Soak:
         self.window.document.set_grid(GRID)
         self._act("again")
         self.turn(self.rng.choice((0.05, 0.5)))
-        if self.window.again.busy:
+        if self.window.again.controller.busy:
             self._act("again")
 
     def ask(self) -> None:

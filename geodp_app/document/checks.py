@@ -56,7 +56,11 @@ def check_sampling(settings: SampleSettings, grid: int) -> None:
     _check_choice("distribution", s.distribution, DISTRIBUTIONS)
     if not (_number(s.noise) and 0 <= s.noise <= 1):
         raise InputError(f"label noise {short(s.noise)}: use a share in 0..1")
-    _check_seed("seed of the sample", s.seed)
+    # numpy takes any size; what a file may hold is bounded
+    if s.seed is not None and not _whole(s.seed, 0, 2**128 - 1):
+        raise InputError(
+            f"seed of the sample {short(s.seed)}: use a whole number from 0 up, or none"
+        )
     for dab in s.dabs:
         x, y, r = dab
         if not (_whole(x, 0, grid) and _whole(y, 0, grid) and _whole(r, 0, 2 * MAX_D)):
@@ -82,19 +86,13 @@ def check_run(settings: RunSettings) -> None:
         raise InputError(f"kept = {s['kept']}: use a whole number below halts = {s['halts']}")
 
 
-def check_drawing(drawing: Drawing, known: Drawing | None = None) -> None:
+def check_drawing(drawing: Drawing, known: Drawing) -> None:
     """Refuse vertices off the grid and rings of fewer than three.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    known : Drawing, optional
-        A drawing that was checked before; shapes it shares are not looked at again.
+    Shapes of a `known` drawing, which was checked before, are not looked at again.
     """
     check_grid(drawing.grid)
-    checked = set()
-    if known is not None and known.grid == drawing.grid:
-        checked = {id(shape) for shape in known.shapes}
+    checked = {id(shape) for shape in known.shapes if known.grid == drawing.grid}
     for shape in drawing.shapes:
         if id(shape) not in checked:
             _check_shape(shape, drawing.grid)
@@ -187,12 +185,6 @@ def _check_shape(shape: Shape, grid: int) -> None:
 def _check_choice(what: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise InputError(f"{what} {short(value)}: use one of {', '.join(choices)}")
-
-
-def _check_seed(what: str, seed: Any) -> None:
-    # numpy takes any size; what a file may hold is bounded
-    if seed is not None and not _whole(seed, 0, 2**128 - 1):
-        raise InputError(f"{what} {short(seed)}: use a whole number from 0 up, or none")
 
 
 def _whole(value: Any, low: int, high: int) -> bool:

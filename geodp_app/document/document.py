@@ -49,12 +49,19 @@ class Document:
     ----------
     work : Work, optional
         Where it begins; taken to be saved.
+
+    Attributes
+    ----------
+    path : Path or None
+        The session file; None before the first save.
+    history : History
+        Whether something is not in the session file, and what undo and redo would do.
     """
 
     def __init__(self, work: Work | None = None) -> None:
         self._observers: list[Callable[[], None]] = []
-        self._path: Path | None = None
-        self._history = _history(work or Work())
+        self.path: Path | None = None
+        self.history = History(work or Work(), arrays=_arrays)
         self._relabelled = Relabelling()
         self._stroke = 0
 
@@ -63,32 +70,12 @@ class Document:
     @property
     def work(self) -> Work:
         """The current state; parts that did not change stay the same objects."""
-        return self._history.state
+        return self.history.state
 
     @property
     def drawing(self) -> Drawing:
         """The target as it is drawn now."""
         return self.work.drawing
-
-    @property
-    def path(self) -> Path | None:
-        """The session file; None before the first save."""
-        return self._path
-
-    @property
-    def dirty(self) -> bool:
-        """Whether something is not in the session file."""
-        return self._history.dirty
-
-    @property
-    def undo_label(self) -> str | None:
-        """What would be undone; None if there is nothing."""
-        return self._history.undo_label
-
-    @property
-    def redo_label(self) -> str | None:
-        """What would be done again; None if there is nothing."""
-        return self._history.redo_label
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after every change; returns what ends that."""
@@ -140,7 +127,7 @@ class Document:
             after = self._keep_examples(before, after)
         if not same_sample(before.examples, after.examples):
             after = replace(after, spent=(), ledger=fields.get("ledger"))
-        self._history.push(label, after, merge)
+        self.history.push(label, after, merge)
         self._notify()
 
     def preview(self, drawing: Drawing) -> Work:
@@ -306,53 +293,53 @@ class Document:
             others = tuple(each for each in work.spent if each is not before)
             return replace(work, spent=(*others, charge))
 
-        self._history.amend(noted)
+        self.history.amend(noted)
         # playing with simulated examples that are in no file is nothing to ask about
-        if self._path is not None or not self.work.simulated:
-            self._history.mark_unsaved()
+        if self.path is not None or not self.work.simulated:
+            self.history.mark_unsaved()
         self._notify()
 
     # history and file
 
     def undo(self) -> str | None:
         """Take back the last step; its label, or None if there is none."""
-        label = self._history.undo()
+        label = self.history.undo()
         if label is not None:
             self._notify()
         return label
 
     def redo(self) -> str | None:
         """Do again what was taken back; its label, or None if there is nothing."""
-        label = self._history.redo()
+        label = self.history.redo()
         if label is not None:
             self._notify()
         return label
 
     def end_merging(self) -> None:
         """End the typing of a number, or a stroke: the next change is a step of its own."""
-        self._history.end_merging()
+        self.history.end_merging()
 
     def new(self, work: Work | None = None, path: Path | None = None) -> None:
         """Begin again, without history; the work is taken to be what `path` holds."""
-        self._history = _history(work or Work())
-        self._path = path
+        self.history = History(work or Work(), arrays=_arrays)
+        self.path = path
         self._notify()
 
     def mark_opened(self) -> None:
         """What is there was opened from elsewhere: it belongs to no session file, and is safe."""
-        self._path = None
-        self._history.mark_saved()
+        self.path = None
+        self.history.mark_saved()
         self._notify()
 
     def mark_saved(self, path: Path) -> None:
         """The work was written to `path`."""
-        self._path = path
-        self._history.mark_saved()
+        self.path = path
+        self.history.mark_saved()
         self._notify()
 
     def mark_unsaved(self) -> None:
         """Something beside the work, such as a run's step, is not in the file yet."""
-        self._history.mark_unsaved()
+        self.history.mark_unsaved()
         self._notify()
 
     # pieces
@@ -398,10 +385,6 @@ class Document:
     def _notify(self) -> None:
         for callback in tuple(self._observers):
             callback()
-
-
-def _history(work: Work) -> History[Work]:
-    return History(work, arrays=_arrays)
 
 
 def _arrays(work: Work) -> Iterable[NDArray[Any]]:

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 State = TypeVar("State")
 
+#: Steps kept, the oldest forgotten first.
 MOST_STEPS = 500
+#: Bytes of replaced arrays kept; the last step stays whatever it weighs.
 MOST_BYTES = 256 * 2**20
 
 
@@ -38,23 +40,13 @@ class History(Generic[State]):
         Where it begins; taken to be saved.
     arrays : callable, optional
         The large arrays that a state holds.  Those that the current state does not share count
-        towards `most_bytes`, each once.
-    most_steps : int
-        Steps kept, the oldest forgotten first.
-    most_bytes : int
-        Bytes of replaced arrays kept; the last step stays whatever it weighs.
+        towards :data:`MOST_BYTES`, each once.
     """
 
     def __init__(
-        self,
-        state: State,
-        *,
-        arrays: Callable[[State], Iterable[NDArray[Any]]] = lambda _: (),
-        most_steps: int = MOST_STEPS,
-        most_bytes: int = MOST_BYTES,
+        self, state: State, *, arrays: Callable[[State], Iterable[NDArray[Any]]] = lambda _: ()
     ) -> None:
         self._arrays = arrays
-        self._most_steps, self._most_bytes = most_steps, most_bytes
         self._serials = count()
         self._state, self._serial = state, next(self._serials)
         self._saved: int | None = self._serial
@@ -140,8 +132,8 @@ class History(Generic[State]):
 
     def _trim(self) -> None:
         """Forget the oldest steps over the limits."""
-        del self._undo[: -self._most_steps]
-        while len(self._undo) + len(self._redo) > 1 and self._bytes() > self._most_bytes:
+        del self._undo[:-MOST_STEPS]
+        while len(self._undo) + len(self._redo) > 1 and self._bytes() > MOST_BYTES:
             (self._undo or self._redo).pop(0)
 
     def _bytes(self) -> int:

@@ -14,7 +14,7 @@ from geodp_app.drawing.hits import Handle
 from geodp_app.drawing.part_tools import SelectTool, VerticesTool
 from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
 from geodp_app.drawing.ring_tools import FreehandTool, HoleTool, PolygonTool, RectangleTool
-from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
+from geodp_app.drawing.shapes import Ring, Shape
 from geodp_app.drawing.tool import NO_KEYS, Desk, Draft, Host, Modifiers, Pointer, Tool, ToolName
 
 __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
@@ -41,10 +41,6 @@ class Editor:
     ----------
     desk : Desk
         The drawing and whom to tell; whether vertices and edges catch the pointer.
-    message : str or None
-        Last thing worth telling, until the next press, key or change of tool.
-    grid_cursor : Point or None
-        The keyboard's cursor; None while the pointer is in use.
     """
 
     def __init__(self, host: Host) -> None:
@@ -66,28 +62,19 @@ class Editor:
         return self._tool.name
 
     @property
-    def draft(self) -> Draft | None:
-        """The ring being drawn."""
-        return self._current().draft
-
-    @property
-    def hover(self) -> Handle | None:
-        """What the pointer is on, or what would catch the next point."""
-        return self._current().hover
-
-    @property
-    def selected(self) -> tuple[Handle, ...]:
-        """Selected shapes, holes or vertices."""
-        return self._current().selected
-
-    @property
-    def shown(self) -> Drawing:
-        """The drawing as it would be if the drag ended here."""
-        return self._current().shown
+    def current(self) -> Tool:
+        """The tool in use, knowing the drawing as it is now."""
+        before = self.desk.changed_elsewhere()
+        if before is not None:
+            for tool in self._tools.values():
+                tool.forget(before)
+            if self.desk.cursor is not None:
+                self.desk.cursor = self.desk.on_grid(self.desk.cursor)
+        return self._tool
 
     def selected_parts(self) -> tuple[Shape, ...]:
         """What is selected, as shown: whole shapes, or of a hole or a vertex its ring alone."""
-        tool, parts = self._current(), list[Shape]()
+        tool, parts = self.current, list[Shape]()
         for handle in tool.selected:
             shape = tool.shown.shapes[handle.shape]
             parts.append(shape if handle.kind == "shape" else Shape(shape.rings[handle.ring]))
@@ -96,21 +83,6 @@ class Editor:
     def selected_rings(self) -> tuple[Ring, ...]:
         """Its rings."""
         return tuple(ring for part in self.selected_parts() for ring in part.rings)
-
-    @property
-    def hint(self) -> str:
-        """What the next click does."""
-        return self._current().hint
-
-    @property
-    def message(self) -> str | None:
-        """Last thing worth telling."""
-        return self.desk.message
-
-    @property
-    def grid_cursor(self) -> Point | None:
-        """The keyboard's cursor; None while the pointer is in use."""
-        return self.desk.cursor
 
     # events
 
@@ -168,7 +140,7 @@ class Editor:
         """The pointer moves, with the button up or down."""
         pointer = self._pointer(at, radius, modifiers)
         if pointer is not None:
-            self._current().move(pointer)
+            self.current.move(pointer)
 
     def release(
         self, at: tuple[float, float], radius: float, modifiers: Modifiers = NO_KEYS
@@ -176,7 +148,7 @@ class Editor:
         """The button goes up."""
         pointer = self._pointer(at, radius, modifiers)
         if pointer is not None:
-            self._current().release(pointer)
+            self.current.release(pointer)
 
     def key(self, name: str, modifiers: Modifiers = NO_KEYS) -> bool:
         """A key goes down: Enter, Escape, Backspace, Delete, Insert, Left, Right, Up or Down.
@@ -223,17 +195,7 @@ class Editor:
     def _begin(self) -> Tool:
         """A new event: what was told is read."""
         self.desk.message = None
-        return self._current()
-
-    def _current(self) -> Tool:
-        """The tool in use, knowing the drawing as it is now."""
-        before = self.desk.changed_elsewhere()
-        if before is not None:
-            for tool in self._tools.values():
-                tool.forget(before)
-            if self.desk.cursor is not None:
-                self.desk.cursor = self.desk.on_grid(self.desk.cursor)
-        return self._tool
+        return self.current
 
     def _pointer(
         self, at: tuple[float, float], radius: float, modifiers: Modifiers

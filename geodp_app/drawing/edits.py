@@ -8,7 +8,7 @@ from dataclasses import replace
 import shapely
 from shapely.geometry import Polygon
 
-from geodp_app.drawing.faults import shape_faults
+from geodp_app.drawing.faults import faults
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
 from geometry.polygons import orient_valid
 
@@ -163,7 +163,7 @@ def _cut_shape(shape: Shape, ring: Ring, tool: Polygon, grid: int) -> tuple[Shap
     if not shapely.relate_pattern(region, tool, "T********"):  # their interiors do not meet
         return (shape,)
     pierced = Shape(shape.outer, (*shape.holes, ring))
-    if not set(shape_faults(pierced)) - set(shape_faults(shape)):
+    if not set(faults(Drawing(grid, (pierced,)))) - set(faults(Drawing(grid, (shape,)))):
         return (pierced,)
     return Drawing.of(shapely.difference(region, tool), grid).shapes
 

@@ -98,11 +98,6 @@ def faults(drawing: Drawing) -> tuple[Fault, ...]:
     )
 
 
-def shape_faults(shape: Shape) -> tuple[Fault, ...]:
-    """Faults of a shape that stands alone."""
-    return tuple(finding.fault(0, several=False) for finding in _of_shape(shape))
-
-
 def draft_faults(vertices: Sequence[Point], *, closed: bool) -> tuple[Fault, ...]:
     """Faults of a ring that is being drawn.
 

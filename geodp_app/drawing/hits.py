@@ -8,12 +8,14 @@ is hit.  Frame: grid units.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from math import dist, gcd
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.drawing.edits import vertex_rows
 from geodp_app.drawing.shapes import Drawing, Point
 
 
@@ -67,27 +69,14 @@ class Outlines:
     @classmethod
     def of(cls, drawing: Drawing) -> Outlines:
         """The outlines of a drawing."""
-        rings = [
-            (number, r, ring)
-            for number, shape in enumerate(drawing.shapes)
-            for r, ring in enumerate(shape.rings)
-        ]
-        sizes = np.array([len(ring) for *_, ring in rings], dtype=np.int64)
-        xy = np.array([p for *_, ring in rings for p in ring], dtype=np.float64).reshape(-1, 2)
-        x, y = np.ascontiguousarray(xy.T)
-        first = np.cumsum(sizes) - sizes
+        rows = np.fromiter(chain.from_iterable(vertex_rows(drawing)), np.int64).reshape(-1, 5)
+        shape, ring, index, x, y = np.ascontiguousarray(rows.T)
+        first = np.flatnonzero(index == 0)
         after = np.arange(1, len(x) + 1)
-        after[first + sizes - 1] = first
-        return cls(
-            x,
-            y,
-            x[after],
-            y[after],
-            np.repeat(np.array([number for number, *_ in rings], dtype=np.int64), sizes),
-            np.repeat(np.array([r for _, r, _ in rings], dtype=np.int64), sizes),
-            np.arange(len(x)) - np.repeat(first, sizes),
-            first,
-        )
+        # the last of a ring, before the next ring begins, is followed by its first
+        after[np.append(first[1:], len(x))[: len(first)] - 1] = first
+        across, up = x.astype(np.float64), y.astype(np.float64)
+        return cls(across, up, across[after], up[after], shape, ring, index, first)
 
     def nearest(
         self, squared: NDArray[np.float64], radius: float, beside: tuple[int, int] | None

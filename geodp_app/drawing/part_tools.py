@@ -232,7 +232,7 @@ class VerticesTool(Tool):
     # events
 
     def press(self, pointer: Pointer) -> None:
-        self._cancel_drag()
+        self.undo_vertex()
         hit = self._hover = self._hit(pointer)
         removing = pointer.modifiers.alt and hit is not None and hit.kind == "vertex"
         if hit is None:
@@ -272,7 +272,7 @@ class VerticesTool(Tool):
         return self._drag is None and self._let_go()
 
     def escape(self) -> bool:
-        return self._cancel_drag() or self._let_go()
+        return self.undo_vertex() or self._let_go()
 
     def delete(self) -> bool:
         if self._drag is not None:
@@ -297,11 +297,8 @@ class VerticesTool(Tool):
             self._hover, self.desk.cursor = None, point
         return True
 
-    def undo_vertex(self) -> bool:
-        return self._cancel_drag()
-
     def leave(self) -> bool:
-        self._cancel_drag()
+        self.undo_vertex()
         self._selected, self._hover = None, None
         return True
 
@@ -348,7 +345,7 @@ class VerticesTool(Tool):
                 self.desk.say(f"{fault.text}.")
                 return
 
-    def _cancel_drag(self) -> bool:
+    def undo_vertex(self) -> bool:
         drag, self._drag = self._drag, None
         if drag is None:
             return False

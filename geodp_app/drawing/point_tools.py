@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from geodp_app.drawing.shapes import Drawing
 from geodp_app.drawing.tool import Desk, Pointer, Tool, ToolName
 
 #: A dab's radius as a share of the grid.
@@ -55,9 +54,6 @@ class PaintTool(Tool):
     def escape(self) -> bool:
         used, self._last = self._last is not None, None
         return used
-
-    def forget(self, before: Drawing) -> None:
-        self._last = None
 
     def _dab(self, at: tuple[float, float]) -> None:
         if point := self.desk.point_at(at):  # off the grid there is nothing to paint

@@ -13,7 +13,7 @@ import shapely
 from shapely.geometry import LineString, Polygon
 
 from geodp_app.drawing.edits import added, cut
-from geodp_app.drawing.faults import Fault, draft_faults
+from geodp_app.drawing.faults import draft_faults
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
 from geodp_app.drawing.tool import Desk, Draft, Pointer, Tool, ToolName
 from geometry.polygons import orient_valid
@@ -41,9 +41,9 @@ class PolygonTool(Tool):
         preview = self._vertices
         if self._next is not None and not self._closing and self._next != preview[-1]:
             preview = (*preview, self._next)
-        return Draft(
-            self.name, self._vertices, preview, self._fault(preview), self._closing, self.hint
-        )
+        # of the edges so far and the next one; when closing, of the ring
+        found = draft_faults(preview, closed=self._closing)
+        return Draft(self._vertices, preview, found[0] if found else None)
 
     @property
     def hint(self) -> str:
@@ -175,11 +175,6 @@ class PolygonTool(Tool):
         self._vertices, self._closing = (), False
         self._next = self.hover = None
 
-    def _fault(self, preview: tuple[Point, ...]) -> Fault | None:
-        """What is wrong with the edges so far and the next one; when closing, with the ring."""
-        found = draft_faults(preview, closed=self._closing)
-        return found[0] if found else None
-
 
 class HoleTool(PolygonTool):
     """Cuts a hole into the shapes under it."""
@@ -225,7 +220,7 @@ class RectangleTool(Tool):
             return None
         (x1, y1), (x2, y2) = self._anchor, self._corner
         preview = ((x1, y1), (x2, y1), (x2, y2), (x1, y2)) if x1 != x2 and y1 != y2 else ()
-        return Draft(self.name, (self._anchor,), preview, closing=bool(preview), hint=self.hint)
+        return Draft((self._anchor,), preview)
 
     @property
     def hint(self) -> str:
@@ -239,10 +234,13 @@ class RectangleTool(Tool):
         if self._anchor is None:
             self._anchor = self._corner = self.desk.snapped(pointer)
         self._pressed_at = pointer.at
-        self._aim(pointer)
+        self.move(pointer)
 
     def move(self, pointer: Pointer) -> None:
-        self._aim(pointer)
+        self.hover = self.desk.snap_target(pointer)
+        self._corner = self.desk.snapped(pointer)
+        if self._anchor is not None and pointer.modifiers.shift:
+            self._corner = _square_corner(self._anchor, self._corner, self.desk.grid)
 
     def release(self, pointer: Pointer) -> None:
         if self._pressed_at is None:
@@ -251,7 +249,7 @@ class RectangleTool(Tool):
         self._pressed_at = None
         if self._anchor is None or (self._first_press and clicked):
             return
-        self._aim(pointer)
+        self.move(pointer)
         if not self._finish() and self._first_press:
             self._anchor = None
 
@@ -277,12 +275,6 @@ class RectangleTool(Tool):
         self.hover = None
         if self._anchor is not None and max(*self._anchor, *self._corner) > self.desk.grid:
             self.escape()
-
-    def _aim(self, pointer: Pointer) -> None:
-        self.hover = self.desk.snap_target(pointer)
-        self._corner = self.desk.snapped(pointer)
-        if self._anchor is not None and pointer.modifiers.shift:
-            self._corner = _square_corner(self._anchor, self._corner, self.desk.grid)
 
     def _finish(self) -> bool:
         draft = self.draft
@@ -310,7 +302,7 @@ class FreehandTool(Tool):
         if not self._trace:
             return None
         trace = tuple(self._trace)
-        return Draft(self.name, trace, trace, closing=len(trace) > 2, hint=self.hint)
+        return Draft(trace, trace)
 
     @property
     def hint(self) -> str:

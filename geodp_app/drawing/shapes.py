@@ -93,17 +93,18 @@ class Drawing:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Drawing:
-        """Read what :meth:`to_dict` wrote.
+        """Read what :meth:`to_dict` wrote; lengths and places are not looked at
+        (:func:`geodp_app.document.checks.check_drawing`).
 
         Raises
         ------
         ValueError
-            If a member is missing, a ring is short or a vertex is off the grid.
+            If a member is missing or a number is not whole.
         """
         try:
             grid = _whole(data["grid"])
             shapes = tuple(
-                Shape(_read_ring(outer, grid), tuple(_read_ring(hole, grid) for hole in holes))
+                Shape(_read_ring(outer), tuple(map(_read_ring, holes)))
                 for outer, *holes in data["shapes"]
             )
         except (KeyError, TypeError) as error:
@@ -116,14 +117,8 @@ def _ring(ring: BaseGeometry) -> Ring:
     return tuple((int(x), int(y)) for x, y in vertices)
 
 
-def _read_ring(vertices: Any, grid: int) -> Ring:
-    ring = tuple((_whole(x), _whole(y)) for x, y in vertices)
-    if len(ring) < 3:
-        raise ValueError(f"a ring of {len(ring)} vertices: at least 3 are needed")
-    for x, y in ring:
-        if not (0 <= x <= grid and 0 <= y <= grid):
-            raise ValueError(f"vertex ({x}, {y}) is off the grid 0..{grid}")
-    return ring
+def _read_ring(vertices: Any) -> Ring:
+    return tuple((_whole(x), _whole(y)) for x, y in vertices)
 
 
 def _whole(value: Any) -> int:

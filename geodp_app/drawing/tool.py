@@ -33,25 +33,17 @@ class Draft:
 
     Attributes
     ----------
-    kind : {"polygon", "hole", "rectangle", "freehand"}
     vertices : tuple of Point
         Placed so far.
     preview : tuple of Point
         The ring as it would be with the pointer's point; fewer than three points at first.
     fault : Fault or None
         What keeps the draft from being closed, or what the next edge would do.
-    closing : bool
-        The next click closes the ring.
-    hint : str
-        What the next click does.
     """
 
-    kind: ToolName
     vertices: tuple[Point, ...]
     preview: tuple[Point, ...] = ()
     fault: Fault | None = None
-    closing: bool = False
-    hint: str = ""
 
 
 class Host(Protocol):
@@ -116,7 +108,9 @@ class Desk:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.snapping = True
+        #: The keyboard's cursor; None while the pointer is in use.
         self.cursor: Point | None = None
+        #: Last thing worth telling, until the next press, key or change of tool.
         self.message: str | None = None
         #: Who is told of a point that is asked about.
         self.ask: Callable[[Point], None] = lambda point: None

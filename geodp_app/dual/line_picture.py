@@ -202,7 +202,6 @@ class LinePicture:
 
     Attributes
     ----------
-    window : Window
     positive, negative : ndarray of float64, shape (2 m, 2)
         End points (u, v), grid units, of the lines drawn, two by two.
     density : Density or None
@@ -212,7 +211,6 @@ class LinePicture:
         What is shown, for the person.
     """
 
-    window: Window
     positive: Floats
     negative: Floats
     density: Density | None
@@ -246,28 +244,25 @@ def draw_lines(
     t, s = lines.on(sheet)
     segments = _wanted(cut(lattice, t, s, window), lines, shown)
     crossing = len(segments.index)
+    density = scale = None
     if crossing > MOST_THINNED:
-        some = segments.index
+        some, part = segments.index, slice(SOME_DRAWN)
         density = count_lines(
             lattice, t[some], s[some], lines.counts[some], raster_over(lattice, window, CELLS), stop
         )
         if density is None:
             return None
         note = f"{int(lines.counts[some].sum()):,} lines, {SOME_DRAWN} of them drawn"
-        part = slice(SOME_DRAWN)
-        few = Segments(some[part], segments.low[part], segments.high[part])
-        drawn, positive = ends(lattice, t, s, few), np.repeat(lines.positive[few.index], 2)
         scale = density_scale(density.counts)
-        return LinePicture(window, drawn[positive], drawn[~positive], density, scale, note)
-    every = -(-crossing // MOST_DRAWN)
-    if every > 1:  # a prefix of the scattered order is every so-manieth line, and stays when zoomed
+    else:
+        every = max(1, -(-crossing // MOST_DRAWN))
+        note = _note(crossing, every)
+        # a prefix of the scattered order is every so-manieth line, and stays when zoomed
         part = slice(crossing // every)
-        segments = Segments(segments.index[part], segments.low[part], segments.high[part])
+    segments = Segments(segments.index[part], segments.low[part], segments.high[part])
     drawn = ends(lattice, t, s, segments)
     positive = np.repeat(lines.positive[segments.index], 2)
-    return LinePicture(
-        window, drawn[positive], drawn[~positive], None, None, _note(crossing, every)
-    )
+    return LinePicture(drawn[positive], drawn[~positive], density, scale, note)
 
 
 def _wanted(segments: Segments, lines: ExampleLines, shown: tuple[bool, bool]) -> Segments:

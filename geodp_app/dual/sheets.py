@@ -146,8 +146,8 @@ def number(value: float, digits: int) -> str:
     return text.replace("-", "−")
 
 
-def digits_for(step: float, most: int = 9) -> int:
-    """Digits after the point that tell values `step` apart; at least 1."""
+def digits_for(step: float) -> int:
+    """Digits after the point that tell values `step` apart; 1 to 9."""
     if not step > 0:
         return 1
-    return min(max(1, math.ceil(-math.log10(step))), most)
+    return min(max(1, math.ceil(-math.log10(step))), 9)

@@ -72,8 +72,6 @@ class OneTask(QObject):
     cancelled = Signal()
     #: One line for the person.
     failed = Signal(str)
-    #: A reply of the task under way.
-    replied = Signal(object)
     #: The last reply has arrived.
     finished = Signal()
 
@@ -82,7 +80,8 @@ class OneTask(QObject):
     ) -> None:
         super().__init__(parent)
         self._entry = entry
-        self._link: ProcessLink | None = None
+        #: The process that it has now, if any.
+        self.link: ProcessLink | None = None
         application = QCoreApplication.instance()
         if application is not None:
             application.aboutToQuit.connect(self.drop)
@@ -90,19 +89,14 @@ class OneTask(QObject):
     @property
     def busy(self) -> bool:
         """Whether the task is under way."""
-        return self._link is not None
-
-    @property
-    def link(self) -> ProcessLink | None:
-        """The process that it has now, if any."""
-        return self._link
+        return self.link is not None
 
     def start(self, job: object) -> None:
         """Begin; a task under way is dropped."""
         self.drop()
-        self._link = ProcessLink(handed_over(self._handle), self._entry)
-        self.destroyed.connect(self._link.kill)
-        self._link.send(job)
+        self.link = ProcessLink(handed_over(self._handle), self._entry)
+        self.destroyed.connect(self.link.kill)
+        self.link.send(job)
 
     def cancel(self) -> None:
         """End the task now, if there is one, and tell."""
@@ -112,12 +106,12 @@ class OneTask(QObject):
 
     def drop(self) -> None:
         """End the task now, if there is one."""
-        link, self._link = self._link, None
+        link, self.link = self.link, None
         if link is not None:
             link.kill()
 
     def _handle(self, link: ProcessLink, reply: object) -> None:
-        if link is not self._link:
+        if link is not self.link:
             return  # of a task that was dropped
         match reply:
             case TaskDone():
@@ -127,7 +121,7 @@ class OneTask(QObject):
                 self.drop()
                 self.failed.emit(reply.message)
             case None:
-                self._link = None
+                self.link = None
                 self.failed.emit(
                     f"The learners' process ended (exit code {link.exit_code}). If memory is "
                     "short, use a coarser grid, fewer examples or fewer learners."

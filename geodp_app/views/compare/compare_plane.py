@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QGraphicsPathItem, QWidget
+from PySide6.QtWidgets import QGraphicsPathItem
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
@@ -26,8 +26,8 @@ _SWATCH_WIDTH, _SWATCH_HEIGHT = 30, 14
 class ComparePlane(GridPlot):
     """The plot, in grid units, y up; shapes by the names of their learners."""
 
-    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, palette: Palette) -> None:
+        super().__init__()
         self._palette = palette
         self.setAccessibleName("Plane with all learned shapes")
         self.target = added(self.getPlotItem(), 10, QGraphicsPathItem())

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QTableWidget,
-    QTableWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import Contender, Row
@@ -51,8 +45,8 @@ class CompareTable(QTableWidget):
     #: A learner's name, and whether its shape is to be shown.
     shown_changed = Signal(str, bool)
 
-    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, palette: Palette) -> None:
+        super().__init__()
         self._palette = palette
         dress_table(self, "Learners compared")
         self.setMinimumHeight(100)

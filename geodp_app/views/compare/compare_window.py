@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-import shapely
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
@@ -30,7 +29,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
@@ -104,10 +102,9 @@ class CompareWindow(QDialog):
         side, self.banner = QWidget(), dressed(QLabel(wordWrap=True), "banner")
         groups = (self._learners_group(document.work.run), 1), (self._results_group(), 1)
         fill(QVBoxLayout(side), self.banner, *groups, margins=(0, 0, 0, 0), spacing=10)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         splitter.addWidget(side)
         splitter.addWidget(self.pane)
-        splitter.setChildrenCollapsible(False)
         splitter.setStretchFactor(0, 1)
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([600, 620])
@@ -327,14 +324,8 @@ class CompareWindow(QDialog):
 
     def _charge_contender(self, number: int, plan: PrivacySpent | None) -> None:
         """Note with the sample what the contender at work spends, as soon as it has begun."""
-        job = self._job_now
-        if (
-            not isinstance(job, CompareJob)
-            or self._charge is not None
-            or number != len(self.rows) + 1
-        ):
-            return
-        if plan is not None and plan.private:
+        job, begins = self._job_now, self._charge is None and number == len(self.rows) + 1
+        if isinstance(job, CompareJob) and begins and plan is not None and plan.private:
             self._charge = RunCharge(plan, finished=False)
             self._document.charge(job.examples, self._charge)
 
@@ -381,7 +372,7 @@ class CompareWindow(QDialog):
     def _follow(self) -> None:
         """Show the target of the comparison; before the first one, that of the document."""
         work = self._compared or self._document.work
-        self.plane.show_target(_region(work), work.frame)
+        self.plane.show_target(work.drawing.region(), work.frame)
         self._refresh()
 
     def _refresh(self) -> None:
@@ -452,10 +443,6 @@ class CompareWindow(QDialog):
         """A comparison under way is cancelled."""
         self.controller.cancel()
         super().closeEvent(event)
-
-
-def _region(work: Work) -> BaseGeometry:
-    return work.drawing.region() if work.drawing.shapes else shapely.Polygon()
 
 
 def _same(compared: Work | None, now: Work, *, rehearsed: bool) -> bool:

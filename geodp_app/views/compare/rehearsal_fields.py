@@ -25,8 +25,8 @@ class RehearsalFields(QWidget):
     #: Something else is typed.
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.epsilons, self.sizes, self.samples = QLineEdit(), QLineEdit(), WholeField(1, 50)
         self.samples.setValue(RUNS)
         self.samples.setFixedWidth(74)

@@ -59,8 +59,8 @@ class ConicView(QWidget):
         self._tried: Conic | None = None
         self.candidate: Candidate | None = None
         self.shaded: ShadedSheet | None = None
-        self._background = Background(self)
-        self._background.done.connect(self._shade)
+        self.background = Background(self)
+        self.background.done.connect(self._shade)
         self._make_plot()
         self.readout = dressed(QLabel(wordWrap=True), name="What the dual plane shows")
         self.readout.setMinimumHeight(3 * self.readout.fontMetrics().height() + 2)
@@ -68,6 +68,8 @@ class ConicView(QWidget):
         self.bar = ColourBar()
         self._legend = dressed(QFrame(self.plot), "legend")
         fill(QVBoxLayout(self._legend), self.bar, margins=(6, 4, 6, 4))
+        for changed in (self.plot.box.sigRangeChanged, self.plot.box.sigResized):
+            changed.connect(lambda *_: self._place_legend())
         fill(QVBoxLayout(self), (self.plot, 1), self.readout, margins=(6, 2, 6, 4), spacing=4)
         self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
         self._timer.timeout.connect(self._hover)
@@ -94,8 +96,6 @@ class ConicView(QWidget):
         self.plot.nudged.connect(self._nudge)
         self.plot.dropped.connect(lambda: self._try(None))
         self.plot.fit_wanted.connect(self.fit)
-        box.sigRangeChanged.connect(lambda *_: self._moved())
-        box.sigResized.connect(lambda *_: self._moved())
 
     # what is shown
 
@@ -109,11 +109,6 @@ class ConicView(QWidget):
             return "centres of ellipses of this form"
         radius = newest.parameters[2] / (1 << newest.lattice.bits)
         return f"centres of discs of radius {amount(radius)}"
-
-    @property
-    def busy(self) -> bool:
-        """Whether the shading is being computed."""
-        return self._background.busy
 
     def show_run(self, chosen: tuple[Conic, ...], question: ConicQuestion | None) -> None:
         """Show what was chosen up to a step, and where the newest could be (private).
@@ -139,10 +134,10 @@ class ConicView(QWidget):
         self.shading.set_image(None, None)
         self.shaded = None
         self._legend.setVisible(False)
-        self._background.drop("scores")
+        self.background.drop("scores")
         self._draw_examples()
         if question is not None:
-            self._background.submit("scores", lambda stop: question.scores(_PIXELS))
+            self.background.submit("scores", lambda stop: question.scores(_PIXELS))
         self._try(None)
 
     def set_palette(self, palette: Palette) -> None:
@@ -208,12 +203,6 @@ class ConicView(QWidget):
         self.shading.set_image(image, Window(shaded.u0, shaded.u1, shaded.v0, shaded.v1))
         self.bar.set_scale(scale)
         self._place_legend()
-
-    def _moved(self) -> None:
-        for overlay in (self.centres, self.pointer):
-            overlay.moved()
-        if hasattr(self, "_legend"):  # the plot moves while the view is made
-            self._place_legend()
 
     def _place_legend(self) -> None:
         corner = self.plot.mapFromScene(self.plot.box.sceneBoundingRect().topLeft())

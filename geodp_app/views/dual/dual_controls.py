@@ -24,7 +24,7 @@ from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import Palette
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.widgets.bars import line_swatch
-from geodp_app.views.widgets.panes import FoldingRow, dressed, fill
+from geodp_app.views.widgets.panes import FoldingRow, dressed, fill, tool_button
 from geodp_app.views.widgets.theme import icon
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 
@@ -47,17 +47,15 @@ class DualControls(FoldingRow):
 
     def __init__(self) -> None:
         super().__init__()
-        self.positive = _box("Positive", "Dual lines of the positive examples: solid")
-        self.negative = _box("Negative", "Dual lines of the negative examples: dashed")
+        tip = "Dual lines of the {} examples: {}"
+        self.positive = dressed(QCheckBox("Positive"), tip=tip.format("positive", "solid"))
+        self.negative = dressed(QCheckBox("Negative"), tip=tip.format("negative", "dashed"))
         for box in (self.positive, self.negative):
+            box.setChecked(True)
             box.toggled.connect(lambda _: self.lines_changed.emit())
         self.modes = [_button(text, tip) for _, text, tip in _MODES]
-        self.edges = [
-            _button(str(i + 1), f"Show where edge {i + 1} could be, the others fixed")
-            for i in range(3)
-        ]
-        for i, button in enumerate(self.edges):
-            button.setAccessibleName(f"Edge {i + 1}")
+        tip = "Show where edge {} could be, the others fixed"
+        self.edges = [_button(str(i), tip.format(i), f"Edge {i}") for i in (1, 2, 3)]
         self._groups = [_exclusive(self, group) for group in (self.modes, self.edges)]
         for group in self._groups:
             group.idClicked.connect(lambda _: self.shade_wanted.emit(self.edge, self.mode))
@@ -134,15 +132,8 @@ class DualControls(FoldingRow):
             button.setIcon(icon(name, palette))
 
 
-def _box(text: str, tip: str) -> QCheckBox:
-    box = dressed(QCheckBox(text), tip=tip)
-    box.setChecked(True)
-    return box
-
-
-def _button(text: str, tip: str) -> QToolButton:
-    button = dressed(QToolButton(), tip=tip)
-    button.setText(text)
+def _button(text: str, tip: str, name: str = "") -> QToolButton:
+    button = tool_button(text, name=name, tip=tip)
     button.setCheckable(True)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     return button

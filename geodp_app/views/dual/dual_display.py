@@ -13,8 +13,8 @@ than it was asked about is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import Pane
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic
-from learners.core.records import Piece, halfplanes_of
+from learners.core.records import halfplanes_of
 from learners.core.releases import Release
 
 #: Pause before a question is asked, in milliseconds: scrubbing asks none.
@@ -48,8 +48,7 @@ _UNCHANGED = "No step of this run is drawn with probabilities that a report chan
 _Kind = Literal["all sheets", "in sight", "share"]
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """A moment to ask about: the step at a log's cursor, and the edge that could be elsewhere.
 
     There is none in the release view.
@@ -58,11 +57,6 @@ class Moment:
     log: RunLog
     step: int
     edge: int
-
-    @property
-    def piece(self) -> Piece:
-        """What the step chose."""
-        return halfplanes_of(self.log.record(self.step).release.piece)
 
 
 class DualQuestions(QObject):
@@ -153,7 +147,8 @@ class DualQuestions(QObject):
             return
         log, edge, mode = moment.log, moment.edge, self._dual.controls.mode
         question = shade_question(log, moment.step, edge, _COARSE)
-        self._dual.set_what_if(WhatIf(question, moment.piece, edge))
+        piece = halfplanes_of(log.record(moment.step).release.piece)
+        self._dual.set_what_if(WhatIf(question, piece, edge))
         if self._report is not None:
             self._ask_report(moment, self._report)
         elif mode != "off":

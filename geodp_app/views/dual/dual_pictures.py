@@ -7,6 +7,7 @@ and drawn at once (some milliseconds); more are counted, and cells painted, besi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import shapely
@@ -34,7 +35,7 @@ from geodp_app.dual.sheets import Window, extent
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
 from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.widgets.background import Background, Work
+from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.plotting import rgba_image
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.selection import SheetDensities
@@ -44,10 +45,9 @@ def cells_image(
     sheet: ShadedSheet,
     colours: NDArray[np.uint8],
     window: Window,
-    size: tuple[int, int],
     stop: Callable[[], bool],
-) -> QImage | None:
-    """An image of the cells in a window, its first row at the least v.
+) -> tuple[QImage, Window] | None:
+    """An image of the cells in a window, its first row at the least v, and the window.
 
     Parameters
     ----------
@@ -55,16 +55,18 @@ def cells_image(
     colours : ndarray of uint8, shape (m, 4)
         One for each cell.
     window : Window
-    size : (int, int)
-        Width and height in pixels.
     stop : callable
         Asked now and then; when true the result is None.
     """
-    image = QImage(*size, QImage.Format.Format_ARGB32_Premultiplied)
+    longer = max(window.width, window.height)
+    width, height = (
+        max(1, round(_CELLS_SIZE * side / longer)) for side in (window.width, window.height)
+    )
+    image = QImage(width, height, QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
     painter.setPen(Qt.PenStyle.NoPen)
-    scale = np.array([size[0] / window.width, size[1] / window.height])
+    scale = np.array([width / window.width, height / window.height])
     origin = np.array([window.u0, window.v0])
     try:
         for count, (cell, colour) in enumerate(zip(sheet.cells, colours.tolist(), strict=True)):
@@ -77,7 +79,7 @@ def cells_image(
                 painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in pixels]))
     finally:
         painter.end()
-    return image
+    return image, window
 
 
 def _seen(corners: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
@@ -128,8 +130,8 @@ class DualPictures(QObject):
         self._drawn: dict[Sheet, ShadedSheet] = {}
         self._values: dict[Sheet, NDArray[np.float64]] = {}
         self._lookups: dict[Sheet, Lookup] = {}
-        self._background = Background(self)
-        self._background.done.connect(self._done)
+        self.background = Background(self)
+        self.background.done.connect(self._done)
         #: As it was asked for; empty where something else is shown in its place.
         self.shading: Shading = ()
         self._detail: ShadedSheet | None = None
@@ -147,11 +149,6 @@ class DualPictures(QObject):
     def rasters(self) -> bool:
         """Whether rasters shade the sheets, which can be finer, and not exact cells."""
         return any(sheet.scores is not None for sheet in self.shading)
-
-    @property
-    def busy(self) -> bool:
-        """Whether something is being computed."""
-        return self._background.busy
 
     def set_palette(self, palette: Palette) -> None:
         self._ramps = _ramps(palette)
@@ -179,7 +176,7 @@ class DualPictures(QObject):
         alive: NDArray[np.bool_] | None,
     ) -> None:
         """Take the examples whose lines are drawn; the arrays must not change afterwards."""
-        self._background.clear()  # pictures of other examples would come late
+        self.background.clear()  # pictures of other examples would come late
         self.lines, self._pending, self._known = None, None, {}
         self.size = 0 if points is None else len(points)
         if self.size and points is not None and labels is not None:
@@ -276,7 +273,7 @@ class DualPictures(QObject):
 
     def _draw_shading(self) -> None:
         for number, view in self._views.items():
-            self._background.drop(("cells", number))
+            self.background.drop(("cells", number))
             if number not in self._drawn:
                 view.set_shading(None, None)
         self._stale = set(self._views)
@@ -295,7 +292,7 @@ class DualPictures(QObject):
 
     def _forget(self) -> None:
         self._pictures, self._coloured = {}, {}
-        self._background.clear()
+        self.background.clear()
         for view in self._views.values():
             view.set_lines(None)
             view.density.set_image(None, None)
@@ -309,7 +306,7 @@ class DualPictures(QObject):
         if self._pending is not None:
             pending, self._pending = self._pending, None
             if self.size > MOST_THINNED:
-                self._background.submit("lines", lambda stop: pending())
+                self.background.submit("lines", lambda stop: pending())
             else:
                 self.lines = pending()
         for sheet in self._sight & self._stale:
@@ -340,9 +337,9 @@ class DualPictures(QObject):
 
             if len(lines) > MOST_THINNED:
                 view.note = "counting lines …"
-                self._background.submit(("picture", view.sheet), draw)
+                self.background.submit(("picture", view.sheet), draw)
             else:
-                self._background.drop(("picture", view.sheet))
+                self.background.drop(("picture", view.sheet))
                 self._show_lines(view, draw())
         self._shade(view, window)
 
@@ -356,7 +353,8 @@ class DualPictures(QObject):
             values = to_the_border(values)
         tints = colours(self.shade_scale, values, self._ramps[signed])
         if shading.cells:
-            self._background.submit(("cells", view.sheet), _painter(shading, tints, window))
+            paint = partial(cells_image, shading, tints, window)
+            self.background.submit(("cells", view.sheet), paint)
         elif tints.ndim == 3:
             view.set_shading(rgba_image(tints), _covered(shading))
 
@@ -407,15 +405,3 @@ def _ramps(palette: Palette) -> dict[bool, NDArray[np.uint8]]:
 def _covered(shading: ShadedSheet) -> Window:
     """What a raster covers."""
     return Window(shading.u0, shading.u1, shading.v0, shading.v1)
-
-
-def _painter(shading: ShadedSheet, tints: NDArray[np.uint8], window: Window) -> Work:
-    """Paint cells in a window, beside the window's own thread."""
-    longer = max(window.width, window.height)
-    size = tuple(max(1, round(_CELLS_SIZE * e / longer)) for e in (window.width, window.height))
-
-    def work(stop: Callable[[], bool]) -> tuple[QImage, Window] | None:
-        image = cells_image(shading, tints, window, (size[0], size[1]), stop)
-        return None if image is None else (image, window)
-
-    return work

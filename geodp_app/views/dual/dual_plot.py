@@ -51,10 +51,6 @@ _ZOOMS = {
 class DualAxis(pg.AxisItem):  # type: ignore[misc]
     """Values that stay apart however deep the zoom."""
 
-    def __init__(self, orientation: str) -> None:
-        super().__init__(orientation)
-        self.enableAutoSIPrefix(False)
-
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         digits = 0 if spacing >= 1 else digits_for(spacing)
         return [number(value, digits) for value in values]
@@ -82,6 +78,8 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         axes = {name: DualAxis(name) for name in ("bottom", "left")}
         super().__init__(axisItems=axes, enableMenu=False)
         self.axes = axes
+        for axis in axes.values():
+            axis.enableAutoSIPrefix(False)
         self._labelled, self._line = True, 16
         #: Whether something at a place, in pixels of the view box, can be dragged.
         self.grabs: Callable[[QPointF], bool] = lambda at: False
@@ -326,11 +324,16 @@ class Chosen(Overlay):
         return nearest_mark(self.marks, self.pixels(), (at.x(), at.y()), PICK)
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Points, oldest first, then the numbers that find room, newest first."""
+        """A thin triangle between the newest points; points, oldest first; then the numbers that
+        find room, newest first."""
         palette = greyed(palette) if self.past else palette
         places = [QPointF(x, y) for x, y in self.pixels().tolist()]
         marks = list(zip(self.marks, places, strict=True))
-        self._link(painter, palette, [place for mark, place in marks if mark.age == 0])
+        newest = [place for mark, place in marks if mark.age == 0]
+        if len(newest) == 3:  # all of them are on this sheet
+            painter.setPen(QPen(QColor(palette.chosen), 1.0, Qt.PenStyle.DotLine))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawPolygon(newest)
         for mark, place in marks:
             self._point(painter, palette, mark, place, hollow=self.fixed(mark))
         for _, path in self.written(painter.font()):
@@ -351,14 +354,6 @@ class Chosen(Overlay):
                 taken.append(_with_rim(path.boundingRect()))
                 found.append((words, path))
         return found
-
-    @staticmethod
-    def _link(painter: QPainter, palette: Palette, places: list[QPointF]) -> None:
-        """A thin triangle between the newest points, when all three are on this sheet."""
-        if len(places) == 3:
-            painter.setPen(QPen(QColor(palette.chosen), 1.0, Qt.PenStyle.DotLine))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawPolygon(places)
 
     @staticmethod
     def _point(

@@ -31,7 +31,7 @@ from geodp_app.views.dual.dual_plot import (
     SheetPlot,
 )
 from geodp_app.views.widgets.panes import dressed, fill
-from geodp_app.views.widgets.plotting import Overlay, PictureItem, cosmetic, shape_path, tinted
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Lines are smoothed up to so many.
@@ -101,11 +101,6 @@ class SheetView(QWidget):
         self.pointer = Pointer(box, 103)
 
     @property
-    def overlays(self) -> tuple[Overlay, ...]:
-        """What is painted over the lines."""
-        return self.cell, self.example, self.boxes, self.chosen, self.pointer
-
-    @property
     def private_items(self) -> tuple[QGraphicsItem, ...]:
         """Everything that shows examples, scores or the sampler."""
         pictures = (self.shading, self.density, self.positive, self.negative)
@@ -150,7 +145,7 @@ class SheetView(QWidget):
         self.outside.setBrush(tinted(palette.canvas, 1.0))
         self.outside.setPen(Qt.PenStyle.NoPen)
         self.border.setPen(cosmetic(palette.soft_ink, 1.5))
-        for overlay in self.overlays:
+        for overlay in (self.cell, self.example, self.boxes, self.chosen, self.pointer):
             overlay.set_palette(palette)
         self._pen_lines()
 
@@ -199,8 +194,6 @@ class SheetView(QWidget):
         inside, outside = region_in(self.lattice, self.plot.window().grown(0.5))
         self.border.setPath(shape_path(inside))
         self.outside.setPath(shape_path(outside))
-        for overlay in self.overlays:
-            overlay.moved()
         self._timer.start()
 
     # the pointer

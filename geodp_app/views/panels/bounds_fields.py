@@ -38,7 +38,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.public_bounds import SIDES, bounds_of_map, typed_bounds
 from geodp_app.palette import Palette, mix
 from geodp_app.views.widgets.panes import dressed, fill
-from geodp_app.views.widgets.plotting import shape_path
+from geodp_app.views.widgets.plotting import shape_path, tinted
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds, BoundsError
 
@@ -210,9 +210,7 @@ class BoundsMap(QWidget):
         if self._box is not None:
             west, south, east, north = self._box.as_tuple()
             box = to_widget.mapRect(QRectF(west, south, east - west, north - south))
-            tint = QColor(p.accent)
-            tint.setAlphaF(0.2)
-            painter.setBrush(tint)
+            painter.setBrush(tinted(p.accent, 0.2))
             painter.setPen(QPen(QColor(p.accent), 2))
             painter.drawRect(box)
         painter.setClipping(False)

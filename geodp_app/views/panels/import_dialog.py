@@ -92,8 +92,8 @@ class ImportDialog(QDialog):
         self._rows: ReadRows | None = None
         self._share = [0.0]  # of the file, written by the thread that reads
         self._asked = False  # whether the person has had a say
-        self._background = Background(self)
-        self._background.done.connect(self._came)
+        self.background = Background(self)
+        self.background.done.connect(self._came)
         self._timer = QTimer(self, interval=_LOOK)
         self._timer.timeout.connect(self._show_progress)
         self.setWindowTitle(f"{'Open' if opening else 'Import'} examples: {path.name}")
@@ -156,7 +156,7 @@ class ImportDialog(QDialog):
     def done(self, result: int) -> None:
         """Close; what is still being read is dropped."""
         for key in ("open", "read", "check"):
-            self._background.drop(key)
+            self.background.drop(key)
         self._timer.stop()
         if result != QDialog.DialogCode.Accepted:
             self.checked = None
@@ -184,7 +184,7 @@ class ImportDialog(QDialog):
             except _PROBLEMS as error:
                 return error
 
-        self._background.submit(key, safely)
+        self.background.submit(key, safely)
         self._timer.start()
 
     def _came(self, key: object, result: object) -> None:
@@ -243,7 +243,7 @@ class ImportDialog(QDialog):
     def _read(self) -> None:
         """Read the chosen columns anew."""
         self._rows = self.checked = None
-        self._background.drop("check")
+        self.background.drop("check")
         file, columns, person = self._file, self.choices.columns(), self.choices.unit()
         self._share = share = [0.0]
         if file is not None and columns.complete:
@@ -258,13 +258,13 @@ class ImportDialog(QDialog):
 
             self._submit("read", read)
         else:
-            self._background.drop("read")
+            self.background.drop("read")
         self._refresh()
 
     def _check(self) -> None:
         """Tell again which rows fit."""
         self.checked = None
-        self._background.drop("check")
+        self.background.drop("check")
         rows = self._rows
         meaning = None if self._missing() else self._meaning()
         if rows is not None and meaning is not None:
@@ -359,13 +359,8 @@ class ImportDialog(QDialog):
     def _n(self) -> int:
         return 0 if self._rows is None else len(self._rows.numbers)
 
-    @property
-    def busy(self) -> bool:
-        """Whether the file is read or checked."""
-        return self._background.busy
-
     def _show_progress(self) -> None:
-        busy = self.busy
+        busy = self.background.busy
         self.progress.setVisible(busy)
         self.progress.setValue(round(_FINE * self._share[0]))
         if not busy:

@@ -54,8 +54,8 @@ class ImportChoices(QGroupBox):
     #: The same columns mean something else.
     meaning_changed = Signal()
 
-    def __init__(self, grid: int, parent: QWidget | None = None) -> None:
-        super().__init__("What is read", parent)
+    def __init__(self, grid: int) -> None:
+        super().__init__("What is read")
         self.setFixedWidth(_WIDTH)
         self._form = QFormLayout(self)
         self._form.setHorizontalSpacing(10)
@@ -75,7 +75,8 @@ class ImportChoices(QGroupBox):
         self.grid.setValue(grid)
         tip = f"Points are read on a grid 0..d; d is published, and {LARGE_GRIDS}"
         add_field(self._form, "Grid size d", self.grid, tip)
-        self.kind.currentIndexChanged.connect(self._kind_changed)
+        self.kind.currentIndexChanged.connect(self._name_axes)
+        self.kind.currentIndexChanged.connect(self.meaning_changed)
         for box in (self.first, self.second, self.label, self.person):
             box.currentIndexChanged.connect(self.columns_changed)
         self.inside.currentIndexChanged.connect(self._inside_changed)
@@ -166,10 +167,6 @@ class ImportChoices(QGroupBox):
 
     # pieces
 
-    def _kind_changed(self) -> None:
-        self._name_axes()
-        self.meaning_changed.emit()
-
     def _name_axes(self) -> None:
         for box, name in zip((self.first, self.second), _AXES[self.coordinates()], strict=True):
             label = self._form.labelForField(box)
@@ -205,8 +202,8 @@ _WARNED = " Bounds that are moved until all rows fit would publish where these a
 class SmallTable(QTableWidget):
     """Rows of text that can be looked at and read out, not changed."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(0, 0, parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         dress_table(self, name)
         self.setTabKeyNavigation(False)
         self.verticalHeader().setMinimumSectionSize(_ROW)
@@ -243,8 +240,8 @@ class Misfits(QWidget):
         The decision to leave them out; whoever makes this places it where it is always seen.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.words = QLabel(wordWrap=True)
         self.table = SmallTable("Rows that do not fit")
         resize = QHeaderView.ResizeMode.ResizeToContents

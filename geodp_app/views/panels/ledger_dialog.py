@@ -55,9 +55,7 @@ class LedgerDialog(QDialog):
         self.join_button = dressed(QPushButton("Join a ledger…"), tip="One that is there already")
         self.none_button = dressed(QPushButton("Keep none"), tip="The file stays as it is")
         self.close_button = QPushButton("Close")
-        foot = fill(QHBoxLayout(), self.join_button, self.none_button)
-        foot.addStretch(1)
-        foot.addWidget(self.close_button)
+        foot = fill(QHBoxLayout(), self.join_button, self.none_button, None, self.close_button)
         parts = (sentences("note", _WHAT), self.problem, self.state, self._new_group(), foot)
         fill(QVBoxLayout(self), *parts, margins=(16, 16, 16, 16), spacing=12)
         for button in (self.join_button, self.none_button, self.begin_button, self.close_button):

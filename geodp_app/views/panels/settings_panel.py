@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 from geodp_app.actions import key
 from geodp_app.document.examples import LARGE_GRIDS
 from geodp_app.document.suggested_k import MOST
-from geodp_app.document.work import PARAMETERS, Work
+from geodp_app.document.work import DISTRIBUTIONS, PARAMETERS, Work
 from geodp_app.runs.settings_advice import Verdict
 from geodp_app.views.widgets.number_fields import (
     DecadeSlider,
@@ -157,12 +157,7 @@ def _offer(box: QComboBox, declared: Parameter) -> None:
         box.addItem(text, value)
 
 
-_DISTRIBUTIONS = (
-    ("uniform", "Uniform"),
-    ("clustered", "Clustered"),
-    ("gaussian", "Gaussian"),
-    ("painted", "Painted"),
-)
+_DISTRIBUTIONS = tuple((name, name.capitalize()) for name in DISTRIBUTIONS)
 _LEARNERS = tuple((learner.id, learner.title) for learner in offered("window"))
 #: So many learners stand apart, before the others.
 _FIRST = 3

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING
-from geodp_app.palette import Palette, load_palette
+from geodp_app.palette import Palette
 from geodp_app.runs.theorem_view import CARDS, THEOREMS, Answer, answer
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
@@ -56,8 +56,8 @@ class TheoremPage(QScrollArea):
         self._work: Work | None = None
         self._asked: _Asked | None = None
         self.answer: Answer | None = None
-        self._background = Background(self)
-        self._background.done.connect(lambda _, found: self._show(found))
+        self.background = Background(self)
+        self.background.done.connect(lambda _, found: self._show(found))
         self.alpha, self.beta = _share(), _share()
         self.planned = SizeField(0, 2_000_000_000)
         self.planned.setSpecialValueText("none")
@@ -68,7 +68,6 @@ class TheoremPage(QScrollArea):
         for field in (self.alpha, self.beta, self.planned):
             field.valueChanged.connect(lambda _: self._ask())
         self.use.clicked.connect(self._use)
-        self.set_palette(load_palette("light"))
 
     def _lay_out(self) -> None:
         wanted = QGroupBox("Wanted")
@@ -93,11 +92,6 @@ class TheoremPage(QScrollArea):
         self._work = work
         self._ask()
 
-    @property
-    def at_rest(self) -> bool:
-        """Whether the figures are those of the settings."""
-        return not self._background.busy
-
     def set_palette(self, palette: Palette) -> None:
         for card in self.cards:
             card.set_palette(palette)
@@ -119,11 +113,11 @@ class TheoremPage(QScrollArea):
         if asked == self._asked:
             return
         self._asked = asked
-        self._background.drop("theorem")
+        self.background.drop("theorem")
         if asked is None:
             self._show(None)
         else:
-            self._background.submit("theorem", lambda _: _answer(asked))
+            self.background.submit("theorem", lambda _: _answer(asked))
 
     def _show(self, found: object) -> None:
         """Figures, or why there are none."""

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem
 
-from geodp_app.drawing.editor import Editor
+from geodp_app.drawing.editor import Draft, Editor
 from geodp_app.drawing.faults import Fault, faults
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import Palette
@@ -73,21 +73,22 @@ class DrawingLayer:
 
     def show(self, editor: Editor, shapes_faults: Sequence[Fault]) -> None:
         """Show the drawing and the tool's state."""
-        drawing, tool = editor.shown, editor.tool
-        if self._drawn[0] is not drawing or self._drawn[1] != tool:  # few moves change either
-            self._drawn = drawing, tool
+        tool, cursor = editor.current, editor.desk.cursor
+        drawing, hover = tool.shown, tool.hover
+        if self._drawn[0] is not drawing or self._drawn[1] != tool.name:  # few moves change either
+            self._drawn = drawing, tool.name
             rings = [ring for shape in drawing.shapes for ring in shape.rings]
             self._target.setPath(ring_path(rings))
             self._area.setPath(union_path(drawing.shapes))
-            handles = [p for ring in rings for p in ring] if tool == "vertices" else []
+            handles = [p for ring in rings for p in ring] if tool.name == "vertices" else []
             self._handles.show_at(handles[:_MOST_HANDLES])
         self._selected.setPath(ring_path(editor.selected_rings()))
         self._selected_area.setPath(union_path(editor.selected_parts()))
-        self._show_draft(editor)
-        hover = editor.hover
+        self._show_draft(tool.draft or Draft((), ()))
         self._hovered.show_at([hover.position] if hover and hover.position else [])
-        self._cursor.show_at([editor.grid_cursor] if editor.grid_cursor else [])
-        self._show_faults(editor, shapes_faults)
+        self._cursor.show_at([cursor] if cursor else [])
+        own = None if tool.draft is None else tool.draft.fault
+        self._show_faults([*shapes_faults, *([own] if own else [])])
 
     def show_dabs(self, dabs: Sequence[tuple[int, int, int]]) -> None:
         """Show where a painted sample comes from."""
@@ -105,27 +106,18 @@ class DrawingLayer:
         for item in (*items, *self._words):
             item.setVisible(visible)
 
-    def _show_draft(self, editor: Editor) -> None:
-        draft = editor.draft
-        if draft is None:
-            self._draft.setPath(QPainterPath())
-            self._preview.setPath(QPainterPath())
-            self._placed.show_at([])
-            return
+    def _show_draft(self, draft: Draft) -> None:
         self._draft.setPath(line_path(draft.vertices))
         self._preview.setPath(ring_path([draft.preview] if draft.preview else []))
         self._placed.show_at(draft.vertices)
 
-    def _show_faults(self, editor: Editor, faults: Sequence[Fault]) -> None:
-        every = list(faults)
-        if editor.draft is not None and editor.draft.fault is not None:
-            every.append(editor.draft.fault)
-        self._faults.show_at([fault.at for fault in every])
+    def _show_faults(self, faults: Sequence[Fault]) -> None:
+        self._faults.show_at([fault.at for fault in faults])
         for word in self._words:
             self._plot.removeItem(word)
         self._words = []
         assert self._palette is not None
-        for fault in every[:5]:
+        for fault in faults[:5]:
             word = pg.TextItem(fault.text, color=self._palette.danger, anchor=(0.5, 1.4))
             word.setPos(*fault.at)
             word.setZValue(90)
@@ -169,7 +161,7 @@ class FaultWatch:
 
     def refresh(self) -> None:
         """Draw again what the editor shows."""
-        drawing = self._editor.shown
+        drawing = self._editor.current.shown
         if drawing is not self._looked_at:
             if sum(len(ring) for shape in drawing.shapes for ring in shape.rings) > _LARGE:
                 self._timer.start()
@@ -179,6 +171,6 @@ class FaultWatch:
         self._tell()
 
     def _look(self) -> None:
-        self._looked_at = self._editor.shown
+        self._looked_at = self._editor.current.shown
         self.found = faults(self._looked_at)
         self._tell()

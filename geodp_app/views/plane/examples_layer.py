@@ -48,12 +48,10 @@ class ExampleKinds:
     points : ndarray of int64, shape (n, 2)
     kinds : ndarray of uint8, shape (n,)
         Values of Kind.
-    labels : ndarray of bool, shape (n,)
     """
 
     points: NDArray[np.int64]
     kinds: NDArray[np.uint8]
-    labels: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -70,14 +68,11 @@ class ExampleKinds:
             kinds = kinds * ~decided + np.uint8(Kind.DECIDED) * decided
         if wrong is not None:
             kinds = np.maximum(kinds, np.uint8(Kind.WRONG) * wrong)
-        return cls(points, kinds, labels)
+        return cls(points, kinds)
 
-    def chosen(self, kind: Kind, label: bool | None = None) -> NDArray[np.int64]:
-        """Points of one kind (and label), shape (m, 2)."""
-        mask = self.kinds == kind
-        if label is not None:
-            mask &= self.labels == label
-        chosen: NDArray[np.int64] = self.points[mask]
+    def chosen(self, kind: Kind) -> NDArray[np.int64]:
+        """Points of one kind, shape (m, 2)."""
+        chosen: NDArray[np.int64] = self.points[self.kinds == kind]
         return chosen
 
 
@@ -278,22 +273,14 @@ class ExamplesLayer:
         self._grid = 1
 
     def set_palette(self, palette: Palette) -> None:
-        clear = pg.mkBrush(None)
-        pens = {
-            Kind.DECIDED: pg.mkPen(None),
-            Kind.NEGATIVE: cosmetic(palette.negative, 1.0),
-            Kind.POSITIVE: pg.mkPen(None),
-            Kind.WRONG: cosmetic(palette.danger, 1.1, alpha=0.85),
-        }
-        brushes = {
-            Kind.DECIDED: pg.mkBrush(tinted(palette.soft_ink, 0.45)),
-            Kind.NEGATIVE: clear,
-            Kind.POSITIVE: pg.mkBrush(tinted(palette.positive, 0.85)),
-            Kind.WRONG: clear,
-        }
-        for kind, scatter in self._scatters.items():
-            scatter.setPen(pens[kind])
-            scatter.setBrush(brushes[kind])
+        for kind, pen, brush in (
+            (Kind.DECIDED, None, tinted(palette.soft_ink, 0.45)),
+            (Kind.NEGATIVE, cosmetic(palette.negative, 1.0), None),
+            (Kind.POSITIVE, None, tinted(palette.positive, 0.85)),
+            (Kind.WRONG, cosmetic(palette.danger, 1.1, alpha=0.85), None),
+        ):
+            self._scatters[kind].setPen(pg.mkPen(pen))
+            self._scatters[kind].setBrush(pg.mkBrush(brush))
         inks = palette.soft_ink, palette.negative, palette.positive, palette.danger
         #: Of the kinds in order: marks, which take more room, let what lies below shine through.
         self._colours, self._faint = (

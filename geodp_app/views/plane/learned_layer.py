@@ -66,8 +66,6 @@ class LearnedLayer:
         self.again = added(plot, z + 0.05, QGraphicsPathItem())
         self._sides = [added(plot, z + 0.25, QGraphicsPathItem()) for _ in range(3)]
         self.numbers = Badges(plot.vb, z + 9)
-        plot.vb.sigRangeChanged.connect(lambda *_: self.numbers.moved())
-        plot.vb.sigResized.connect(lambda *_: self.numbers.moved())
         self._pieces: Sequence[tuple[Region, ...]] = ()
         self._whole, self.lit, self._d = False, -1, 1
         self._frame = _FRAMES
@@ -302,11 +300,13 @@ class _Hatching(QGraphicsPathItem):
 #: Strongest tint of the margin.
 _TINT = 0.35
 
-#: Side of a symbol in pixels.
-_SIZE = 7.0
+#: Side of a symbol in pixels: that of a point that was asked about after the run is larger.
+_SIZE, _QUESTION_SIZE = 7.0, 12.0
 
-#: Answers 1, 0 and ⊥, and their symbols.
-_SYMBOLS = {1: "s", 0: "s", -1: "x"}
+
+def _answers(plot: pg.PlotItem, z: float, size: float, none: int | None) -> dict[int | None, Dots]:
+    """Dots for the answers 1 and 0, and for ⊥, whose key is `none`."""
+    return {key: added(plot, z, Dots(size, "x" if key == none else "s")) for key in (1, 0, none)}
 
 
 class VotesLayer:
@@ -314,20 +314,17 @@ class VotesLayer:
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
         self.image = added(plot, z - 13, PictureItem())
-        self.scatters = {
-            answer: added(plot, z + 0.1, Dots(_SIZE, symbol)) for answer, symbol in _SYMBOLS.items()
-        }
+        self.scatters = _answers(plot, z + 0.1, _SIZE, -1)
         self._votes: VoteView | None = None
         self._d = 1
         self._palette: Palette | None = None
 
     def set_palette(self, palette: Palette) -> None:
         self._palette = palette
-        inks = {1: palette.positive, 0: palette.negative, -1: palette.danger}
-        for answer, scatter in self.scatters.items():
-            scatter.setPen(cosmetic(inks[answer], 1.6))
-            filled = answer == 1
-            scatter.setBrush(pg.mkBrush(tinted(inks[answer], 0.9)) if filled else pg.mkBrush(None))
+        inks = (palette.positive, palette.negative, palette.danger)
+        for (answer, scatter), ink in zip(self.scatters.items(), inks, strict=True):
+            scatter.setPen(cosmetic(ink, 1.6))
+            scatter.setBrush(pg.mkBrush(tinted(ink, 0.9) if answer == 1 else None))
         self.show(self._votes, self._d)
 
     def show(self, votes: VoteView | None, d: int) -> None:
@@ -365,28 +362,17 @@ def margin_image(margins: NDArray[np.float64], palette: Palette) -> QImage:
     return image.copy()
 
 
-#: Side of a symbol in pixels: larger than the points that the run asked itself.
-_QUESTION_SIZE = 12.0
-
-#: Answers 1, 0 and ⊥, and their symbols.
-_ANSWERS = {1: "s", 0: "s", None: "x"}
-
-
 class QuestionsLayer:
     """The items of questions in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.symbols = {
-            answer: added(plot, z, Dots(_QUESTION_SIZE, symbol))
-            for answer, symbol in _ANSWERS.items()
-        }
+        self.symbols = _answers(plot, z, _QUESTION_SIZE, None)
         self.words = added(plot, z + 0.2, pg.TextItem())
         self.words.hide()
 
     def set_palette(self, palette: Palette) -> None:
-        inks = {1: palette.positive, 0: palette.negative, None: palette.danger}
-        for answer, scatter in self.symbols.items():
-            ink = inks[answer]
+        inks = (palette.positive, palette.negative, palette.danger)
+        for (answer, scatter), ink in zip(self.symbols.items(), inks, strict=True):
             scatter.setPen(cosmetic(ink, 2.2))
             scatter.setBrush(pg.mkBrush(ink if answer == 1 else palette.canvas))
         self.words.setColor(palette.ink)

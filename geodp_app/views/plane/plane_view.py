@@ -37,18 +37,8 @@ _EMPTY = (
     "example, or drop a GeoJSON or CSV file here."
 )
 
-_KEYS = {
-    Qt.Key.Key_Return: "Enter",
-    Qt.Key.Key_Enter: "Enter",
-    Qt.Key.Key_Escape: "Escape",
-    Qt.Key.Key_Backspace: "Backspace",
-    Qt.Key.Key_Delete: "Delete",
-    Qt.Key.Key_Insert: "Insert",
-    Qt.Key.Key_Left: "Left",
-    Qt.Key.Key_Right: "Right",
-    Qt.Key.Key_Up: "Up",
-    Qt.Key.Key_Down: "Down",
-}
+_NAMES = ("Enter", "Escape", "Backspace", "Delete", "Insert", "Left", "Right", "Up", "Down")
+_KEYS = {Qt.Key.Key_Return: "Enter", **{Qt.Key[f"Key_{name}"]: name for name in _NAMES}}
 
 
 class PlaneView(GridPlot):
@@ -78,7 +68,8 @@ class PlaneView(GridPlot):
         self.empty.setObjectName("emptyState")
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.empty.hide()
-        self._editor: Editor | None = None
+        #: Whose tools this plane feeds.
+        self.editor: Editor | None = None
         self._held = False  # Space: the hand takes over
         self._has_examples = self._release = False
         #: The grid point that the hand has taken.
@@ -90,10 +81,6 @@ class PlaneView(GridPlot):
     def grid(self) -> int:
         """Grid size of what is shown; 1 before anything is."""
         return 1 if self._frame is None else self._frame.d
-
-    def set_editor(self, editor: Editor) -> None:
-        """The tools that this plane feeds."""
-        self._editor = editor
 
     def set_palette(self, palette: Palette) -> None:
         super().set_palette(palette)
@@ -114,8 +101,8 @@ class PlaneView(GridPlot):
 
     def show_drawing(self, faults: Sequence[Fault]) -> None:
         """The drawing, the draft and what is wrong with them."""
-        if self._editor is not None:
-            self.drawing.show(self._editor, faults)
+        if self.editor is not None:
+            self.drawing.show(self.editor, faults)
             self._set_cursor()
             self._show_empty()
 
@@ -128,8 +115,8 @@ class PlaneView(GridPlot):
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""
-        editor = self._editor
-        drawn = editor is not None and (editor.shown.shapes or editor.draft is not None)
+        tool = None if self.editor is None else self.editor.current
+        drawn = tool is not None and (tool.shown.shapes or tool.draft is not None)
         self.empty.setVisible(not (drawn or self._has_examples or self._release))
         self._place_empty()
 
@@ -174,17 +161,17 @@ class PlaneView(GridPlot):
             self.getViewBox().translateBy(x=self._grabbed[0] - at[0], y=self._grabbed[1] - at[1])
             return
         self.pointed.emit(at)
-        if self._editor is not None and not self._panning():
-            self._editor.move(at, self._radius(), _modifiers(event))
+        if self.editor is not None and not self._panning():
+            self.editor.move(at, self._radius(), _modifiers(event))
             self.edited.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._grabbed is not None:
             self._grabbed = None
             self._set_cursor()
-        elif self._editor is not None and event.button() == Qt.MouseButton.LeftButton:
+        elif self.editor is not None and event.button() == Qt.MouseButton.LeftButton:
             at = self.to_grid(event.position())
-            self._editor.release(at, self._radius(), _modifiers(event))
+            self.editor.release(at, self._radius(), _modifiers(event))
             self.edited.emit()
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -198,7 +185,7 @@ class PlaneView(GridPlot):
             self._set_cursor()
             return
         name = _KEYS.get(Qt.Key(event.key()))
-        if name and self._editor is not None and self._editor.key(name, _modifiers(event)):
+        if name and self.editor is not None and self.editor.key(name, _modifiers(event)):
             self.edited.emit()
             return
         event.ignore()
@@ -221,22 +208,22 @@ class PlaneView(GridPlot):
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._panning()):
             self._grabbed = at
             self._set_cursor()
-        elif left and self._editor is not None:
-            self._editor.press(at, self._radius(), _modifiers(event), double=double)
+        elif left and self.editor is not None:
+            self.editor.press(at, self._radius(), _modifiers(event), double=double)
             self.edited.emit()
             event.accept()
 
     def _panning(self) -> bool:
-        return self._held or self._editor is None or self._editor.tool == "pan"
+        return self._held or self.editor is None or self.editor.tool == "pan"
 
     def _set_cursor(self) -> None:
-        tool = self._editor.tool if self._editor is not None else "pan"
+        tool = self.editor.tool if self.editor is not None else "pan"
         if self._grabbed is not None:
             shape = Qt.CursorShape.ClosedHandCursor
         elif self._held or tool == "pan":
             shape = Qt.CursorShape.OpenHandCursor
         elif tool in ("select", "vertices"):
-            hovering = self._editor is not None and self._editor.hover is not None
+            hovering = self.editor is not None and self.editor.current.hover is not None
             shape = Qt.CursorShape.PointingHandCursor if hovering else Qt.CursorShape.ArrowCursor
         else:
             shape = Qt.CursorShape.CrossCursor

@@ -43,11 +43,6 @@ class Again(QObject):
         self.controller.failed.connect(self._failed)
 
     @property
-    def busy(self) -> bool:
-        """Whether runs are under way."""
-        return self.controller.busy
-
-    @property
     def possible(self) -> bool:
         """Whether there are simulated examples: on real ones each run would spend epsilon."""
         work = self._document.work
@@ -57,13 +52,13 @@ class Again(QObject):
     def words(self) -> str:
         """How far it is, or what is shown; empty for nothing."""
         made = len(self.shapes)
-        if self.busy:
+        if self.controller.busy:
             return f"{made} of {TIMES} runs"
         return f"{counted(made, 'run')}, one outline each" if made else ""
 
     def start_or_stop(self) -> None:
         """Begin twenty runs, or end those under way."""
-        if self.busy:
+        if self.controller.busy:
             self.controller.cancel()
             self.changed.emit()
             return

@@ -38,6 +38,7 @@ from geodp_app.views.widgets.panes import (
     fill,
     scrolled,
     sentences,
+    tool_button,
 )
 from geometry.halfplane import MAX_D
 
@@ -78,9 +79,11 @@ class WhyCard(QFrame):
             "Run again on the same examples: triangles get 3/10 of ε, and their edges, drawn "
             "again, the rest. It spends its own ε"
         )
-        self.sharpen = _button("Sharpen", tip)
+        #: To be shown where the run could be followed by one that is sharpened.
+        self.sharpen = tool_button("Sharpen", "endButton", name="Sharpen", tip=tip)
         self.sharpen.clicked.connect(self.sharpen_asked)
-        again = _button("Run again", f"Another run, which spends ε again ({key('run')})")
+        tip = f"Another run, which spends ε again ({key('run')})"
+        again = tool_button("Run again", "endButton", name="Run again", tip=tip)
         again.clicked.connect(self.again_asked)
         fill(QHBoxLayout(self.buttons), again, self.sharpen, margins=(0, 0, 0, 0), spacing=4)
         column = (head, (self._room, 1))
@@ -106,10 +109,6 @@ class WhyCard(QFrame):
         self._heading, self._why, self._at_end = heading, (what, odds), at_end
         self.aim.setText(aim)
         self._show()
-
-    def set_sharpens(self, sharpens: bool) -> None:
-        """Whether the run shown could be followed by one that is sharpened."""
-        self.sharpen.setVisible(sharpens)
 
     def show_report(self, words: str) -> None:
         """What one report changes: it comes before why; empty for none."""
@@ -144,12 +143,6 @@ class WhyCard(QFrame):
         self.buttons.setVisible(self._at_end)
         self.heading.setText("One report" if looked_at else self._heading)
         self._room.fit()
-
-
-def _button(text: str, tip: str) -> QToolButton:
-    button = dressed(QToolButton(), "endButton", name=text, tip=tip)
-    button.setText(text)
-    return button
 
 
 class _Room(QScrollArea):

@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QSizePolicy,
     QStackedWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -40,7 +39,7 @@ from geodp_app.actions import key
 from geodp_app.formatting import percentage
 from geodp_app.palette import Palette, greyed, load_palette, mix
 from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
-from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill
+from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill, tool_button
 from geodp_app.views.widgets.theme import icon
 
 _EMPTY = f"No steps yet: run the learner ({key('run')}) or make one step ({key('step')})."
@@ -69,23 +68,25 @@ class ErrorChart(QFrame):
         super().__init__()
         self.setObjectName("pane")
         self.points: tuple[FiguresView, ...] = ()
-        self._steps, self._cursor, self._first = 0, 0, 0
+        #: The step that is marked.
+        self.step = 0
+        self._steps = self._first = 0
         self._hovered: int | None = None
         self._release = self._past = False
         self._palette = load_palette("light")
         self._title, self.mark = dressed(QLabel("Error"), "paneTitle"), PrivateMark()
-        self._message = dressed(QLabel(wordWrap=True), "note")
+        #: What is written instead of curves; empty if there are curves.
+        self.message = dressed(QLabel(wordWrap=True), "note")
         tip = "Logarithmic scale: tells small errors apart"
-        self.log_button = dressed(QToolButton(), name="Logarithmic scale", tip=tip)
+        self.log_button = tool_button("Log scale", name="Logarithmic scale", tip=tip)
         self.log_button.setCheckable(True)
-        self.log_button.setText("Log scale")
         self.log_button.toggled.connect(lambda _: self._refresh())
         head = fill(QHBoxLayout(), self._title, self.mark, None, spacing=10)
         self._make_plot()
         self._make_items()
         # one place for both: nothing moves when the first step arrives
         self._words = QStackedWidget()
-        self._words.addWidget(self._message)
+        self._words.addWidget(self.message)
         self._words.addWidget(self.readout)
         self._words.setFixedWidth(self.readout.sizeHint().width())
         beside = fill(QVBoxLayout(), head, self._words, None, self.log_button, spacing=4)
@@ -111,7 +112,7 @@ class ErrorChart(QFrame):
             unless there are some of both.
         """
         changed = (tuple(points), steps, first) != (self.points, self._steps, self._first)
-        self.points, self._steps, self._first, self._cursor = tuple(points), steps, first, cursor
+        self.points, self._steps, self._first, self.step = tuple(points), steps, first, cursor
         if changed:
             self._refresh()
         else:
@@ -139,15 +140,6 @@ class ErrorChart(QFrame):
             axis.setTextPen(pg.mkPen(palette.soft_ink))
         self._dress()
         self._refresh()
-
-    @property
-    def step(self) -> int:
-        """The step that is marked."""
-        return self._cursor
-
-    def message(self) -> str:
-        """What is written instead of curves; empty if there are curves."""
-        return self._message.text()
 
     # parts
 
@@ -199,12 +191,11 @@ class ErrorChart(QFrame):
         for word in self.acts:
             word.setColor(p.soft_ink)
             word.fill = pg.mkBrush(p.panel)
-        self._wrong_in.setPen(part_pen(p, 2, ratio))
-        self._wrong_out.setPen(part_pen(p, 3, ratio))
-        self.empirical.setPen(empirical_pen(p, ratio))
+        lines = (self.held_out, self.empirical, self._wrong_in, self._wrong_out)
+        for kind, line in enumerate(lines):
+            line.setPen(error_pen(p, kind, ratio))
         self.empirical.setSymbolBrush(pg.mkBrush(p.ink))
         self.empirical.setSymbolPen(pg.mkPen(p.ink))
-        self.held_out.setPen(held_out_pen(p, ratio))
         self.held_out.setSymbolBrush(pg.mkBrush(p.panel))
         self.held_out.setSymbolPen(pg.mkPen(p.accent, width=1.4))
         self._cursor_line.setPen(pg.mkPen(p.accent, width=1.6 * ratio))
@@ -215,10 +206,10 @@ class ErrorChart(QFrame):
     def _refresh(self) -> None:
         """Draw everything anew: runs have tens of steps, so this is cheap."""
         curves = bool(self.points) and not self._release
-        self._message.setText(_RELEASE if self._release else "" if self.points else _EMPTY)
+        self.message.setText(_RELEASE if self._release else "" if self.points else _EMPTY)
         self.mark.setHidden(self._release)
         self.log_button.setHidden(self._release)
-        self._words.setCurrentWidget(self.readout if curves else self._message)
+        self._words.setCurrentWidget(self.readout if curves else self.message)
         self._show_curves(curves)
         self._show_axes(curves)
         self._show_step()
@@ -282,10 +273,10 @@ class ErrorChart(QFrame):
             begins = max(between, begins + unit * (metrics.horizontalAdvance(name) + 10))
 
     def _show_step(self) -> None:
-        shown = self._cursor if self._hovered is None else self._hovered
+        shown = self.step if self._hovered is None else self._hovered
         known = {p.step: p for p in self.points}
         self.readout.show_point(None if self._release else known.get(shown))
-        self._cursor_line.setPos(self._cursor)
+        self._cursor_line.setPos(self.step)
         self._cursor_line.setVisible(bool(self._steps))
         self._hover_line.setVisible(self._hovered is not None)
         if self._hovered is not None:
@@ -343,8 +334,8 @@ class ErrorChart(QFrame):
         if not steps:
             return False
         targets = {
-            Qt.Key.Key_Left: self._cursor - 1,
-            Qt.Key.Key_Right: self._cursor + 1,
+            Qt.Key.Key_Left: self.step - 1,
+            Qt.Key.Key_Right: self.step + 1,
             Qt.Key.Key_Home: steps[0],
             Qt.Key.Key_End: steps[-1],
         }
@@ -354,8 +345,8 @@ class ErrorChart(QFrame):
         return True
 
     def _pick(self, step: int, *, again: bool) -> None:
-        if step != self._cursor or again:
-            self._cursor = step
+        if step != self.step or again:
+            self.step = step
             self._show_step()
             self.step_picked.emit(step)
 
@@ -428,14 +419,13 @@ class ErrorReadout(Themed, QWidget):
     def _swatch(self, painter: QPainter, kind: int, box: QRectF) -> None:
         p = self._palette
         middle = box.center().y()
+        painter.setPen(error_pen(p, kind, self.devicePixelRatioF()))
         if kind >= 2:
             painter.fillRect(box.adjusted(0, 1, 0, -1), QColor(p.panel))
             painter.fillRect(box.adjusted(0, 1, 0, -1), part_brush(p, kind))
-            painter.setPen(part_pen(p, kind, self.devicePixelRatioF()))
             top = box.top() + 1
             painter.drawLine(QPointF(box.left(), top), QPointF(box.right(), top))
             return
-        painter.setPen((held_out_pen, empirical_pen)[kind](p, self.devicePixelRatioF()))
         painter.drawLine(QPointF(box.left(), middle), QPointF(box.right(), middle))
         centre = box.center()
         if kind == 0:
@@ -448,21 +438,15 @@ class ErrorReadout(Themed, QWidget):
             painter.drawEllipse(centre, 2.6, 2.6)
 
 
-def held_out_pen(p: Palette, ratio: float = 1.0) -> QPen:
-    """Of the test error: dashed.  `ratio`: device pixels per unit, for cosmetic pens."""
-    return _pen(p.accent, 1.8 * ratio, (3.0, 2.0))
-
-
-def empirical_pen(p: Palette, ratio: float = 1.0) -> QPen:
-    """Of the empirical error: solid."""
-    return _pen(p.ink, 1.8 * ratio)
-
-
-def part_pen(p: Palette, kind: int, ratio: float = 1.0) -> QPen:
-    """Of false positives (kind 2, dotted) and false negatives (kind 3, solid)."""
-    if kind == 2:
-        return _pen(p.negative, 1.2 * ratio, (1.5, 2.0))
-    return _pen(p.positive, 1.2 * ratio)
+def error_pen(p: Palette, kind: int, ratio: float) -> QPen:
+    """Of the errors in the order of their names.  `ratio`: device pixels per unit, as the pens are
+    cosmetic."""
+    colour = (p.accent, p.ink, p.negative, p.positive)[kind]
+    pen = QPen(QColor(colour), (1.8 if kind < 2 else 1.2) * ratio)
+    if dashes := {0: [3.0, 2.0], 2: [1.5, 2.0]}.get(kind):
+        pen.setDashPattern(dashes)
+    pen.setCosmetic(True)
+    return pen
 
 
 def part_brush(p: Palette, kind: int) -> QBrush:
@@ -470,11 +454,3 @@ def part_brush(p: Palette, kind: int) -> QBrush:
     if kind == 2:
         return QBrush(QColor(p.negative), Qt.BrushStyle.BDiagPattern)
     return QBrush(QColor(mix(p.panel, p.positive, 0.3)))
-
-
-def _pen(colour: str, width: float, dashes: tuple[float, ...] = ()) -> QPen:
-    pen = QPen(QColor(colour), width)
-    if dashes:
-        pen.setDashPattern(list(dashes))
-    pen.setCosmetic(True)
-    return pen

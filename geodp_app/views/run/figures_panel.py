@@ -144,14 +144,18 @@ class FiguresCard(QFrame):
         self.values: dict[str, QLabel] = {}
         self._column = card_column(self, self.heading, private=private)
         rows = QWidget()
-        self._grid = QGridLayout(rows)
-        self._grid.setHorizontalSpacing(14)
-        self._grid.setVerticalSpacing(4)
-        self._grid.setColumnStretch(1, 1)
-        self._grid.setContentsMargins(0, 0, 0, 0)
+        grid = QGridLayout(rows)
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        grid.setContentsMargins(0, 0, 0, 0)
         fill(self._column, Fold(fold, rows) if fold else rows, None)
         for row, figure in enumerate(source(FiguresView())):
-            self._add_row(row, figure)
+            value = dressed(number_label("figure", figure.value), tip=figure.tip)
+            label = dressed(QLabel(figure.label), "figureLabel", tip=figure.tip)
+            grid.addWidget(label, row, 0)
+            grid.addWidget(value, row, 1)
+            self.values[figure.label] = value
 
     def set_past(self, past: bool) -> None:
         """Grey numbers, or not."""
@@ -166,13 +170,6 @@ class FiguresCard(QFrame):
             value = self.values[figure.label]
             value.setText(figure.value)
             value.setAccessibleName(f"{figure.label}: {figure.value}")
-
-    def _add_row(self, row: int, figure: Figure) -> None:
-        value = dressed(number_label("figure", figure.value), tip=figure.tip)
-        label = dressed(QLabel(figure.label), "figureLabel", tip=figure.tip)
-        self._grid.addWidget(label, row, 0)
-        self._grid.addWidget(value, row, 1)
-        self.values[figure.label] = value
 
 
 class BudgetCard(FiguresCard):

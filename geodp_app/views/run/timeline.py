@@ -28,7 +28,7 @@ from geodp_app.actions import action, tool_tip
 from geodp_app.palette import Palette, load_palette, mix
 from geodp_app.runs.course import Course
 from geodp_app.runs.figures import Selecting, step_ticks
-from geodp_app.views.widgets.panes import Themed, dressed, fill
+from geodp_app.views.widgets.panes import Themed, dressed, fill, tool_button
 from geodp_app.views.widgets.theme import icon
 
 #: Milliseconds between frames of the moving line, and its travel in each, 0..1.
@@ -55,8 +55,9 @@ class Track(Themed, QSlider):
         self.setPageStep(5)
         self.setMouseTracking(True)
         dressed(self, name="Timeline", tip="Click or drag to a step; arrow keys move by one")
-        self._clock = QTimer(self, interval=_FRAME)
-        self._clock.timeout.connect(self._tick)
+        #: Runs while the line over the next step moves.
+        self.clock = QTimer(self, interval=_FRAME)
+        self.clock.timeout.connect(self._tick)
 
     def set_course(self, course: Course, position: int) -> None:
         """The stops of the run, and which of them is shown; emits nothing."""
@@ -75,18 +76,13 @@ class Track(Themed, QSlider):
 
     def set_busy(self, busy: bool) -> None:
         """Whether the next step is under way."""
-        if busy != self._clock.isActive():
+        if busy != self.clock.isActive():
             self.phase = 0.0
             if busy:
-                self._clock.start()
+                self.clock.start()
             else:
-                self._clock.stop()
+                self.clock.stop()
             self.update()
-
-    @property
-    def busy(self) -> bool:
-        """Whether the line over the next step moves."""
-        return self._clock.isActive()
 
     @property
     def _whole(self) -> int:
@@ -103,21 +99,18 @@ class Track(Themed, QSlider):
     def minimumSizeHint(self) -> QSize:
         return QSize(80, 44)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._follow(event)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._follow(event)
-
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Nothing more: the press has done it."""
         event.accept()
 
-    def _follow(self, event: QMouseEvent) -> None:
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Go to the stop under the pointer, and while it is dragged."""
         event.accept()
         if event.buttons() & Qt.MouseButton.LeftButton:
             share = (event.position().x() - _MARGIN) / max(self.width() - 2 * _MARGIN, 1.0)
             self.setValue(round(share * self._whole))
+
+    mouseMoveEvent = mousePressEvent  # noqa: N815 - the toolkit's name
 
     def _tick(self) -> None:
         self.phase = (self.phase + _TRAVEL) % 1.0
@@ -135,7 +128,7 @@ class Track(Themed, QSlider):
         self._bar(painter, 0, self._whole, mix(p.panel, p.border, 0.35))
         self._bar(painter, 0, done, mix(p.panel, p.accent, 0.45))
         self._bar(painter, 0, self.value(), p.accent)
-        if self.busy and done < self._whole:
+        if self.clock.isActive() and done < self._whole:
             start = done + max(self.phase * 1.4 - 0.4, 0.0)
             self._bar(painter, start, done + min(self.phase * 1.4, 1.0), p.chosen)
         self._marks(painter, done, middle)
@@ -229,10 +222,10 @@ class Timeline(QFrame):
         self.words, self.note = dressed(QLabel(), name="Step shown"), dressed(QLabel(), "note")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         tip = "The second act draws the edges again: one stop each, or one block"
-        self.edges = dressed(QToolButton(), name="One stop an edge", tip=tip)
-        self.edges.setText("Each edge")
+        self.edges = tool_button("Each edge", name="One stop an edge", tip=tip)
         self.edges.setCheckable(True)
         self.edges.toggled.connect(self.opened)
+        #: Runs while the stops that were made are being played again.
         self.player = QTimer(self, interval=_PLAY)
         self.player.timeout.connect(self.forward.click)
         row = fill(QHBoxLayout(self), self.back, self.play, self.forward, margins=(8, 1, 12, 1))
@@ -250,11 +243,6 @@ class Timeline(QFrame):
     def step(self) -> int:
         """That of the stop shown."""
         return self._course.stops[self.track.value()].step
-
-    @property
-    def replaying(self) -> bool:
-        """Whether the stops that were made are being played again."""
-        return self.player.isActive()
 
     def set_run(self, course: Course, position: int) -> None:
         """Show a run; emits nothing.
@@ -326,14 +314,14 @@ class Timeline(QFrame):
         self.forward.setEnabled(at < done)
         if at >= done:
             self.player.stop()
-        moving = self._playing or self.replaying
+        moving = self._playing or self.player.isActive()
         self.play.setEnabled(moving or at < max(self._course.planned, done))
         text = "Pause" if moving else "Play from here" if at < done else "Run on"
         self.play.setIcon(self._pause_icon if moving else self._play_icon)
         dressed(self.play, name=text, tip=text)
 
     def _play_or_pause(self) -> None:
-        if self.replaying:
+        if self.player.isActive():
             self.player.stop()
         elif self.track.value() < self.track.maximum() and not self._playing:
             self.player.start()

@@ -43,8 +43,7 @@ class Background(QObject):
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._results: SimpleQueue[_Result] = SimpleQueue()
         self._newest: dict[Hashable, threading.Event] = {}
-        self._timer = QTimer(self)
-        self._timer.setInterval(_POLL)
+        self._timer = QTimer(self, interval=_POLL)
         self._timer.timeout.connect(self._deliver)
         queues = (self._tasks, self._results)
         threading.Thread(target=_work_off, args=queues, name="pictures", daemon=True).start()

@@ -32,6 +32,8 @@ _W = TypeVar("_W", bound=QWidget)
 _B = TypeVar("_B", bound=QBoxLayout)
 _S = TypeVar("_S", bound=QScrollArea)
 
+_COPIED = Qt.TextInteractionFlag.TextSelectableByMouse
+
 #: What a row or column is made of, with its stretch if it has one; None is room that stretches.
 Part = QWidget | QLayout | tuple[QWidget | QLayout, int] | None
 
@@ -45,6 +47,13 @@ def dressed(widget: _W, kind: str = "", *, name: str = "", tip: str = "") -> _W:
     if tip:
         widget.setToolTip(tip)
     return widget
+
+
+def tool_button(text: str, kind: str = "", *, name: str = "", tip: str = "") -> QToolButton:
+    """A button of a bar or a card, with words on it."""
+    button = dressed(QToolButton(), kind, name=name, tip=tip)
+    button.setText(text)
+    return button
 
 
 def fill(
@@ -144,16 +153,13 @@ def show_words(label: QLabel, words: str) -> None:
 
 def sentences(kind: str, text: str = "") -> QLabel:
     """Words that wrap and can be copied; `kind` is the name of their style."""
-    label = dressed(QLabel(text, wordWrap=True), kind)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label
+    return dressed(QLabel(text, wordWrap=True, textInteractionFlags=_COPIED), kind)
 
 
 def number_label(kind: str, text: str = "") -> QLabel:
     """A number at the right that can be copied; `kind` is the name of its style."""
-    label = QLabel(text, alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-    dressed(label, kind).setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label
+    right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    return dressed(QLabel(text, alignment=right, textInteractionFlags=_COPIED), kind)
 
 
 class PrivateMark(QLabel):
@@ -215,9 +221,8 @@ class Fold(QWidget):
 
     def __init__(self, title: str, body: QWidget) -> None:
         super().__init__()
-        self.button = dressed(QToolButton(), "fold", name=title)
+        self.button = tool_button(title, "fold", name=title)
         self.button.setCheckable(True)
-        self.button.setText(title)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -192,13 +192,12 @@ class Dots(pg.ScatterPlotItem):  # type: ignore[misc]
     def __init__(self, size: float, symbol: str = "o") -> None:
         super().__init__(pxMode=True, size=size, symbol=symbol)
 
-    def show_at(self, points: ArrayLike, size: float | None = None) -> None:
+    def show_at(self, points: ArrayLike) -> None:
         """Show them at these points, shape (n, 2), in coordinates of the plot."""
         at = np.asarray(points, dtype=np.float64).reshape(-1, 2)
-        size = self.opts["size"] if size is None else size
         there = np.column_stack((self.data["x"], self.data["y"]))
-        if size != self.opts["size"] or not np.array_equal(at, there):
-            self.setData(pos=at, size=size)
+        if not np.array_equal(at, there):
+            self.setData(pos=at, size=self.opts["size"])
 
     def updateSpots(self, dataSet: NDArray[np.void] | None = None) -> None:
         """One symbol is looked up for all of them."""
@@ -219,9 +218,9 @@ class Dots(pg.ScatterPlotItem):  # type: ignore[misc]
 class GridPlot(pg.PlotWidget):  # type: ignore[misc]
     """A plot of the grid, y up, with its border and its own axes; no menu."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         axes = {name: PlaneAxis(name) for name in ("bottom", "left")}
-        super().__init__(parent, axisItems=axes, enableMenu=False)
+        super().__init__(axisItems=axes, enableMenu=False)
         self.sides = axes
         self._frame: Frame | None = None
         self.hideButtons()
@@ -267,6 +266,8 @@ class Overlay(QGraphicsItem):
         self._palette: Palette | None = None
         self.setZValue(height)
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+        for changed in (box.sigRangeChanged, box.sigResized):
+            changed.connect(lambda *_: self._moved())
 
     def set_palette(self, palette: Palette) -> None:
         self._palette = palette
@@ -278,7 +279,7 @@ class Overlay(QGraphicsItem):
             setattr(self, name, value)
         self.update()
 
-    def moved(self) -> None:
+    def _moved(self) -> None:
         """The window onto the plot, or its size, has changed."""
         self.prepareGeometryChange()
         self.update()

@@ -75,31 +75,21 @@ def qt_palette(p: Palette) -> QPalette:
     """For what the style sheet leaves to Fusion."""
     made = QPalette()
     role = QPalette.ColorRole
-    colours = (
-        (role.Window, p.window),
-        (role.WindowText, p.ink),
-        (role.Base, p.canvas),
-        (role.AlternateBase, p.panel),
-        (role.Text, p.ink),
-        (role.PlaceholderText, p.soft_ink),
-        (role.Button, p.panel),
-        (role.ButtonText, p.ink),
-        (role.BrightText, p.danger),
-        (role.ToolTipBase, p.panel),
-        (role.ToolTipText, p.ink),
-        (role.Highlight, p.accent),
-        (role.HighlightedText, p.on_accent),
-        (role.Link, p.accent),
-        (role.LinkVisited, p.accent),
-        (role.Accent, p.accent),
-        (role.Light, p.panel),
-        (role.Midlight, p.rule),
-        (role.Mid, p.border),
-        (role.Dark, p.border),
-        (role.Shadow, mix(p.window, "#000000", 0.4)),
-    )
-    for each, colour in colours:
-        made.setColor(each, QColor(colour))
+    for colour, *roles in (
+        (p.window, role.Window),
+        (p.canvas, role.Base),
+        (p.panel, role.AlternateBase, role.Button, role.ToolTipBase, role.Light),
+        (p.ink, role.WindowText, role.Text, role.ButtonText, role.ToolTipText),
+        (p.soft_ink, role.PlaceholderText),
+        (p.danger, role.BrightText),
+        (p.accent, role.Highlight, role.Link, role.LinkVisited, role.Accent),
+        (p.on_accent, role.HighlightedText),
+        (p.rule, role.Midlight),
+        (p.border, role.Mid, role.Dark),
+        (mix(p.window, "#000000", 0.4), role.Shadow),
+    ):
+        for each in roles:
+            made.setColor(each, QColor(colour))
     faint = QColor(mix(p.soft_ink, p.panel, 0.4))
     for each in (role.WindowText, role.Text, role.ButtonText, role.PlaceholderText):
         made.setColor(QPalette.ColorGroup.Disabled, each, faint)
@@ -137,8 +127,8 @@ _SIZES = ((16, 1.0), (20, 1.0), (20, 2.0), (20, 3.0))
 _APPLICATION_SIDES = (16, 24, 32, 48, 64, 128, 256)
 
 
-def icon_pixmap(name: str, colour: str, side: int = 20, ratio: float = 1.0) -> QPixmap:
-    """An icon in one colour.
+def icon_pixmap(name: str, colour: str, ratio: float) -> QPixmap:
+    """An icon in one colour, of 20 device-independent pixels a side.
 
     Parameters
     ----------
@@ -146,8 +136,6 @@ def icon_pixmap(name: str, colour: str, side: int = 20, ratio: float = 1.0) -> Q
         Name among the assets.
     colour : str
         ``#RRGGBB``; takes the place of currentColor.
-    side : int
-        In device-independent pixels.
     ratio : float
         Device pixels per device-independent pixel.
 
@@ -156,7 +144,7 @@ def icon_pixmap(name: str, colour: str, side: int = 20, ratio: float = 1.0) -> Q
     assets.UnknownIconError
         If there is no such icon.
     """
-    return QPixmap.fromImage(_draw(_drawing(name, colour), side, ratio))
+    return QPixmap.fromImage(_draw(_drawing(name, colour), 20, ratio))
 
 
 def icon(name: str, palette: Palette) -> QIcon:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -63,26 +63,23 @@ def run_window(path: Path | None = None) -> int:
     palette = chosen_palette(application, settings)
     apply_theme(application, palette)
     window = MainWindow(palette, settings)
-    sys.excepthook = _hook(window)
+    sys.excepthook = partial(_report, window)
     window.show()
     # first the window, then the work
     QTimer.singleShot(0, lambda: window.begin(path))
     return application.exec()
 
 
-def _hook(
+def _report(
     window: MainWindow,
-) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
     """Errors nobody foresaw: keep the work, say so, go on."""
-
-    def report(
-        kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
-        text = "".join(traceback.format_exception(kind, error, trace))
-        sys.stderr.write(text)
-        window.recovery.save()
-        said = "Something went wrong in geodp; your work has been kept for recovery."
-        more = "You can go on. Please report this, with the details below."
-        ask(window, QMessageBox.Icon.Critical, said, more, details=text)
-
-    return report
+    text = "".join(traceback.format_exception(kind, error, trace))
+    sys.stderr.write(text)
+    window.recovery.save()
+    said = "Something went wrong in geodp; your work has been kept for recovery."
+    more = "You can go on. Please report this, with the details below."
+    ask(window, QMessageBox.Icon.Critical, said, more, details=text)

@@ -117,8 +117,6 @@ class WindowViews(QMainWindow):
         # the chart is beside both: so it is high, and the planes are as high as without it
         self._lower = _splitter(Qt.Orientation.Horizontal, steps, self.chart)
         self._stack = _splitter(Qt.Orientation.Vertical, self.planes, self._lower)
-        self._stack.setStretchFactor(0, 4)
-        self._stack.setStretchFactor(1, 1)
         side = dressed(QWidget(), "side")
         self.pages = QTabWidget(documentMode=True)
         self.pages.addTab(self.settings, "Settings")
@@ -127,13 +125,13 @@ class WindowViews(QMainWindow):
         right = ((self.pages, 1), self.query_card, self.spent, self.figures.budget)
         fill(QVBoxLayout(side), *right, margins=(0, 0, 6, 6), spacing=6)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
+        stretches = ((self._stack, (4, 1)), (self.planes, (1, 1)), (self._sides, (1, 0)))
+        for splitter, factors in stretches:
+            for place, factor in enumerate(factors):
+                splitter.setStretchFactor(place, factor)
         self.planes.setSizes([540, 660])
-        self.planes.setStretchFactor(0, 1)
-        self.planes.setStretchFactor(1, 1)
         self._stack.setSizes([630, 168])
         self._lower.setSizes([540, 460])
-        self._sides.setStretchFactor(0, 1)
-        self._sides.setStretchFactor(1, 0)
         self._sides.setSizes([FIRST_SIZE.width() - _SIDE, _SIDE])
         side.setFixedWidth(_SIDE)
         # where the screen is too small for all of it, there are bars to reach the rest
@@ -155,8 +153,7 @@ class WindowViews(QMainWindow):
 
 
 def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
-    splitter = QSplitter(orientation)
+    splitter = QSplitter(orientation, childrenCollapsible=False)
     for widget in widgets:
         splitter.addWidget(widget)
-    splitter.setChildrenCollapsible(False)
     return splitter

@@ -16,7 +16,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEv
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from geodp_app.document.document import Document
-from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.editor import TOOLS, Editor, ToolName
 from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.course import Course
@@ -36,7 +36,7 @@ from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
 from geodp_app.views.window.run_display import RunDisplay
 from geodp_app.views.window.tour import Tour
-from geodp_app.views.window.window_actions import SHADINGS, TOOLS, WindowActions
+from geodp_app.views.window.window_actions import SHADINGS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
 from geodp_app.views.window.window_recovery import WindowRecovery
 
@@ -79,7 +79,7 @@ class MainWindow(WindowViews):
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
         self.again = Again(self.document, self)
-        self.plane.set_editor(self.editor)
+        self.plane.editor = self.editor
         self.questions = WindowQuestions(self.query_card, self.runs, self.editor, self)
         complain = lambda what, why: self.complain(what, why)  # noqa: E731 - it may be another
         self.files = WindowFiles(self, self.runs, complain, palette)
@@ -135,7 +135,8 @@ class MainWindow(WindowViews):
         # a first click must not begin another polygon
         self.files.begun.connect(lambda: self.set_tool("vertices"))
         self.display.shown.connect(self.show_learner_state)
-        self.again.changed.connect(self._again_changed)
+        self.again.changed.connect(self.display.show_again)
+        self.again.changed.connect(self.commands.refresh)
         self.again.announced.connect(self.tell)
         self.settings.sampling_changed.connect(self._sample_changed)
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
@@ -221,7 +222,7 @@ class MainWindow(WindowViews):
             "import_target": files.import_target_dialog,
             "import_examples": files.import_examples_dialog,
             "clip": files.clip_dialog,
-            "clip_no_more": files.clip_no_more,
+            "clip_no_more": lambda: self.document.set_within(None),
             "ledger": files.ledger_dialog,
             "save": files.save,
             "save_as": files.save_as,
@@ -337,10 +338,6 @@ class MainWindow(WindowViews):
         else:
             self.display.show_report(find_report(examples, point, radius, label))
 
-    def _again_changed(self) -> None:
-        self.display.show_again()
-        self.commands.refresh()
-
     def compare_learners(self) -> None:
         """Several learners on the same examples, in a window of their own."""
         if self.comparison is None:
@@ -398,7 +395,7 @@ class MainWindow(WindowViews):
         self.display.refresh()
         name = self.document.path.name if self.document.path else work.name
         self.setWindowTitle(f"{name}[*] — geodp")
-        self.setWindowModified(self.document.dirty)
+        self.setWindowModified(self.document.history.dirty)
         self.recovery.later()
 
     def _run_changed(self, stepped: bool) -> None:
@@ -412,7 +409,7 @@ class MainWindow(WindowViews):
             self.recovery.later()
 
     def _editor_changed(self) -> None:
-        self.runs.drag(self.editor.shown)
+        self.runs.drag(self.editor.current.shown)
         self.show_faults.refresh()
         work = self.document.work
         self.plane.drawing.show_dabs(work.sampling.dabs if work.simulated else ())
@@ -421,8 +418,8 @@ class MainWindow(WindowViews):
     def _faults_found(self) -> None:
         found = self.show_faults.found
         self.plane.show_drawing(found)
-        text = self.editor.message or self.editor.hint
-        if found and not self.editor.message and self.editor.draft is None:
+        text = self.editor.desk.message or self.editor.current.hint
+        if found and not self.editor.desk.message and self.editor.current.draft is None:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             text = found[0].text + more
         self.status_line.say(hint=text)

@@ -65,7 +65,7 @@ class RunDisplay(QObject):
         self.questions = DualQuestions(self._runs, w.dual, self)
         self.questions.share_known.connect(lambda: self._say_why(self._runs.shown.log))
         self.questions.report_said.connect(w.why.show_report)
-        self._release = self._past = False
+        self._release = False
         w.dual.controls.choose("score")
         self._boxes = False
         self._moment: tuple[object, ...] = ()
@@ -82,7 +82,9 @@ class RunDisplay(QObject):
     @property
     def at_rest(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
-        computing = self._views.dual.pictures.busy or self._views.conics.busy
+        computing = any(
+            view.background.busy for view in (self._views.dual.pictures, self._views.conics)
+        )
         return not (self.soon.isActive() or self.questions.pending or computing)
 
     def refresh_soon(self) -> None:
@@ -138,15 +140,11 @@ class RunDisplay(QObject):
 
     def _set_past(self, past: str) -> None:
         """Grey what a change has put out of date, and say so; empty for what is up to date."""
-        self._past = bool(past)
-        w = self._views
-        self._past_words = past
-        w.plane.learned.set_past(self._past)
-        w.chart.set_past(self._past)
-        w.figures.set_past(self._past)
-        w.why.set_past(self._past)
+        self._past_words, w = past, self._views
+        for view in (w.plane.learned, w.chart, w.figures, w.why):
+            view.set_past(bool(past))
         for sheet in w.dual.sheets.values():
-            sheet.chosen.show_with(past=self._past)
+            sheet.chosen.show_with(past=bool(past))
 
     def note_plane(self) -> None:
         """Beside the plane's title: what is out of date, else what is hatched, what other runs are
@@ -236,7 +234,7 @@ class RunDisplay(QObject):
         w.plane.questions.show(published.questions, w.plane.grid)
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
         if release is not None and figures.at_end:
-            w.why.set_sharpens(_could_sharpen(settings))
+            w.why.sharpen.setVisible(_could_sharpen(settings))
             words = published_words(release, clipped=self._within is not None)
             w.why.show_why(_END, words, at_end=True)
         else:
@@ -247,7 +245,7 @@ class RunDisplay(QObject):
     def _show_private(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
         labels = None if work.examples is None else self._labels_of(work.examples)
         self._show_plane(work, log, flash=flash)
-        self._dual.show(work, log, labels, past=self._past, boxes=self._boxes)
+        self._dual.show(work, log, labels, past=bool(self._past_words), boxes=self._boxes)
         self._show_figures(log)
 
     def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
@@ -259,7 +257,7 @@ class RunDisplay(QObject):
         examples = work.examples
         if examples is None:
             plane.show_examples(None)
-        elif log is None or self._past:
+        elif log is None or self._past_words:
             plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
         else:
             labels, decided = self._labels_of(examples), ~log.alive
@@ -323,7 +321,7 @@ class RunDisplay(QObject):
         if log is None or not log.cursor:
             card.show_why(f"Why this {piece}", None, aim)
         elif log.at_end:
-            card.set_sharpens(_could_sharpen(log.settings))
+            card.sharpen.setVisible(_could_sharpen(log.settings))
             card.show_why(_END, summary(log, clipped=self._within is not None), at_end=True)
         else:
             record = log.record(log.cursor)

@@ -31,7 +31,6 @@ from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
 from geometry.files import NewFile
 from learners.core.learned_shape import LearnedShape
-from learners.core.releases import Release
 
 #: Parameters given for a learner, by its id; refuses those that it does not take.
 Given = Callable[[str], dict[str, Any]]
@@ -51,7 +50,11 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
         window = shooting.window
         shooting.run()
         lines = [f"{options.output}: {shooting.outcome}"]
-        release = _release(window) if options.learned else None
+        log, release = window.runs.current, None
+        if options.learned:
+            if log is None or log.release is None:
+                raise InputError("--learned needs a finished run: leave out --steps")
+            release = log.release
         window.set_release_view(options.view == "release")
         shooting.wait_until_at_rest()
         real = options.file is not None and options.view != "release"
@@ -182,14 +185,6 @@ class Shooting:
             raise InputError(self._failures[0])
         log = self._runs.current
         return log is not None and log.release is not None
-
-
-def _release(window: MainWindow) -> Release:
-    """What --learned writes."""
-    log = window.runs.current
-    if log is None or log.release is None:
-        raise InputError("--learned needs a finished run: leave out --steps")
-    return log.release
 
 
 def wait(done: Callable[[], bool]) -> None:

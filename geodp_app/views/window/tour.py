@@ -24,7 +24,6 @@ from geodp_app.views.window.layout import WindowViews
 from geodp_app.views.window.tour_card import TourCard, TourOutline, place_beside
 from geodp_app.views.window.window_actions import SHADINGS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
-from geometry.halfplane import Sheet
 
 #: Parts of the window that a stop speaks of.
 Target = Literal["plane", "dual", "why", "budget", "release"]
@@ -121,19 +120,6 @@ _ASIDE = (0.06, -0.06, 0.03, -0.03, 0.01, -0.01, 0.003, -0.003, 0.0)
 _ENDING = ("run", "stop", "reset")
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """How the window was before the tour."""
-
-    shading: str
-    boxes: bool
-    release: bool
-    page: QWidget
-    sheet: Sheet
-    log: RunLog | None
-    focus: QWidget | None
-
-
 class Tour(QObject):
     """Guides through one window.
 
@@ -155,9 +141,9 @@ class Tour(QObject):
         self.card.end_asked.connect(self.end)
         self._offer: QPushButton | None = None
         self._at = 0
-        self._kept: _Kept | None = None
+        #: Puts the window back as it was, while the tour is under way.
+        self._put_back: Callable[[], None] | None = None
         self._work: Work | None = None
-        self._unsubscribe: Callable[[], None] | None = None
         #: Whether the scene of the stop is set, and complete: something is pointed at.
         self._set = self.ready = False
         #: The grid point in the ring.
@@ -170,7 +156,7 @@ class Tour(QObject):
     @property
     def active(self) -> bool:
         """Whether the tour is under way."""
-        return self._kept is not None
+        return self._put_back is not None
 
     @property
     def stop(self) -> Stop:
@@ -201,17 +187,26 @@ class Tour(QObject):
         if self._offer is not None:
             self._offer.hide()
         actions = self._actions.by_id
-        self._kept = _Kept(
-            window.dual.controls.mode,
-            actions["show_boxes"].isChecked(),
-            actions["release_view"].isChecked(),
-            window.pages.currentWidget(),
-            window.dual.sheet,
-            self._runs.current,
-            window.focusWidget(),
-        )
+        shading, focus = window.dual.controls.mode, window.focusWidget()
+        boxes, release = (actions[name].isChecked() for name in ("show_boxes", "release_view"))
+        page, sheet, before = window.pages.currentWidget(), window.dual.sheet, self._runs.current
+        unsubscribe = self._document.subscribe(self._document_changed)
+
+        def put_back() -> None:
+            unsubscribe()
+            self._check("release_view", release)
+            self._shade(shading)
+            self._check("show_boxes", boxes)
+            window.pages.setCurrentWidget(page)
+            log = self._runs.current
+            if log is not None and log.release is not None and not release:
+                self._runs.show_end()
+            if before is not None and before is log:
+                window.dual.show_sheet(sheet)
+            (focus or window.plane).setFocus()
+
+        self._put_back = put_back
         self._work, self._asked = self._document.work, -1
-        self._unsubscribe = self._document.subscribe(self._document_changed)
         for name in _ENDING:
             actions[name].triggered.connect(self.end)
         window.timeline.play_asked.connect(self.end)
@@ -234,13 +229,11 @@ class Tour(QObject):
 
     def end(self) -> None:
         """Put everything back; the steps that were made stay."""
-        kept, window = self._kept, self._window
-        if kept is None:
+        put_back, window = self._put_back, self._window
+        if put_back is None:
             return
-        self._kept = None
+        self._put_back = None
         self.clock.stop()
-        if self._unsubscribe is not None:
-            self._unsubscribe()
         for name in _ENDING:
             self._actions.by_id[name].triggered.disconnect(self.end)
         window.timeline.play_asked.disconnect(self.end)
@@ -248,16 +241,7 @@ class Tour(QObject):
         self._leave()
         self.card.hide()
         self.outline.hide()
-        self._check("release_view", kept.release)
-        self._shade(kept.shading)
-        self._check("show_boxes", kept.boxes)
-        window.pages.setCurrentWidget(kept.page)
-        log = self._runs.current
-        if log is not None and log.release is not None and not kept.release:
-            self._runs.show_end()
-        if kept.log is not None and kept.log is log:
-            window.dual.show_sheet(kept.sheet)
-        (kept.focus or window.plane).setFocus()
+        put_back()
 
     def targets(self) -> tuple[QWidget, ...]:
         """The widgets that the stop speaks of."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence, QPainter, QPixmap
@@ -22,12 +22,12 @@ from PySide6.QtWidgets import (
 from assets import example_path, examples
 from geodp_app.actions import ACTIONS, EXCLUSIVE, MENUS, Action, tool_tip
 from geodp_app.document.sampling import place_target
-from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.editor import TOOLS, Editor
 from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
-from geodp_app.views.widgets.panes import dressed
+from geodp_app.views.widgets.panes import dressed, tool_button
 from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted
 from geodp_app.views.widgets.theme import icon, icon_pixmap
 from geodp_app.views.window.window_files import WindowFiles
@@ -45,8 +45,6 @@ _WITH_TEXT = {"draw_sample": "Sample", "run": "Run", "step": "Step", "export_lea
 SHADINGS: dict[str, ShadeMode] = {
     "shade_none": "off", "shade_score": "score", "shade_probability": "probability",
 }  # fmt: skip
-#: Names of the actions that choose a tool.
-TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 
 class WindowActions:
@@ -100,9 +98,9 @@ class WindowActions:
         log, looked = runs.current, runs.stepped_through
         has_examples = document.work.examples is not None
         enabled = {
-            "undo": bool(document.undo_label or editor.draft),
-            "redo": document.redo_label is not None,
-            "delete": bool(editor.selected),
+            "undo": bool(document.history.undo_label or editor.current.draft),
+            "redo": document.history.redo_label is not None,
+            "delete": bool(editor.current.selected),
             "clear_examples": has_examples,
             "export_examples": has_examples,
             "clip_no_more": document.work.within is not None,
@@ -128,10 +126,12 @@ class WindowActions:
         by_id["snapping"].setChecked(editor.desk.snapping)
         by_id["live"].setChecked(runs.live)
         by_id["dark_theme"].setChecked(self._palette.name == "dark")
-        by_id["undo"].setText(_with("Undo", document.undo_label))
-        by_id["redo"].setText(_with("Redo", document.redo_label))
+        by_id["undo"].setText(_with("Undo", document.history.undo_label))
+        by_id["redo"].setText(_with("Redo", document.history.redo_label))
         self._name_run("pause" if runs.busy else "run")
-        by_id["again"].setText("Stop the runs" if self._again.busy else self._table["again"].text)
+        by_id["again"].setText(
+            "Stop the runs" if self._again.controller.busy else self._table["again"].text
+        )
 
     def _name_run(self, what: Literal["run", "pause"]) -> None:
         """Say everywhere what the action would do now."""
@@ -145,7 +145,7 @@ class WindowActions:
         made.setIconText(text)
         made.setToolTip(tool_tip(replace(self._table["run"], text=text, tip=tip)))
         made.setStatusTip(tip)
-        made.setIcon(QIcon(icon_pixmap(what, ink, ratio=ratio)))
+        made.setIcon(QIcon(icon_pixmap(what, ink, ratio)))
         self._run_button.setAccessibleName(text)
 
     # making
@@ -208,8 +208,7 @@ class WindowActions:
         self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
         self._main = main = self._bar("Sample and run")
         self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
-        shapes = dressed(QToolButton(), tip="Open an example target")
-        shapes.setText("Examples")
+        shapes = tool_button("Examples", tip="Open an example target")
         shapes.setMenu(self._example_menu)
         shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         main.addWidget(shapes)

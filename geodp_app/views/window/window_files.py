@@ -141,27 +141,21 @@ class WindowFiles(QObject):
     def open_dialog(self) -> None:
         """Ask for any file that can be opened."""
         kinds = f"All that geodp reads (*.geodp *.geojson *.json {_POINTS});;{_SESSION}"
-        path = self._ask_file("Open", kinds)
-        if path is not None:
-            self.open(path)
+        self._ask_file("Open", kinds, self.open)
 
     def import_target_dialog(self) -> None:
         """Ask for a shape to take the drawing's place."""
-        path = self._ask_file("Import target", _SHAPES)
-        if path is not None:
-            self._take(path, importing.import_target)
+        take = partial(self._take, read=importing.import_target)
+        self._ask_file("Import target", _SHAPES, take)
 
     def import_examples_dialog(self) -> None:
         """Ask for examples to put on the drawing."""
-        path = self._ask_file("Import examples", _IMPORT)
-        if path is not None:
-            self._take_examples(path, opening=False)
+        take = partial(self._take_examples, opening=False)
+        self._ask_file("Import examples", _IMPORT, take)
 
     def clip_dialog(self) -> None:
         """Ask for a public map to clip the learned shape to."""
-        path = self._ask_file("Clip the result to an outline", _MAPS)
-        if path is not None:
-            self.clip_to(path)
+        self._ask_file("Clip the result to an outline", _MAPS, self.clip_to)
 
     def clip_to(self, path: Path, layer: str | None = None) -> None:
         """Clip the learned shape to the polygons of a file; of several layers one is asked for."""
@@ -191,10 +185,6 @@ class WindowFiles(QObject):
         dialog.show_state(words(work))
         dialog.exec()
         dialog.deleteLater()
-
-    def clip_no_more(self) -> None:
-        """Show and export the whole learned shape again."""
-        self.document.set_within(None)
 
     def open(self, path: Path) -> bool:
         """Open a session, a target or examples; says whether it worked."""
@@ -249,7 +239,7 @@ class WindowFiles(QObject):
 
     def may_discard(self) -> bool:
         """Whether what is there may go: it is saved, or the person says so."""
-        if not self.document.dirty:
+        if not self.document.history.dirty:
             return True
         path = self.document.path
         name = "this session" if path is None else path.name
@@ -421,9 +411,10 @@ class WindowFiles(QObject):
         ):
             self.announced.emit(notes[0] or f"Written: {path.name} in {path.parent}")
 
-    def _ask_file(self, title: str, kinds: str) -> Path | None:
+    def _ask_file(self, title: str, kinds: str, take: Callable[[Path], object]) -> None:
         name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)
-        return Path(name) if name else None
+        if name:
+            take(Path(name))
 
     def _ask_layer(self, path: Path, several: SeveralLayersError) -> str:
         """One of the layers of a file; empty if none is wanted."""

@@ -57,12 +57,12 @@ class WindowRecovery(QObject):
     def save(self) -> None:
         """Keep the work now; a problem is told once and never stops anything."""
         self.beside.drop(_SAVE)
-        if self._files.document.dirty:
+        if self._files.document.history.dirty:
             self._saved(_SAVE, self._keeping()(lambda: False))
 
     def _save_beside(self) -> None:
         """The same, as the work is now, while the window goes on."""
-        if self._files.document.dirty:
+        if self._files.document.history.dirty:
             self.beside.submit(_SAVE, self._keeping())
 
     def _keeping(self) -> Work:

@@ -40,7 +40,7 @@ def imported() -> Examples:
 
 def test_observers_hear_of_every_change_until_they_unsubscribe():
     d, heard = document(), []
-    unsubscribe = d.subscribe(lambda: heard.append(d.undo_label))
+    unsubscribe = d.subscribe(lambda: heard.append(d.history.undo_label))
     d.set_run(k=7)
     d.undo()
     d.redo()
@@ -79,7 +79,7 @@ def test_a_change_that_changes_nothing_is_no_step_and_is_not_told():
     d.set_grid(100)
     d.change("change the bounds", bounds=None)
     d.clear_examples()
-    assert (heard, d.undo_label, d.dirty) == ([], None, False)
+    assert (heard, d.history.undo_label, d.history.dirty) == ([], None, False)
     assert (d.undo(), d.redo()) == (None, None)
 
 
@@ -111,11 +111,11 @@ def test_everything_in_the_work_is_undone_and_redone():
     for state in reversed(states[:-1]):
         assert d.undo() is not None
         assert d.work is state
-    assert not d.undo_label
+    assert not d.history.undo_label
     for state in states[1:]:
         d.redo()
         assert d.work is state
-    assert not d.redo_label
+    assert not d.history.redo_label
 
 
 def test_typing_a_number_is_one_step_and_each_choice_is_its_own():
@@ -128,7 +128,7 @@ def test_typing_a_number_is_one_step_and_each_choice_is_its_own():
         d.set_run(k=k)
     d.set_run(n_steps=3)
     labels = []
-    while d.undo_label:
+    while d.history.undo_label:
         labels.append(d.undo())
     assert labels == [
         "change “Steps m”",
@@ -170,24 +170,29 @@ def test_the_paint_tool_makes_one_step_of_a_stroke():
     assert d.undo() == "paint"
     assert {y for _, y, _ in d.work.sampling.dabs} == {10}
     d.undo()
-    assert not d.undo_label
+    assert not d.history.undo_label
 
 
 def test_dirty_and_path_follow_save_and_undo():
     d = document()
-    assert (d.dirty, d.path) == (False, None)
+    assert (d.history.dirty, d.path) == (False, None)
     d.set_run(k=5)
     d.mark_saved(Path("a.geodp"))
-    assert (d.dirty, d.path) == (False, Path("a.geodp"))
+    assert (d.history.dirty, d.path) == (False, Path("a.geodp"))
     d.set_run(k=6)
-    assert d.dirty
+    assert d.history.dirty
     d.undo()
-    assert (d.dirty, d.work.run["k"]) == (False, 5)
+    assert (d.history.dirty, d.work.run["k"]) == (False, 5)
     d.mark_unsaved()
-    assert d.dirty
+    assert d.history.dirty
     work = Work(name="b")
     d.new(work, Path("b.geodp"))
-    assert (d.dirty, d.path, d.work, d.undo_label) == (False, Path("b.geodp"), work, None)
+    assert (d.history.dirty, d.path, d.work, d.history.undo_label) == (
+        False,
+        Path("b.geodp"),
+        work,
+        None,
+    )
 
 
 # -- which examples stay ------------------------------------------------------------------------
@@ -247,7 +252,11 @@ def test_a_sample_is_labelled_by_the_drawing_on_its_frame():
     inside = contains_points(d.drawing.region(), examples.points)
     assert (examples.labels == inside).all()
     assert 0 < inside.sum() < 500
-    assert (examples.frame, d.work.simulated, d.undo_label) == (Frame(100, BOX), True, "sample")
+    assert (examples.frame, d.work.simulated, d.history.undo_label) == (
+        Frame(100, BOX),
+        True,
+        "sample",
+    )
 
 
 def test_the_seed_repeats_a_sample_and_none_does_not():
@@ -366,7 +375,7 @@ def test_wrong_values_are_refused_and_leave_everything_as_it_was(change, message
     with pytest.raises((InputError, ValueError), match=message):
         change(d)
     assert d.work is before
-    assert not d.undo_label
+    assert not d.history.undo_label
 
 
 def test_labels_alone_are_protected_only_as_long_as_the_learner_can():
@@ -548,13 +557,13 @@ def test_a_charge_is_unsaved_where_it_matters():
     charge = run_charge(1.0, 1e-6, "add-remove", finished=True)
     d = document(examples=imported())  # simulated, in no file: play
     d.charge(d.work.examples, charge)
-    assert not d.dirty
+    assert not d.history.dirty
     d.mark_saved(Path("a.geodp"))
     d.charge(d.work.examples, charge)
-    assert d.dirty
+    assert d.history.dirty
     d = document(examples=imported(), simulated=False)
     d.charge(d.work.examples, charge)
-    assert d.dirty
+    assert d.history.dirty
 
 
 def test_what_was_opened_from_elsewhere_belongs_to_no_session():
@@ -562,6 +571,6 @@ def test_what_was_opened_from_elsewhere_belongs_to_no_session():
     d.mark_saved(Path("a.geodp"))
     d.open_example("tri")
     d.mark_opened()
-    assert (d.path, d.dirty, bool(d.undo_label)) == (None, False, True)
+    assert (d.path, d.history.dirty, bool(d.history.undo_label)) == (None, False, True)
     d.undo()
     assert (d.path, d.drawing) == (None, DRAWING)

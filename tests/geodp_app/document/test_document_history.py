@@ -9,6 +9,7 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from numpy.typing import NDArray
 
+from geodp_app.document import history as history_module
 from geodp_app.document.history import History
 
 
@@ -51,8 +52,9 @@ def test_what_was_saved_is_not_merged_away():
     assert (history.undo(), history.state, history.dirty) == ("type", "b", False)
 
 
-def test_the_oldest_steps_over_the_count_are_forgotten():
-    history = History(0, most_steps=3)
+def test_the_oldest_steps_over_the_count_are_forgotten(monkeypatch):
+    monkeypatch.setattr(history_module, "MOST_STEPS", 3)
+    history = History(0)
     for n in range(1, 10):
         history.push(str(n), n)
     undone = []
@@ -65,9 +67,10 @@ def sheet(size: int) -> NDArray[np.uint8]:
     return np.zeros(size, np.uint8)
 
 
-def test_replaced_arrays_over_the_bytes_are_forgotten_and_shared_ones_are_free():
+def test_replaced_arrays_over_the_bytes_are_forgotten_and_shared_ones_are_free(monkeypatch):
+    monkeypatch.setattr(history_module, "MOST_BYTES", 100)
     shared = sheet(80)
-    history = History(Page("0", shared), arrays=arrays, most_bytes=100)
+    history = History(Page("0", shared), arrays=arrays)
     for n in range(1, 50):
         history.push("text", Page(str(n), shared))  # the array is current: it weighs nothing
     history.push("new", Page("new", sheet(60)))
@@ -81,8 +84,9 @@ def test_replaced_arrays_over_the_bytes_are_forgotten_and_shared_ones_are_free()
     assert count == 31
 
 
-def test_the_last_step_stays_whatever_it_weighs():
-    history = History(Page("a", sheet(1000)), arrays=arrays, most_bytes=10)
+def test_the_last_step_stays_whatever_it_weighs(monkeypatch):
+    monkeypatch.setattr(history_module, "MOST_BYTES", 10)
+    history = History(Page("a", sheet(1000)), arrays=arrays)
     history.push("b", Page("b", sheet(1000)))
     history.push("c", Page("c", sheet(1000)))
     assert history.undo() == "c"
@@ -96,7 +100,7 @@ class HistoryMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.history = History(0, most_steps=10**6)
+        self.history = History(0)
         self.states, self.at, self.saved, self.key = [0], 0, 0, None
         self.number = 0
 

@@ -188,9 +188,9 @@ def test_clipping_is_one_step_that_touches_neither_examples_nor_what_runs_spent(
     assert d.work.within is mask
     assert d.work.examples is before.examples
     assert (d.work.drawing, d.work.run, d.work.spent) == (before.drawing, before.run, before.spent)
-    assert d.undo_label == "clip to m.geojson"
+    assert d.history.undo_label == "clip to m.geojson"
     d.set_within(None)
-    assert d.undo_label == "clip no more"
+    assert d.history.undo_label == "clip no more"
     assert (d.undo(), d.work.within) == ("clip no more", mask)
     assert (d.undo(), d.work) == ("clip to m.geojson", before)
     assert (d.redo(), d.work.within) == ("clip to m.geojson", mask)

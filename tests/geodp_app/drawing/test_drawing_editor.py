@@ -54,7 +54,7 @@ class Hand:
     @property
     def draft(self) -> Draft:
         """What is being drawn."""
-        found = self.editor.draft
+        found = self.editor.current.draft
         assert found is not None
         return found
 
@@ -86,12 +86,12 @@ class Hand:
         """Walk the keyboard's cursor."""
         self.editor.key("Right")
         self.editor.key("Left")
-        at = self.editor.grid_cursor
+        at = self.editor.desk.cursor
         for name, steps in (("Right", x - at[0]), ("Up", y - at[1])):
             back = {"Right": "Left", "Up": "Down"}[name]
             for _ in range(abs(steps)):
                 self.editor.key(name if steps > 0 else back)
-        assert self.editor.grid_cursor == (x, y)
+        assert self.editor.desk.cursor == (x, y)
 
 
 # one thing that a hand does, what is drawn then, what is said of it and what undo would take back
@@ -200,8 +200,8 @@ def test_what_a_hand_does_is_drawn_and_told(what: str) -> None:
     hand = Hand(tool, *shapes)
     do(hand)
     assert hand.shapes == tuple(left)
-    assert said is None or hand.editor.message == said
-    assert hand.editor.draft is None
+    assert said is None or hand.editor.desk.message == said
+    assert hand.editor.current.draft is None
     assert (hand.host.history.undo_label is None) == (left == shapes)
 
 
@@ -223,10 +223,10 @@ def test_a_polygon_is_closed_in_one_undoable_step(how: str) -> None:
         hand.editor.press((31.4, 29), 2, double=True)
     elif how == "first vertex":
         hand.editor.move((11, 10), 2)
-        assert hand.draft.closing
+        assert hand.editor.current.hint == "Click to close the polygon."
         hand.double_click(11, 10)  # the second press must not begin another polygon
     assert hand.shapes == (Shape(((10, 10), (30, 10), (30, 30))),)
-    assert hand.editor.draft is None
+    assert hand.editor.current.draft is None
     hand.host.history.undo()
     assert hand.shapes == ()
 
@@ -251,9 +251,9 @@ def test_two_vertices_are_no_polygon() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (30, 10))
     hand.keys("Enter")
-    assert hand.editor.message == "A polygon needs at least 3 vertices."
+    assert hand.editor.desk.message == "A polygon needs at least 3 vertices."
     hand.click(10, 10)
-    assert hand.editor.message == "A polygon needs at least 3 vertices."
+    assert hand.editor.desk.message == "A polygon needs at least 3 vertices."
     assert len(hand.draft.vertices) == 2
 
 
@@ -264,7 +264,7 @@ def test_backspace_and_undo_take_back_the_last_vertex() -> None:
     assert hand.editor.undo_vertex()
     assert hand.draft.vertices == ((10, 10),)
     assert hand.editor.undo_vertex()
-    assert hand.editor.draft is None
+    assert hand.editor.current.draft is None
     assert not hand.editor.undo_vertex()
     assert not hand.editor.key("Backspace")
 
@@ -273,10 +273,10 @@ def test_backspace_and_undo_take_back_the_last_vertex() -> None:
 def test_escape_cancels_every_draft(tool: ToolName) -> None:
     hand = Hand(tool)
     hand.click(10, 10)
-    assert hand.editor.draft is not None
+    assert hand.editor.current.draft is not None
     assert hand.editor.key("Escape")
-    assert hand.editor.draft is None
-    assert hand.editor.message
+    assert hand.editor.current.draft is None
+    assert hand.editor.desk.message
     assert not hand.editor.key("Escape")
     assert hand.shapes == ()
 
@@ -300,9 +300,9 @@ def test_vertices_and_edges_catch_the_pointer_unless_alt_or_snapping_off() -> No
 def test_what_catches_the_pointer_is_shown() -> None:
     hand = Hand("polygon", Shape(SQUARE))
     hand.editor.move((21, 19), 2)
-    assert hand.editor.hover == Handle("vertex", 0, 0, 0, (20, 20))
+    assert hand.editor.current.hover == Handle("vertex", 0, 0, 0, (20, 20))
     hand.editor.move((80, 80), 2)
-    assert hand.editor.hover is None
+    assert hand.editor.current.hover is None
 
 
 def test_the_next_edge_tells_of_the_crossing_it_would_make() -> None:
@@ -328,7 +328,7 @@ def test_a_crossing_polygon_is_not_closed_and_not_lost() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (30, 30), (30, 10), (10, 30))
     hand.keys("Enter")
-    assert "Edges 1 and 3 cross at (20, 20)" in hand.editor.message
+    assert "Edges 1 and 3 cross at (20, 20)" in hand.editor.desk.message
     assert hand.shapes == ()
     assert len(hand.draft.vertices) == 4
 
@@ -337,7 +337,7 @@ def test_where_the_closing_edge_would_cross_is_told_on_the_first_vertex() -> Non
     hand = Hand("polygon")
     hand.clicks((10, 10), (50, 10), (50, 50), (30, -0), (20, 40))
     hand.editor.move((10, 10), 2)
-    assert hand.draft.closing
+    assert hand.editor.current.hint == "Click to close the polygon."
     assert hand.draft.fault is not None
 
 
@@ -346,8 +346,8 @@ def test_another_tool_drops_other_drafts_aloud_and_undo_takes_them_up(points):
     hand = Hand("polygon")
     hand.clicks(*points)
     hand.editor.set_tool("select")
-    assert hand.editor.draft is None
-    assert f"{len(points)} vertices dropped" in hand.editor.message
+    assert hand.editor.current.draft is None
+    assert f"{len(points)} vertices dropped" in hand.editor.desk.message
     assert hand.editor.undo_vertex()
     assert hand.editor.tool == "polygon"
     assert hand.draft.vertices == points
@@ -366,7 +366,7 @@ def test_the_same_tool_again_keeps_the_draft() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (30, 10), (30, 30))
     hand.editor.set_tool("polygon")
-    assert hand.editor.draft is not None
+    assert hand.editor.current.draft is not None
     assert hand.shapes == ()
 
 
@@ -374,10 +374,10 @@ def test_a_coarser_grid_drops_a_draft_that_lies_off_it() -> None:
     hand = Hand("polygon")
     hand.clicks((10, 10), (90, 10))
     hand.host.edit("change the grid", Drawing(200))
-    assert hand.editor.draft is not None
+    assert hand.editor.current.draft is not None
     hand.host.edit("change the grid", Drawing(50))
-    assert hand.editor.draft is None
-    assert hand.editor.message == "Polygon cancelled."
+    assert hand.editor.current.draft is None
+    assert hand.editor.desk.message == "Polygon cancelled."
 
 
 # hole
@@ -387,11 +387,11 @@ def test_a_hole_outside_every_shape_is_kept_and_told() -> None:
     hand = Hand("hole", Shape(TRIANGLE))
     hand.clicks(*HOLE)
     hand.keys("Enter")
-    assert hand.editor.message == "The hole lies outside every shape: nothing was cut."
-    assert hand.editor.draft is not None
+    assert hand.editor.desk.message == "The hole lies outside every shape: nothing was cut."
+    assert hand.editor.current.draft is not None
     assert hand.shapes == (Shape(TRIANGLE),)
     hand.editor.set_tool("select")
-    assert "dropped" in hand.editor.message
+    assert "dropped" in hand.editor.desk.message
     assert hand.editor.undo_vertex()
     assert hand.editor.tool == "hole"
 
@@ -404,7 +404,7 @@ def test_a_rectangle_takes_two_clicks() -> None:
     hand.click(10, 10)
     hand.editor.move((25, 20), 2)
     assert hand.draft.preview == ((10, 10), (25, 10), (25, 20), (10, 20))
-    assert hand.editor.hint.startswith("15 × 10.")
+    assert hand.editor.current.hint.startswith("15 × 10.")
     hand.click(30, 25)
     assert hand.shapes == (Shape(((10, 10), (30, 10), (30, 25), (10, 25))),)
 
@@ -452,7 +452,7 @@ def test_a_freehand_eight_is_two_shapes() -> None:
     ]
     hand.drag(*eight)
     assert len(hand.shapes) == 2
-    assert hand.editor.message == "The outline crosses itself: 2 shapes were drawn."
+    assert hand.editor.desk.message == "The outline crosses itself: 2 shapes were drawn."
     hand.host.history.undo()
     assert hand.shapes == ()
 
@@ -463,37 +463,37 @@ def test_a_freehand_eight_is_two_shapes() -> None:
 def test_a_click_selects_and_empty_ground_lets_go() -> None:
     hand = Hand("select", Shape(SQUARE, (HOLE,)), Shape(TRIANGLE))
     hand.click(25, 25)
-    assert hand.editor.selected == (Handle("shape", 0),)
+    assert hand.editor.current.selected == (Handle("shape", 0),)
     assert hand.editor.selected_rings() == (SQUARE, HOLE)
     hand.click(35, 35)
-    assert hand.editor.selected == (Handle("hole", 0, 1),)
+    assert hand.editor.current.selected == (Handle("hole", 0, 1),)
     assert hand.editor.selected_rings() == (HOLE,)
     hand.click(5, 5)
-    assert hand.editor.selected == ()
+    assert hand.editor.current.selected == ()
 
 
 def test_shift_adds_to_the_selection_and_takes_from_it() -> None:
     hand = Hand("select", Shape(SQUARE), Shape(TRIANGLE))
     hand.click(25, 25)
     hand.click(85, 75, SHIFT)
-    assert len(hand.editor.selected) == 2
+    assert len(hand.editor.current.selected) == 2
     hand.click(25, 25, SHIFT)
-    assert hand.editor.selected == (Handle("shape", 1),)
+    assert hand.editor.current.selected == (Handle("shape", 1),)
     hand.click(25, 25, SHIFT)
     hand.click(25, 25)
-    assert hand.editor.selected == (Handle("shape", 0),)
+    assert hand.editor.current.selected == (Handle("shape", 0),)
 
 
 def test_a_thin_shape_can_be_taken_at_its_outline() -> None:
     hand = Hand("select", Shape(SQUARE))
     hand.click(60.8, 40)
-    assert hand.editor.selected == (Handle("shape", 0),)
+    assert hand.editor.current.selected == (Handle("shape", 0),)
 
 
 def test_a_shaky_click_moves_nothing() -> None:
     hand = Hand("select", Shape(SQUARE))
     hand.drag((25, 25), (26.5, 25))
-    assert hand.editor.selected
+    assert hand.editor.current.selected
     hand.drag((25, 25), (25.7, 25.6))
     assert hand.shapes == (Shape(SQUARE),)
     assert hand.host.history.undo_label is None
@@ -506,7 +506,7 @@ def test_a_drag_moves_what_is_selected_in_one_step() -> None:
     hand.editor.move((28, 25), 2)
     hand.editor.move((30, 26), 2)
     assert hand.shapes[0].outer == SQUARE
-    assert hand.editor.shown.shapes[0].outer[0] == (25, 21)
+    assert hand.editor.current.shown.shapes[0].outer[0] == (25, 21)
     assert hand.editor.selected_rings()[0][0] == (25, 21)
     hand.editor.release((30, 26), 2)
     assert hand.shapes[0].outer[0] == (25, 21)
@@ -525,7 +525,7 @@ def test_a_drag_can_be_called_off(tool: ToolName, at: Point, how: str) -> None:
     hand.editor.press(at, 2)
     hand.editor.move((5, 5), 2)
     assert hand.editor.key("Escape") if how == "Escape" else hand.editor.undo_vertex()
-    assert hand.editor.shown.shapes == (Shape(SQUARE),)
+    assert hand.editor.current.shown.shapes == (Shape(SQUARE),)
     hand.editor.release((5, 5), 2)
     assert hand.shapes == (Shape(SQUARE),)
     assert hand.host.history.undo_label is None
@@ -536,12 +536,12 @@ def test_delete_is_undoable_and_said() -> None:
     hand.click(35, 35)
     assert hand.editor.key("Delete")
     assert hand.shapes == (Shape(SQUARE), Shape(TRIANGLE))
-    assert hand.editor.message == "Deleted a hole. Undo brings it back."
+    assert hand.editor.desk.message == "Deleted a hole. Undo brings it back."
     hand.click(25, 25)
     hand.click(85, 75, SHIFT)
     hand.keys("Delete")
     assert hand.shapes == ()
-    assert hand.editor.message == "Deleted 2 shapes. Undo brings it back."
+    assert hand.editor.desk.message == "Deleted 2 shapes. Undo brings it back."
     assert not hand.editor.key("Delete")
     hand.host.history.undo()
     assert len(hand.shapes) == 2
@@ -553,18 +553,18 @@ def test_arrows_nudge_the_selection_or_move_the_cursor() -> None:
     hand.keys("Right", "Up")
     hand.keys("Left", keys=SHIFT)
     assert hand.shapes[0].outer[0] == (11, 21)
-    assert hand.editor.selected == (Handle("shape", 0),)
+    assert hand.editor.current.selected == (Handle("shape", 0),)
     hand.keys("Escape", "Down")
-    assert hand.editor.grid_cursor == (25, 24)
+    assert hand.editor.desk.cursor == (25, 24)
     assert hand.shapes[0].outer[0] == (11, 21)
 
 
 def test_undo_elsewhere_lets_go_of_the_selection() -> None:
     hand = Hand("select", Shape(SQUARE))
     hand.drag((25, 25), (35, 25))
-    assert hand.editor.selected
+    assert hand.editor.current.selected
     hand.host.history.undo()
-    assert hand.editor.selected == ()
+    assert hand.editor.current.selected == ()
     assert hand.editor.selected_rings() == ()
 
 
@@ -574,11 +574,11 @@ def test_undo_elsewhere_lets_go_of_the_selection() -> None:
 def test_the_pointer_finds_vertices_and_edges() -> None:
     hand = Hand("vertices", Shape(SQUARE))
     hand.editor.move((21, 21), 2)
-    assert hand.editor.hover == Handle("vertex", 0, 0, 0, (20, 20))
+    assert hand.editor.current.hover == Handle("vertex", 0, 0, 0, (20, 20))
     hand.editor.move((40, 19), 2)
-    assert hand.editor.hover == Handle("edge", 0, 0, 0, (40, 20))
+    assert hand.editor.current.hover == Handle("edge", 0, 0, 0, (40, 20))
     hand.editor.move((40, 40), 2)
-    assert hand.editor.hover is None
+    assert hand.editor.current.hover is None
 
 
 def test_the_first_vertex_moves_as_one_with_the_closing_edge() -> None:
@@ -586,7 +586,7 @@ def test_the_first_vertex_moves_as_one_with_the_closing_edge() -> None:
     hand.editor.press((20.5, 20), 2)
     hand.editor.move((15, 12), 2)
     assert hand.shapes[0].outer == SQUARE
-    assert hand.editor.shown.shapes[0].outer == ((15, 12), *SQUARE[1:])
+    assert hand.editor.current.shown.shapes[0].outer == ((15, 12), *SQUARE[1:])
     hand.editor.release((15, 12), 2)
     assert hand.shapes[0].outer == ((15, 12), *SQUARE[1:])
     assert hand.host.history.undo() == "move a vertex"
@@ -596,7 +596,7 @@ def test_a_shaky_click_on_a_vertex_moves_nothing() -> None:
     hand = Hand("vertices", Shape(SQUARE))
     hand.drag((21, 21), (21.6, 21.6))
     assert hand.shapes == (Shape(SQUARE),)
-    assert hand.editor.selected == (Handle("vertex", 0, 0, 0, (20, 20)),)
+    assert hand.editor.current.selected == (Handle("vertex", 0, 0, 0, (20, 20)),)
 
 
 def test_a_click_on_an_edge_inserts_and_a_drag_pulls_out_a_vertex_in_one_step() -> None:
@@ -634,10 +634,10 @@ def test_a_vertex_dropped_across_an_edge_is_allowed_and_told() -> None:
     hand = Hand("vertices", Shape(SQUARE))
     hand.editor.press((20, 20), 2)
     hand.editor.move((80, 40), 2)
-    assert faults(hand.editor.shown)
+    assert faults(hand.editor.current.shown)
     hand.editor.release((80, 40), 2)
     assert hand.shapes[0].outer[0] == (80, 40)
-    assert hand.editor.message == "Edges 2 and 4 cross at (60, 46.67)."
+    assert hand.editor.desk.message == "Edges 2 and 4 cross at (60, 46.67)."
 
 
 # paint, pan
@@ -667,7 +667,7 @@ def test_pan_ignores_everything() -> None:
     names = ("Enter", "Escape", "Backspace", "Delete", "Insert", "Left", "Tab")
     assert not any(hand.editor.key(name) for name in names)
     assert hand.shapes == (Shape(SQUARE),)
-    assert hand.editor.grid_cursor is None
+    assert hand.editor.desk.cursor is None
 
 
 # without a mouse
@@ -676,15 +676,15 @@ def test_pan_ignores_everything() -> None:
 def test_the_cursor_starts_in_the_middle_and_shift_makes_long_steps() -> None:
     hand = Hand("polygon")
     hand.keys("Right")
-    assert hand.editor.grid_cursor == (51, 50)
+    assert hand.editor.desk.cursor == (51, 50)
     hand.keys("Up", "Up", keys=SHIFT)
-    assert hand.editor.grid_cursor == (51, 70)
+    assert hand.editor.desk.cursor == (51, 70)
     hand.keys(*["Up"] * 9, keys=SHIFT)
-    assert hand.editor.grid_cursor == (51, 100)
+    assert hand.editor.desk.cursor == (51, 100)
     hand.editor.move((3, 4), 2)
-    assert hand.editor.grid_cursor is None
+    assert hand.editor.desk.cursor is None
     hand.keys("Down")
-    assert hand.editor.grid_cursor == (3, 3)
+    assert hand.editor.desk.cursor == (3, 3)
 
 
 @pytest.mark.parametrize("tool", ["polygon", "hole"])
@@ -706,7 +706,7 @@ def test_rings_are_drawn_by_keys(tool: ToolName) -> None:
 def test_freehand_is_drawn_by_keys() -> None:
     hand = Hand("freehand")
     hand.keys("Insert", *["Right"] * 5, *["Up"] * 5, *["Left"] * 5)
-    assert hand.editor.draft is not None
+    assert hand.editor.current.draft is not None
     hand.keys("Enter")
     (shape,) = hand.shapes
     assert set(shape.outer) == {(50, 50), (55, 50), (55, 55), (50, 55)}
@@ -716,7 +716,7 @@ def test_a_shape_is_selected_moved_and_deleted_by_keys() -> None:
     hand = Hand("select", Shape(SQUARE))
     hand.keys("Insert", "Right", "Right")
     assert hand.shapes[0].outer[0] == (22, 20)
-    assert hand.editor.grid_cursor == (52, 50)
+    assert hand.editor.desk.cursor == (52, 50)
     hand.keys("Delete")
     assert hand.shapes == ()
 
@@ -725,7 +725,7 @@ def test_a_vertex_is_moved_inserted_and_removed_by_keys() -> None:
     hand = Hand("vertices", Shape(SQUARE))
     hand.cursor_to(60, 59)
     hand.keys("Insert")
-    assert hand.editor.selected == (Handle("vertex", 0, 0, 2, (60, 60)),)
+    assert hand.editor.current.selected == (Handle("vertex", 0, 0, 2, (60, 60)),)
     hand.keys("Up", "Right", "Enter")
     assert hand.shapes[0].outer[2] == (61, 61)
     hand.cursor_to(40, 20)
@@ -747,8 +747,8 @@ def test_dabs_are_set_by_keys() -> None:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_tool_says_what_the_next_click_does(tool: ToolName) -> None:
     hand = Hand(tool, Shape(SQUARE))
-    assert hand.editor.hint.endswith(".")
-    assert hand.editor.hint[0].isupper()
+    assert hand.editor.current.hint.endswith(".")
+    assert hand.editor.current.hint[0].isupper()
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -757,7 +757,7 @@ def test_places_that_are_no_numbers_are_ignored(tool: ToolName) -> None:
     for at in ((math.nan, 3.0), (math.inf, 0.0)):
         hand.drag(at, at)
         hand.editor.press((3, 3), math.nan)
-    assert hand.editor.draft is None
+    assert hand.editor.current.draft is None
     assert hand.host.dabs == []
 
 
@@ -771,6 +771,6 @@ def test_a_message_lasts_until_the_next_press_or_key() -> None:
     hand.click(10, 10)
     hand.keys("Enter")
     hand.editor.move((20, 20), 2)
-    assert hand.editor.message
+    assert hand.editor.desk.message
     hand.click(20, 20)
-    assert hand.editor.message is None
+    assert hand.editor.desk.message is None

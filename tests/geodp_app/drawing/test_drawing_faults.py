@@ -14,7 +14,7 @@ from shapely.geometry import LineString, Polygon
 
 from geodp_app.drawing import crossings
 from geodp_app.drawing.crossings import CROSS, OVERLAP, TOUCH, Meetings, meetings
-from geodp_app.drawing.faults import MOST_FAULTS, draft_faults, faults, shape_faults
+from geodp_app.drawing.faults import MOST_FAULTS, Fault, draft_faults, faults
 from geodp_app.drawing.shapes import Drawing, Ring, Shape
 from geometry.halfplane import MAX_D
 
@@ -23,6 +23,11 @@ SQUARE: Ring = ((0, 0), (20, 0), (20, 20), (0, 20))
 
 def box(x: int, y: int, width: int, height: int) -> Ring:
     return ((x, y), (x + width, y), (x + width, y + height), (x, y + height))
+
+
+def shape_faults(shape: Shape) -> tuple[Fault, ...]:
+    """Of a shape that stands alone."""
+    return faults(Drawing(MAX_D, (shape,)))
 
 
 def kinds(shape: Shape) -> list[str]:

@@ -88,25 +88,26 @@ class Drawers(RuleBasedStateMachine):
 
     @rule(tool=st.sampled_from(TOOLS))
     def set_tool(self, tool: ToolName) -> None:
-        other = tool != self.editor.tool
-        draft, shapes = self.editor.draft, len(self.drawing.shapes)
-        ring = draft.vertices if draft is not None and draft.kind in ("polygon", "hole") else ()
+        kind = self.editor.tool
+        other = tool != kind
+        draft, shapes = self.editor.current.draft, len(self.drawing.shapes)
+        ring = draft.vertices if draft is not None and kind in ("polygon", "hole") else ()
         before = self.drawing
         self.editor.set_tool(tool)
         assert self.editor.tool == tool
         if draft is not None and other:
-            assert self.editor.message, "a draft was put away without a word"
+            assert self.editor.desk.message, "a draft was put away without a word"
         if other and len(ring) >= 3 and not draft_faults(ring, closed=True):
             # a valid draft became part of the drawing, or can be taken up again
             if self.drawing == before:
                 assert self.editor.undo_vertex()
-                assert self.editor.draft.vertices == ring
-            elif draft is not None and draft.kind == "polygon":
+                assert self.editor.current.draft.vertices == ring
+            elif draft is not None and kind == "polygon":
                 assert len(self.drawing.shapes) == shapes + 1
 
     @rule()
     def undo_vertex(self) -> None:
-        had, tool = self.editor.draft, self.editor.tool
+        had, tool = self.editor.current.draft, self.editor.tool
         used = self.editor.undo_vertex()
         assert used or had is None
         assert used or self.editor.tool == tool
@@ -130,7 +131,7 @@ class Drawers(RuleBasedStateMachine):
 
     @invariant()
     def every_drawing_is_one(self) -> None:
-        for drawing in (self.drawing, self.editor.shown):
+        for drawing in (self.drawing, self.editor.current.shown):
             assert all(len(ring) >= 3 for shape in drawing.shapes for ring in shape.rings)
             for *_, x, y in vertex_rows(drawing):
                 assert type(x) is type(y) is int
@@ -140,15 +141,18 @@ class Drawers(RuleBasedStateMachine):
     @invariant()
     def what_is_shown_can_be_painted(self) -> None:
         editor = self.editor
-        faults(editor.shown)
-        assert editor.hint
-        rings = [ring for shape in editor.shown.shapes for ring in shape.rings]
+        faults(editor.current.shown)
+        assert editor.current.hint
+        rings = [ring for shape in editor.current.shown.shapes for ring in shape.rings]
         assert all(ring in rings for ring in editor.selected_rings())
-        for handle in (*editor.selected, *([editor.hover] if editor.hover else [])):
-            assert handle.index < len(editor.shown.shapes[handle.shape].rings[handle.ring])
-        grid = editor.shown.grid
-        cursor = [editor.grid_cursor] if editor.grid_cursor else []
-        draft = editor.draft
+        for handle in (
+            *editor.current.selected,
+            *([editor.current.hover] if editor.current.hover else []),
+        ):
+            assert handle.index < len(editor.current.shown.shapes[handle.shape].rings[handle.ring])
+        grid = editor.current.shown.grid
+        cursor = [editor.desk.cursor] if editor.desk.cursor else []
+        draft = editor.current.draft
         points = [*cursor, *(draft.vertices + draft.preview if draft else ())]
         assert all(0 <= x <= grid and 0 <= y <= grid for x, y in points)
 

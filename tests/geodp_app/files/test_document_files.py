@@ -162,7 +162,7 @@ def test_wrong_examples_leave_the_document_alone(write):
         importing.import_examples(write("p.csv", "x,y,label\n101,4,1\n"), d)
     with pytest.raises(InputError, match="lon,lat need public bounds"):
         importing.import_examples(write("p.csv", "lon,lat,label\n13,47,1\n"), d)
-    assert not d.undo_label
+    assert not d.history.undo_label
 
 
 # -- opening anything ---------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_a_session_is_opened_whatever_it_is_called(tmp_path, name):
     opened = importing.open_any(tmp_path / name, d)
     assert (opened.kind, opened.run) == ("session", stored())
     assert d.work == work
-    assert (d.path, d.dirty, d.undo_label) == (tmp_path / name, False, None)
+    assert (d.path, d.history.dirty, d.history.undo_label) == (tmp_path / name, False, None)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(qtbot, wind
     window.sample()
     action(window, "again")
     assert window.commands.by_id["again"].text() == "Stop the runs"
-    qtbot.waitUntil(lambda: not window.again.busy)
+    qtbot.waitUntil(lambda: not window.again.controller.busy)
     assert len(window.again.shapes) == 3
     assert window.plane_pane.note.words == "3 runs, one outline each"
     spent = window.document.work.spent
@@ -118,7 +118,7 @@ def test_runs_can_be_stopped_and_the_one_under_way_counts(qtbot: QtBot, window: 
     action(window, "again")
     qtbot.waitUntil(lambda: len(window.document.work.spent) >= 1)
     action(window, "again")
-    assert not window.again.busy
+    assert not window.again.controller.busy
     made, spent = len(window.again.shapes), window.document.work.spent
     assert len(spent) >= max(1, made)
     assert sum(charge.finished for charge in spent) == made
@@ -130,5 +130,5 @@ def test_real_examples_are_not_run_again(window: MainWindow) -> None:
     window.document.change("import", examples=real, simulated=False)
     assert not window.commands.by_id["again"].isEnabled()
     window.again.start_or_stop()
-    assert not window.again.busy
+    assert not window.again.controller.busy
     assert "each run spends ε" in window.status_line.text()

@@ -66,7 +66,7 @@ def view(qtbot: QtBot) -> DualView:
 def settle(qtbot: QtBot, view: DualView) -> None:
     """Wait until windows rest and everything is drawn."""
     qtbot.wait(60)
-    qtbot.waitUntil(lambda: not view.pictures.busy)
+    qtbot.waitUntil(lambda: not view.pictures.background.busy)
     QApplication.processEvents()
 
 
@@ -387,7 +387,7 @@ def test_the_release_view_is_the_same_whatever_the_private_data(qtbot, view):
     settle(qtbot, view)
     private = picture(view)
     view.set_examples(np.tile(POINTS, (100, 1)), np.tile(LABELS, 100))  # drawn beside the window
-    assert view.pictures.busy
+    assert view.pictures.background.busy
     view.set_release_view(True)
     settle(qtbot, view)
     released = picture(view)

@@ -82,7 +82,7 @@ def view(qtbot: QtBot) -> PlaneView:
 
 
 def pictured(view: PlaneView, editor: Editor) -> QImage:
-    view.set_editor(editor)
+    view.editor = editor
     view.show_drawing(())
     QApplication.processEvents()
     image: QImage = view.viewport().grab().toImage()
@@ -149,7 +149,7 @@ def test_keys_go_to_the_editor_by_their_names(view, qtbot, monkeypatch, taken):
         return taken
 
     monkeypatch.setattr(editor, "key", key)
-    view.set_editor(editor)
+    view.editor = editor
     view.edited.connect(lambda: edited.append(1))
     names = ("Return", "Escape", "Backspace", "Delete", "Insert", "Left", "Right", "Up", "Down")
     for name in names:
@@ -167,8 +167,7 @@ def test_kinds_by_label_and_by_what_the_run_did() -> None:
     wrong = np.array([False, True, False, False])
     kinds = ExampleKinds.of(points, labels, decided, wrong)
     assert list(kinds.kinds) == [Kind.DECIDED, Kind.WRONG, Kind.POSITIVE, Kind.NEGATIVE]
-    assert kinds.chosen(Kind.WRONG, label=False).tolist() == [[1, 0]]
-    assert kinds.chosen(Kind.WRONG, label=True).tolist() == []
+    assert kinds.chosen(Kind.WRONG).tolist() == [[1, 0]]
 
 
 def test_every_example_has_its_pixel_and_the_weightiest_kind_wins() -> None:

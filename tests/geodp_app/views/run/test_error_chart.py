@@ -53,7 +53,7 @@ def picked(chart: ErrorChart) -> list[int]:
 
 
 def test_empty_it_says_what_to_do(chart: ErrorChart) -> None:
-    assert "F5" in chart.message()
+    assert "F5" in chart.message.text()
     assert visible_curves(chart) == 0
     steps = picked(chart)
     QTest.mouseClick(chart.plot.viewport(), LEFT, pos=QPoint(200, 60))
@@ -156,7 +156,7 @@ def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
     assert not chart.in_band.isVisible()
     assert not chart.readout.isVisible()
     assert not chart.mark.isVisible()
-    assert "private" in chart.message()
+    assert "private" in chart.message.text()
     assert ticks(chart, "left") == []
     # the scale itself must not tell the errors either
     assert ticks(chart, "bottom")[-1] == "12"

@@ -122,8 +122,8 @@ def test_play_shows_the_steps_again_up_to_the_last(timeline: Timeline, qtbot) ->
     steps, asked = moves(timeline), []
     timeline.play_asked.connect(lambda: asked.append(True))
     click(timeline.play)
-    assert timeline.replaying
-    qtbot.waitUntil(lambda: not timeline.replaying)
+    assert timeline.player.isActive()
+    qtbot.waitUntil(lambda: not timeline.player.isActive())
     assert steps == [7, 8, 9]
     assert timeline.text() == "The end"
     assert asked == []
@@ -136,7 +136,7 @@ def test_play_can_be_paused(timeline: Timeline) -> None:
     click(timeline.play)
     assert timeline.play.accessibleName() == "Pause"
     click(timeline.play)
-    assert not timeline.replaying
+    assert not timeline.player.isActive()
     assert timeline.play.accessibleName() == "Play from here"
 
 
@@ -151,7 +151,7 @@ def test_at_the_last_step_made_play_asks_for_the_next_one(timeline: Timeline) ->
     assert timeline.play.accessibleName() == "Pause"
     click(timeline.play)
     assert asked == [True, True]
-    assert not timeline.replaying
+    assert not timeline.player.isActive()
 
 
 def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline, qtbot) -> None:
@@ -159,11 +159,11 @@ def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline,
     timeline.set_selecting(Selecting(4, SelectionProgress(12430, 8112, 0.0), 1.2))
     assert "12,430 trials, 8,112 boxes" in timeline.text()
     assert timeline.note.text() == timeline.note.toolTip()
-    assert timeline.track.busy
+    assert timeline.track.clock.isActive()
     phase = timeline.track.phase
     qtbot.waitUntil(lambda: timeline.track.phase > phase)
     timeline.set_selecting(None)
-    assert not timeline.track.busy
+    assert not timeline.track.clock.isActive()
     assert timeline.text() == "Step 3 of 12"
 
 

@@ -99,7 +99,7 @@ def test_figures_have_equal_widths(qapp: QApplication) -> None:
 @pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0, 3.0])
 def test_every_icon_draws_at_every_pixel_ratio(ratio: float, qapp) -> None:
     for name in icons():
-        drawn = icon_pixmap(name, "#FF0000", 20, ratio)
+        drawn = icon_pixmap(name, "#FF0000", ratio)
         assert drawn.width() == round(20 * ratio), name
         assert drawn.devicePixelRatio() == ratio, name
         shown = pixels(drawn.toImage())
@@ -124,4 +124,4 @@ def test_the_application_icon_comes_in_sizes(qapp: QApplication) -> None:
 
 def test_an_icon_that_is_not_there_is_refused() -> None:
     with pytest.raises(UnknownIconError, match="no icon 'teapot'"):
-        icon_pixmap("teapot", "#000000")
+        icon_pixmap("teapot", "#000000", 1.0)

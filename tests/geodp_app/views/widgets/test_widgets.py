@@ -73,13 +73,13 @@ def picture(qtbot: QtBot, dots: pg.ScatterPlotItem) -> QImage:
 
 @pytest.mark.parametrize(("symbol", "size"), [("o", 5.0), ("x", 9.0)])
 def test_they_look_as_those_of_pyqtgraph(qtbot: QtBot, symbol: str, size: float) -> None:
-    ours, theirs = Dots(3.0, symbol), pg.ScatterPlotItem(symbol=symbol, size=size)
+    ours, theirs = Dots(size, symbol), pg.ScatterPlotItem(symbol=symbol, size=size)
     ours.show_at(POINTS[:7])
     theirs.setData(pos=POINTS.astype(float))
     for dots in (ours, theirs):
         dots.setPen(cosmetic("#c0392b", 1.5))
         dots.setBrush(pg.mkBrush(QColor("#2c3e50")))
-    ours.show_at(POINTS, size)
+    ours.show_at(POINTS)
     assert picture(qtbot, ours) == picture(qtbot, theirs)
 
 
@@ -105,9 +105,8 @@ def test_what_is_shown_already_is_not_made_anew(monkeypatch: pytest.MonkeyPatch)
     moved = POINTS.copy()
     moved[3] += 1
     dots.show_at(moved)
-    dots.show_at(moved, 6.0)
     dots.show_at([])
-    assert made == [len(POINTS)] * 3 + [0]
+    assert made == [len(POINTS)] * 2 + [0]
 
 
 def test_the_result_comes_with_its_key(qtbot: QtBot) -> None:

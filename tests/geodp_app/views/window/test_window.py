@@ -107,7 +107,7 @@ def test_from_the_first_click_to_the_reopened_file(qtbot, window, tmp_path, monk
     session = tmp_path / "work.geodp"
     choose_file(monkeypatch, session)
     action(window, "save")
-    assert not window.document.dirty
+    assert not window.document.history.dirty
     work = window.document.work
     window.files.start_anew()
     assert window.document.drawing.shapes == ()
@@ -266,7 +266,7 @@ def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWin
     click(window, 250, 220)
     key(window, Qt.Key.Key_Z, CONTROL)
     key(window, Qt.Key.Key_Z, CONTROL)
-    assert window.editor.draft is None
+    assert window.editor.current.draft is None
     assert len(window.document.drawing.shapes) == 1
     key(window, Qt.Key.Key_Z, CONTROL)
     assert window.document.drawing.shapes == ()
@@ -305,7 +305,7 @@ def test_space_lends_the_hand(window: MainWindow) -> None:
     drag(window, (125, 125), (137, 130), (150, 135), (160, 140))
     QTest.keyRelease(window.plane, Qt.Key.Key_Space)
     assert window.plane.getViewBox().viewRange() != before
-    assert window.editor.draft is None
+    assert window.editor.current.draft is None
 
 
 def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
@@ -425,15 +425,15 @@ def test_a_damaged_session_and_a_full_disk_are_told_and_lose_nothing(
     choose_file(monkeypatch, Path("/dev/full/no.geodp"))
     action(window, "save")
     assert len(outcome) == 2
-    assert window.document.dirty
+    assert window.document.history.dirty
     assert window.document.drawing == drawn
 
 
 def test_the_first_minute_one_key_from_opening_to_a_shape(window: MainWindow) -> None:
     window.begin()
     assert window.document.work.examples is not None
-    assert not window.document.dirty
-    assert not window.document.undo_label
+    assert not window.document.history.dirty
+    assert not window.document.history.undo_label
     assert window.commands.by_id["run"].isEnabled()
     assert window.status_line.text()
 

@@ -71,7 +71,7 @@ def settle(dialog: ImportDialog) -> None:
     """Until nothing is being read, or the dialog is closed."""
     end = time.monotonic() + 240
     QTest.qWait(20)
-    while dialog.isVisible() and dialog.busy and time.monotonic() < end:
+    while dialog.isVisible() and dialog.background.busy and time.monotonic() < end:
         QTest.qWait(10)
     QTest.qWait(20)
 
@@ -176,7 +176,7 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
     assert work.examples.labels.tolist() == [1, 0]
     assert not work.simulated
     assert window.document.path is None
-    assert window.document.dirty == (way is by_import)
+    assert window.document.history.dirty == (way is by_import)
 
 
 #: Two places across 180 degrees, inside and outside.
@@ -449,7 +449,7 @@ def test_cancel_leaves_everything_as_it_was(
     way(window, path)
     assert len(seen) == 1
     assert window.document.work is before
-    assert not window.document.dirty
+    assert not window.document.history.dirty
     assert window.document.path == tmp_path / "mine.geodp"
     assert complaints == []
 
@@ -537,7 +537,7 @@ def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
     assert shares[-1] < dialog.progress.maximum()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-    assert not dialog.busy
+    assert not dialog.background.busy
     assert dialog.checked is None
     assert window.document.work is before
     dialog.deleteLater()

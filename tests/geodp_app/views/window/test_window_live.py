@@ -54,7 +54,7 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
 
 def shown(window: MainWindow) -> bool:
     """Whether every step is drawn; how many pieces would be as good may still be counted."""
-    return not (window.display.soon.isActive() or window.dual.pictures.busy)
+    return not (window.display.soon.isActive() or window.dual.pictures.background.busy)
 
 
 def cover(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:

@@ -67,7 +67,7 @@ def test_opening_something_else_leaves_the_session_and_its_file_alone(
     way(window, other)
     assert window.document.path is None
     assert not window.windowTitle().startswith("mine.geodp")
-    assert not window.document.dirty  # what is there is in a file of its own
+    assert not window.document.history.dirty  # what is there is in a file of its own
     # Save asks for a name
     choose_file(monkeypatch, tmp_path / "other.geodp")
     action(window, "save")
@@ -110,7 +110,7 @@ def test_an_import_is_an_edit_of_the_session(window, session, tmp_path, monkeypa
     choose_file(monkeypatch, tmp_path / "p.csv")
     action(window, "import_examples")
     assert window.document.path == session
-    assert window.document.dirty
+    assert window.document.history.dirty
     assert window.document.drawing == drawn
     assert window.document.work.examples is not None
     choose_file(monkeypatch, example_path("croatia"))
@@ -120,7 +120,7 @@ def test_an_import_is_an_edit_of_the_session(window, session, tmp_path, monkeypa
     action(window, "undo")
     action(window, "undo")
     assert window.document.drawing == drawn
-    assert not window.document.dirty
+    assert not window.document.history.dirty
 
 
 def test_examples_are_opened_without_a_drawing_that_is_not_theirs(
@@ -145,12 +145,12 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(qtbot, window
         window.plane.getViewBox().scaleBy((0.2, 0.2))
         key(window, Qt.Key.Key_P)
         click(window, *window.plane.getViewBox().viewRect().center().toTuple())
-        assert window.editor.draft is not None
+        assert window.editor.current.draft is not None
         key(window, Qt.Key.Key_V)
         begin()
         assert window.editor.tool == "polygon"
         assert window.commands.by_id["polygon"].isChecked()
-        assert window.editor.draft is None
+        assert window.editor.current.draft is None
         assert not window.editor.undo_vertex()
         assert window.dual.sheet == Sheet.FLAT_ABOVE
         qtbot.wait(50)

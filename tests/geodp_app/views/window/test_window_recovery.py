@@ -88,7 +88,7 @@ def test_the_work_of_a_killed_window_is_offered_and_recovered(qtbot, crashed, mo
     work = window.document.work
     assert work.name == "L"
     assert len(work.examples.points) == 500
-    assert window.document.dirty  # it is in no file yet
+    assert window.document.history.dirty  # it is in no file yet
     # what runs on the sample spent came back with it
     assert [charge.finished for charge in work.spent] == [True, False]
     assert window.spent.words.text().startswith("2 runs, 1 not finished")

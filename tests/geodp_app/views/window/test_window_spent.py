@@ -72,7 +72,7 @@ def note(window: MainWindow) -> str:
 def save(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     choose_file(monkeypatch, path)
     action(window, "save_as")
-    assert not window.document.dirty
+    assert not window.document.history.dirty
 
 
 def test_runs_add_up_and_the_note_survives_saving_and_reopening(
@@ -86,7 +86,7 @@ def test_runs_add_up_and_the_note_survives_saving_and_reopening(
     path = tmp_path / "two.geodp"
     save(window, monkeypatch, path)
     run(qtbot, window)
-    assert window.document.dirty  # the file knows of two
+    assert window.document.history.dirty  # the file knows of two
     action(window, "save")
     window.files.start_anew()
     assert note(window) == ""
@@ -107,7 +107,7 @@ def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
     run(qtbot, window)
     two = note(window)
     assert two.startswith("2 runs: together ε = 2")
-    assert window.document.dirty  # real examples: what they spent is to be kept
+    assert window.document.history.dirty  # real examples: what they spent is to be kept
     key(window, Qt.Key.Key_R)
     drag(window, (50, 50), (120, 120), (200, 200))
     assert note(window) == two  # drawing does not change them
@@ -228,7 +228,7 @@ def test_play_with_simulated_examples_in_no_file_is_nothing_to_ask_about(
     run(qtbot, window)
     run(qtbot, window)
     assert note(window)
-    assert not window.document.dirty
+    assert not window.document.history.dirty
     window.files.open_example("L")
     assert asked == []
 

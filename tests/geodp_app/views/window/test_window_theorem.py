@@ -29,7 +29,7 @@ def window(lasting: Lasting) -> MainWindow:
 
 
 def outcome(qtbot: QtBot, window: MainWindow) -> Answer:
-    qtbot.waitUntil(lambda: window.theorem.at_rest)
+    qtbot.waitUntil(lambda: not window.theorem.background.busy)
     found = window.theorem.answer
     assert found is not None
     return found
@@ -79,10 +79,10 @@ def test_the_private_number_of_examples_is_not_used(qtbot: QtBot, window: MainWi
     before = outcome(qtbot, window)
     window.document.set_sampling(n=2_000)
     action(window, "draw_sample")
-    assert window.theorem.at_rest  # nothing was asked
+    assert not window.theorem.background.busy  # nothing was asked
     window.document.set_sampling(n=70_000)
     action(window, "draw_sample")
-    assert window.theorem.at_rest
+    assert not window.theorem.background.busy
     assert window.theorem.answer is before
 
 
@@ -121,7 +121,7 @@ def test_other_learners_have_no_such_theorem(qtbot: QtBot, window: MainWindow) -
 def test_settings_that_cannot_run_are_explained(qtbot: QtBot, window: MainWindow) -> None:
     outcome(qtbot, window)
     window.document.set_run(epsilon=500.0, delta=1e-40, n_steps=1_000)
-    qtbot.waitUntil(lambda: window.theorem.at_rest)
+    qtbot.waitUntil(lambda: not window.theorem.background.busy)
     assert window.theorem.problem.isVisible()
     assert "cannot run" in window.theorem.problem.text()
     assert shown(window, "Steps m") == ("–", "–")
@@ -141,7 +141,7 @@ def test_what_is_not_in_sight_is_not_worked_out(qtbot: QtBot, window: MainWindow
     before = outcome(qtbot, window)
     window.pages.setCurrentWidget(window.settings)
     window.settings.epsilon.setValue(3.0)
-    assert window.theorem.at_rest
+    assert not window.theorem.background.busy
     assert window.theorem.answer is before
     window.pages.setCurrentWidget(window.theorem)
     assert outcome(qtbot, window).numbers["Basic"] != before.numbers["Basic"]

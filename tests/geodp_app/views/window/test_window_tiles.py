@@ -78,7 +78,7 @@ def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
     field = window.settings.fields["tiles"]
     type_into(field, "7")
     assert window.document.work.run["tiles"] == 7
-    assert window.document.undo_label == "change “Tiles a side”"
+    assert window.document.history.undo_label == "change “Tiles a side”"
     action(window, "undo")
     assert window.document.work.run["tiles"] is None
     assert field.text() == "automatic"

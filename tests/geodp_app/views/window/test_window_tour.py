@@ -235,7 +235,7 @@ def test_unsaved_work_is_asked_about(qtbot, window, monkeypatch):
     key(window, Qt.Key.Key_P)
     window.document.edit("clear the drawing", Drawing(window.document.drawing.grid))
     mine = window.document.work
-    assert window.document.dirty
+    assert window.document.history.dirty
     answers = [QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Discard]
     monkeypatch.setattr(QMessageBox, "exec", lambda box: answers.pop(0))
     action(window, "tour")
@@ -245,7 +245,7 @@ def test_unsaved_work_is_asked_about(qtbot, window, monkeypatch):
     assert not answers
     assert window.files.shows_opening
     press(window, Qt.Key.Key_Escape)
-    assert not window.document.dirty
+    assert not window.document.history.dirty
 
 
 def test_it_follows_the_window_and_the_theme(qtbot: QtBot, window: MainWindow) -> None:

@@ -205,7 +205,7 @@ def test_the_outlines_of_twenty_runs_are_clipped_too(qtbot, window, tmp_path, mo
     monkeypatch.setattr(again, "TIMES", 2)
     window.document.sample()
     action(window, "again")
-    qtbot.waitUntil(lambda: not window.again.busy and len(window.again.shapes) == 2)
+    qtbot.waitUntil(lambda: not window.again.controller.busy and len(window.again.shapes) == 2)
 
     def outlines() -> QPainterPath:
         return painted(window, "again")
