@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from learners.declaration import Learner, Parameter, Place, Role
 
@@ -253,6 +253,20 @@ def _formulas(form: Role) -> tuple[Learner, ...]:
     )  # fmt: skip
 
 
+def _conics(piece: Literal["disc", "ellipse"]) -> Learner:
+    """The learner of unions of discs, or of ellipses."""
+    several = f"{piece}s"
+    return Learner(
+        several, several.capitalize(),
+        f"Covers the shape by {several}, picked one after the other.",
+        f"learners.curved.curved_learners.{piece.capitalize()}UnionLearner",
+        f"(epsilon, delta)-DP by a cover of {several}, which are halfspaces of a lift; "
+        "(alpha, beta)-PAC by the theorem of any set cover", (11,), role="disjunction", piece=piece,
+        parameters=(_k(f"{several} that cover the region", 1), STEPS, BETA, *_SHAPES),
+        shows=frozenset({"odds"}), offered=_EVERYWHERE,
+    )  # fmt: skip
+
+
 LEARNERS: tuple[Learner, ...] = (
     Learner(
         id="cover",
@@ -321,34 +335,8 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane", "odds", "boxes"}),
         offered=_EVERYWHERE,
     ),
-    Learner(
-        id="discs",
-        title="Discs",
-        sentence="Covers the shape by discs, picked one after the other.",
-        path="learners.curved.curved_learners.DiscUnionLearner",
-        promise="(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
-        "(alpha, beta)-PAC by the theorem of any set cover",
-        systems=(11,),
-        parameters=(_k("discs that cover the region", 1), STEPS, BETA, *_SHAPES),
-        role="disjunction",
-        piece="disc",
-        shows=frozenset({"odds"}),
-        offered=_EVERYWHERE,
-    ),
-    Learner(
-        id="ellipses",
-        title="Ellipses",
-        sentence="Covers the shape by ellipses, picked one after the other.",
-        path="learners.curved.curved_learners.EllipseUnionLearner",
-        promise="(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
-        "(alpha, beta)-PAC by the theorem of any set cover",
-        systems=(11,),
-        parameters=(_k("ellipses that cover the region", 1), STEPS, BETA, *_SHAPES),
-        role="disjunction",
-        piece="ellipse",
-        shows=frozenset({"odds"}),
-        offered=_EVERYWHERE,
-    ),
+    _conics("disc"),
+    _conics("ellipse"),
     Learner(
         id="threshold",
         title="Threshold along an axis",
