@@ -1,4 +1,4 @@
-"""Reads target shapes from GeoJSON (RFC 7946), and offers what writes learned ones.
+"""Reads target shapes from GeoJSON (RFC 7946).
 
 RFC 7946 knows only longitude and latitude.  Grid coordinates are therefore mapped into a
 box of degrees on writing, and the map is kept in the foreign member ``geodp`` of the
@@ -34,16 +34,14 @@ from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import one_line
 from geometry.geojson_rings import (
     Frame,
-    GeoJSONError,
+    GeoJSONError as GeoJSONError,
     ShapeReader,
-    check_lonlat,
     checked_grid_size,
     decoded,
     named_system,
     own_member,
     short,
 )
-from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
 from geometry.globe import on_grid, within_180
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
@@ -57,20 +55,6 @@ MAX_VERTICES = 1_000_000
 MAX_CROSSINGS = 100_000
 #: Longest message, in characters, without the file's name.
 _LONGEST = 400
-
-__all__ = [
-    "MAX_BYTES",
-    "MAX_VERTICES",
-    "GeoJSONError",
-    "NoPolygonsError",
-    "TargetFile",
-    "check_lonlat",
-    "feature_collection",
-    "read_geojson",
-    "target_of",
-    "unit_box_map",
-    "write_geojson",
-]
 
 
 class NoPolygonsError(GeoJSONError):

@@ -20,7 +20,7 @@ from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.run_report import records_text
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
-from geometry.geojson import feature_collection, write_geojson
+from geometry.geojson_write import feature_collection, write_geojson
 from geometry.mask import Mask
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord

@@ -22,7 +22,9 @@ from shapely.geometry import GeometryCollection, MultiPolygon, Point, Polygon, b
 from shapely.geometry.base import BaseGeometry
 
 from geodp import Bounds, GeoJSONError, GridMap
-from geometry.geojson import check_lonlat, feature_collection, read_geojson, write_geojson
+from geometry.geojson import read_geojson
+from geometry.geojson_rings import check_lonlat
+from geometry.geojson_write import feature_collection, write_geojson
 from geometry.polygons import orient_valid
 
 Save = Callable[[Any], Path]

@@ -37,7 +37,8 @@ from geodp_app.files.importing import import_mask, import_target
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.public_bounds import bounds_of_map
 from geometry.crs import LONLAT
-from geometry.geojson import feature_collection, read_geojson, target_of
+from geometry.geojson import read_geojson, target_of
+from geometry.geojson_write import feature_collection
 from geometry.globe import in_degrees, lonlat_box, on_grid
 from geometry.mask import read_mask
 

@@ -13,7 +13,7 @@ from conics import assert_draws_follow_the_law, law, score_of, target_of
 from counted import counted
 from grids import grid_points
 
-from geometry.geojson import feature_collection
+from geometry.geojson_write import feature_collection
 from geometry.lift import ConicLattice
 from geometry.polygons import contains_points
 from learners import DiscUnionLearner
