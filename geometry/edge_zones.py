@@ -174,7 +174,9 @@ class EdgeZone:
             raise ValueError(f"there is no zone {self.number} among {offsets[-1]}")
         edge = bisect.bisect_right(offsets, self.number) - 1
         object.__setattr__(self, "edge_number", edge)
-        box = Tile(self.d, *_cell_box(self.zones, edge, self.number - offsets[edge]))
+        across, up = (_cuts(*ends, self.zones.side).tolist() for ends in _spans(self.zones, edge))
+        column, row = divmod(self.number - offsets[edge], len(up) - 1)
+        box = Tile(self.d, across[column], up[row], across[column + 1] - 1, up[row + 1] - 1)
         object.__setattr__(self, "box", box)
         for name in ("x0", "y0", "x1", "y1"):
             object.__setattr__(self, name, getattr(box, name))
@@ -309,12 +311,6 @@ def _offsets(zones: EdgeZones) -> tuple[int, ...]:
         columns, rows = (len(_cuts(*ends, zones.side)) - 1 for ends in _spans(zones, edge))
         counts.append(columns * rows)
     return tuple(itertools.accumulate(counts, initial=0))
-
-
-def _cell_box(zones: EdgeZones, edge: int, cell: int) -> tuple[int, int, int, int]:
-    across, up = (_cuts(*ends, zones.side).tolist() for ends in _spans(zones, edge))
-    column, row = divmod(cell, len(up) - 1)
-    return across[column], up[row], across[column + 1] - 1, up[row + 1] - 1
 
 
 def _no_farther(

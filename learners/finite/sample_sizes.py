@@ -340,7 +340,9 @@ def log2_growth(n: int, vc: int) -> float:
     log by at most 1/2 log2(8 vc).
     """
     if vc <= _EXACT:
-        return _log2(sauer_bound(n, vc))
+        number = sauer_bound(n, vc)  # of any size
+        shift = max(0, number.bit_length() - 64)
+        return shift + math.log2((number >> shift) + (1 if shift else 0)) + 1e-9
     if n <= 2 * vc:
         return float(n)
     bits = vc * math.log2(n / vc) - (n - vc) * math.log1p(-vc / n) / math.log(2)
@@ -433,9 +435,3 @@ def lower_bound_size(vc: int, alpha: float, beta: float) -> int:
             f"the bound holds for alpha up to 1/8 and beta up to 1/100, got {alpha} and {beta}"
         )
     return math.ceil(max((vc - 1) / (32 * alpha), (1 - alpha) / alpha * math.log(1 / beta)))
-
-
-def _log2(number: int) -> float:
-    """log2 of a whole number of any size, rounded up a little."""
-    shift = max(0, number.bit_length() - 64)
-    return shift + math.log2((number >> shift) + (1 if shift else 0)) + 1e-9

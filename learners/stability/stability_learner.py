@@ -142,17 +142,14 @@ def _refine(ask: Ask, d: int, most: int, source: RandomSource) -> list[tuple[Poi
             answers.update(zip(asked, ask(np.array(asked, dtype=np.int64)), strict=True))
         if len(answers) == most or any(a.halts_left == 0 for a in answers.values()):
             break
-        cells = [part for cell in cells if _differ(cell, answers) for part in _halves(cell)]
+        differing = (c for c in cells if len({answers[corner].value for corner in _corners(c)}) > 1)
+        cells = [part for cell in differing for part in _halves(cell)]
     return list(answers.items())
 
 
 def _corners(cell: Cell) -> tuple[Point, ...]:
     x0, y0, x1, y1 = cell
     return (x0, y0), (x0, y1), (x1, y0), (x1, y1)
-
-
-def _differ(cell: Cell, answers: dict[Point, QueryRelease]) -> bool:
-    return len({answers[corner].value for corner in _corners(cell)}) > 1
 
 
 def _halves(cell: Cell) -> list[Cell]:
