@@ -78,7 +78,7 @@ from learners.stability.sample_and_aggregate import (
     places,
     train_chunks,
 )
-from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
+from learners.stability.sparse_vector import Constants, plan_sparse_vector
 from learners.stability.stable_queries import (
     QueryRelease,
     StableQueries,
@@ -260,7 +260,54 @@ class StabilityLearner(Estimator):
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
             rows = np.repeat(np.arange(len(counts)), counts.amounts)
-            return self._vote(budget, counts.points[rows], counts.labels[rows], watch)
+            points, labels = counts.points[rows], counts.labels[rows]
+            k = check_count("k", self.k)
+            lattice = HalfplaneLattice(self.grid)
+            # where the public points come from, as the release says it
+            choice: str = self.points or "refined"
+            if self.neighbours == "replace-label":
+                choice = "sample"
+                if self.points is not None:
+                    raise ValueError(
+                        "where only labels are protected, the points are the sample's own: leave "
+                        f"out points = {self.points!r}"
+                    )
+            check_count("workers", self.workers)
+            base = self.base
+            if base is None:
+                base = GreedyUnionLearner(
+                    k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
+                )
+            check_base(base)
+            source = open_source(self.seed)
+            chunks = default_chunks(budget, self.chunks)
+            own = budget.queries - kept_queries(budget, self.kept)
+            parameters = (
+                ("k", k),
+                ("chunks", chunks),
+                ("queries", budget.queries),
+                ("halts", budget.halts),
+                ("margin", budget.margin),
+                ("kept", self.kept),
+                ("public_points", choice),
+                ("unanswered", self.unanswered),
+                ("constants", self.constants),
+            )
+
+            voters, given = (points, labels), None
+            if choice == "sample":
+                rest, labels_of_rest, given = split_sample(points, labels, own, source)
+                voters = rest, labels_of_rest
+
+            def records() -> Iterator[StepRecord]:
+                queries = StableQueries(budget, source, self.kept)
+                self._label(voters, given, base, chunks, queries, source, watch)
+                where = np.array([at for at, _ in self.answers_], dtype=np.int64).reshape(-1, 2)
+                answers = (answer for _, answer in self.answers_)
+                kept, targets = known_labels(answers, self.unanswered, np.array([0, 1]), source)
+                yield from self._cover(k, (where[kept], targets), points, labels, watch)
+
+            return Stream(records(), lattice, parameters)
 
         return Run(budget.spent, begin)
 
@@ -268,51 +315,6 @@ class StabilityLearner(Estimator):
         # each row has a coin: counts, which have another order, are voted on alike, not equally
         rows = np.ones(len(points), dtype=np.int64)
         return GridCounts(self.grid, points.copy(), labels.copy(), rows)
-
-    def _vote(
-        self,
-        budget: SparseVectorBudget,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        watch: Watch | None,
-    ) -> Stream:
-        k = check_count("k", self.k)
-        lattice = HalfplaneLattice(self.grid)
-        choice = self._point_choice()
-        check_count("workers", self.workers)
-        base = self.base
-        if base is None:
-            base = GreedyUnionLearner(
-                k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
-            )
-        check_base(base)
-        source = open_source(self.seed)
-        chunks = default_chunks(budget, self.chunks)
-        own = budget.queries - kept_queries(budget, self.kept)
-        parameters = (
-            ("k", k),
-            ("chunks", chunks),
-            ("queries", budget.queries),
-            ("halts", budget.halts),
-            ("margin", budget.margin),
-            ("kept", self.kept),
-            ("public_points", choice),
-            ("unanswered", self.unanswered),
-            ("constants", self.constants),
-        )
-
-        voters, given = (points, labels), None
-        if choice == "sample":
-            rest, labels_of_rest, given = split_sample(points, labels, own, source)
-            voters = rest, labels_of_rest
-
-        def records() -> Iterator[StepRecord]:
-            queries = StableQueries(budget, source, self.kept)
-            self._label(voters, given, base, chunks, queries, source, watch)
-            known = self._labelled(source)
-            yield from self._cover(k, known, points, labels, watch)
-
-        return Stream(records(), lattice, parameters)
 
     @staticmethod
     def check_votes(parameters: Mapping[str, Any], privacy: PrivacySpent) -> None:
@@ -344,17 +346,6 @@ class StabilityLearner(Estimator):
             raise ValueError(
                 "privacy.neighbours: labels alone are protected if points are the sample's"
             )
-
-    def _point_choice(self) -> str:
-        """Where the public points come from, as the release says it."""
-        if self.neighbours == "replace-label":
-            if self.points is not None:
-                raise ValueError(
-                    "where only labels are protected, the points are the sample's own: leave "
-                    f"out points = {self.points!r}"
-                )
-            return "sample"
-        return self.points or "refined"
 
     def _label(
         self,
@@ -445,13 +436,6 @@ class StabilityLearner(Estimator):
             raise ValueError("nothing was kept for questions: set kept to 1 or more")
         asked_points(points, private.queries.queries_left)
         return tuple(answer_votes(private.queries, private.models.votes(points), private.models))
-
-    def _labelled(self, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Public points, shape (a, 2), and their labels, shape (a,)."""
-        where = np.array([point for point, _ in self.answers_], dtype=np.int64).reshape(-1, 2)
-        answers = (answer for _, answer in self.answers_)
-        kept, labels = known_labels(answers, self.unanswered, np.array([0, 1]), source)
-        return where[kept], labels
 
     def _cover(
         self,
