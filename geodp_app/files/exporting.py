@@ -96,8 +96,10 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
         raise InputError("nothing is drawn: draw a shape first")
 
     def written(shape: BaseGeometry) -> dict[str, Any]:
-        about: dict[str, Any] = {"member": {"version": __version__}, "d": work.drawing.grid}
-        return feature_collection(shape, work.frame.place, properties={"name": work.name}, **about)
+        about = {"name": work.name}
+        return feature_collection(
+            shape, work.frame, member={"version": __version__}, properties=about
+        )
 
     collection = written(region)
     corners = shapely.get_coordinates(region)

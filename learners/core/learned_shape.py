@@ -234,10 +234,9 @@ class LearnedShape:
         layers = self.layers()
         return feature_collection(
             layers.pop("learned"),
-            self.frame.place,
+            self.frame,
             member=self.member(),
             raw_grid=raw_grid,
-            d=self.frame.d,
             properties={"name": "learned", "label": 1, **self.fields()},
             layers=layers or None,
         )
