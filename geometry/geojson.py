@@ -167,25 +167,21 @@ class TargetFile:
         return self._placed(self.geometry, d, bounds)
 
     def _placed(self, shape: BaseGeometry, d: int, bounds: Bounds | None) -> BaseGeometry:
+        placed, box = self.member.get("georeferenced") is not False, bounds or self.bounds
         try:
-            return self._on_grid(shape, d, bounds)
+            if self.frame == "grid":
+                if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
+                    own = shapely.transform(shape, GridMap(self.grid, self.bounds).to_own)
+                    return on_grid(own, self.bounds.crs, GridMap(d, bounds))
+                scale = d / (self.grid or d)
+                return orient_valid(shapely.transform(shape, lambda xy: xy * scale))
+            if box is None:
+                raise GeoJSONError(
+                    f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
+                )
+            return on_grid(shape, self.crs, GridMap(d, box))
         except CrsError as error:
             raise GeoJSONError(f"{self.name}: {error}") from None
-
-    def _on_grid(self, shape: BaseGeometry, d: int, bounds: Bounds | None) -> BaseGeometry:
-        placed = self.member.get("georeferenced") is not False
-        if self.frame == "grid":
-            if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
-                own = shapely.transform(shape, GridMap(self.grid, self.bounds).to_own)
-                return on_grid(own, self.bounds.crs, GridMap(d, bounds))
-            scale = d / (self.grid or d)
-            return orient_valid(shapely.transform(shape, lambda xy: xy * scale))
-        box = bounds or self.bounds
-        if box is None:
-            raise GeoJSONError(
-                f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
-            )
-        return on_grid(shape, self.crs, GridMap(d, box))
 
 
 def read_geojson(

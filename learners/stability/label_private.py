@@ -141,7 +141,11 @@ class LabelPrivateLearner(WithParameters):
         queries = configured._classifier(neighbours).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
         kept, targets = known_labels(answers, configured.unanswered, classes, source)
-        model = train_final(final, asked[kept], targets, classes[0])
+        seen = np.unique(targets)
+        if len(seen) < 2:
+            model = ConstantModel(seen[0] if len(seen) else classes[0])
+        else:
+            model = trained(fresh_copy(final), asked[kept], targets)
         parameters = (*queries.release_.parameters, ("unanswered", configured.unanswered))
         self.release_: LabelPrivateRelease = LabelPrivateRelease(
             type(self).__name__, parameters, answers, model, queries.release_.privacy
@@ -187,14 +191,6 @@ def known_labels(
         elif unanswered == "coin":
             labels.append(int(classes[below(source, len(classes))]))
     return np.array(kept, dtype=np.bool_), np.array(labels, dtype=np.int64)
-
-
-def train_final(final: Any, X: NDArray[Any], y: NDArray[np.int64], default: Any) -> Any:
-    """A model trained on labelled public points; a constant where fewer than two labels occur."""
-    seen = np.unique(y)
-    if len(seen) < 2:
-        return ConstantModel(seen[0] if len(seen) else default)
-    return trained(fresh_copy(final), X, y)
 
 
 def split_sample(

@@ -156,7 +156,7 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
         return nearest
 
     of_faces = squares_at(shapely.point_on_surface(faces.figures))
-    weights = faces.areas / of_faces
+    weights = shapely.area(faces.figures) / of_faces
     lengths = STRENGTH * faces.lengths / np.sqrt(of_faces[faces.pairs].min(axis=1))
     found = least_cut(labels, weights, faces.pairs, lengths)
     most = _MOST_SHARE * d * d
@@ -359,11 +359,6 @@ class Faces:
     figures: NDArray[Any]
     pairs: NDArray[np.int64]
     lengths: NDArray[np.float64]
-
-    @property
-    def areas(self) -> NDArray[np.float64]:
-        """Area of each face."""
-        return np.asarray(shapely.area(self.figures), dtype=np.float64)
 
     def inside(self, shape: BaseGeometry) -> NDArray[np.bool_]:
         """Which faces lie inside a shape, whose boundary is among the lines, by a point of each."""
