@@ -24,7 +24,7 @@ from geometry.files import atomic_write
 from geometry.geojson_rings import GeoJSONError, check_lonlat
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
-from geometry.polygons import orient_valid, polygon_parts
+from geometry.polygons import orient_valid, polygon_parts, ring_corners
 
 
 def unit_box_map(d: int) -> GridMap:
@@ -158,7 +158,7 @@ def placed_shape(
         shape = shapely.segmentize(orient_valid(shape), 170.0)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
     if grid_map is not None and degrees:
-        for ring in _rings(shape):
+        for ring in ring_corners(shape):
             check_lonlat(ring)
     return shape
 
@@ -190,15 +190,10 @@ def _resolved(shape: BaseGeometry) -> list[Polygon]:
     ]
 
 
-def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
-    rings = [ring for p in polygon_parts(shape) for ring in (p.exterior, *p.interiors)]
-    return [shapely.get_coordinates(ring) for ring in rings]
-
-
 def _geometry(shape: BaseGeometry) -> dict[str, Any]:
     """Geometry object of an oriented shape, in full double precision."""
     # + 0.0: no -0.0 in the file
-    coordinates = [[(r + 0.0).tolist() for r in _rings(p)] for p in polygon_parts(shape)]
+    coordinates = [[(r + 0.0).tolist() for r in ring_corners(p)] for p in polygon_parts(shape)]
     if len(coordinates) == 1:
         return {"type": "Polygon", "coordinates": coordinates[0]}
     return {"type": "MultiPolygon", "coordinates": coordinates}
