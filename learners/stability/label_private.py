@@ -138,7 +138,12 @@ class LabelPrivateLearner(WithParameters):
             raise ValueError(
                 f"public must hold 1 to {configured.queries} points (queries), got {len(asked)}"
             )
-        queries = configured._classifier(neighbours).fit(points, labels)
+        shared = configured.get_params(deep=False)
+        del shared["final"], shared["unanswered"]
+        # coins of its own: the same stream must not be read twice
+        seed = None if configured.seed is None else configured.seed + 1
+        shared |= {"neighbours": neighbours, "seed": seed}
+        queries = StableQueryClassifier(**shared).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
         kept, targets = known_labels(answers, configured.unanswered, classes, source)
         seen = np.unique(targets)
@@ -167,13 +172,6 @@ class LabelPrivateLearner(WithParameters):
                 f"'replace-label', got {neighbours!r}"
             )
         return neighbours
-
-    def _classifier(self, neighbours: Relation) -> StableQueryClassifier:
-        shared = self.get_params(deep=False)
-        del shared["final"], shared["unanswered"]
-        # coins of its own: the same stream must not be read twice
-        seed = None if self.seed is None else self.seed + 1
-        return StableQueryClassifier(**shared | {"neighbours": neighbours, "seed": seed})
 
 
 def known_labels(
