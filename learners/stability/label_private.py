@@ -128,8 +128,14 @@ class LabelPrivateLearner(WithParameters):
         classes = check_classes(configured.classes)
         source = open_source(configured.seed)
         points, labels = same_examples(X, y)
-        neighbours = configured._relation(public is not None)
+        # only labels are protected where points of the sample are published
+        neighbours = configured.neighbours or ("replace-label" if public is None else "replace-one")
         if public is None:
+            if neighbours != "replace-label":
+                raise ValueError(
+                    "without public points only labels are protected: neighbours must be "
+                    f"'replace-label', got {neighbours!r}"
+                )
             most = check_count("queries", configured.queries)
             points, labels, asked = split_sample(points, labels, most, source)
         else:
@@ -161,17 +167,6 @@ class LabelPrivateLearner(WithParameters):
         """Labels of any points by the final hypothesis, shape (n,)."""
         self._require_fitted()
         return np.asarray(self.release_.model.predict(np.asarray(X)))
-
-    def _relation(self, public: bool) -> Relation:
-        """What the statement is about; only labels are protected where points of the sample are
-        published."""
-        neighbours = self.neighbours or ("replace-one" if public else "replace-label")
-        if not public and neighbours != "replace-label":
-            raise ValueError(
-                "without public points only labels are protected: neighbours must be "
-                f"'replace-label', got {neighbours!r}"
-            )
-        return neighbours
 
 
 def known_labels(
