@@ -190,7 +190,16 @@ class ConicSelection:
             d=lattice.d,
             bits=lattice.bits,
         )
-        state = _whole_class(lattice, target, tables, self.max_boxes)
+        # one box with every member
+        room = 1 << (self.max_boxes - 1).bit_length()
+        state = boxes.make_refinement(min(_FIRST_BOXES, room))
+        box = state.boxes[0]
+        box[boxes.LOW : boxes.LOW + target.size] = lattice.low
+        box[boxes.HIGH : boxes.HIGH + target.size] = lattice.high
+        box[boxes.POSITIVES] = tables.positives[-1, -1]
+        box[boxes.SOME] = (1 << len(tables.shared)) - 1
+        boxes.recount(target, tables, box)
+        state.tally[boxes.BOXES] = 1
         target = _weighed(target, state)
         chunks, at = np.empty(0, dtype=np.uint16), 0
         theta = np.zeros(boxes.HIGH, dtype=np.int64)
@@ -223,20 +232,3 @@ def _weighed(target: ConicTarget, state: Refinement) -> ConicTarget:
     target = target._replace(reference=int(boxes.best_bound(target, state)))
     boxes.weigh(target, state)
     return target
-
-
-def _whole_class(
-    lattice: ConicLattice, target: ConicTarget, tables: Tables, most: int
-) -> Refinement:
-    """One box with every member."""
-    room = 1 << (most - 1).bit_length()
-    state = boxes.make_refinement(min(_FIRST_BOXES, room))
-    box = state.boxes[0]
-    size = target.size
-    box[boxes.LOW : boxes.LOW + size] = lattice.low
-    box[boxes.HIGH : boxes.HIGH + size] = lattice.high
-    box[boxes.POSITIVES] = tables.positives[-1, -1]
-    box[boxes.SOME] = (1 << len(tables.shared)) - 1
-    boxes.recount(target, tables, box)
-    state.tally[boxes.BOXES] = 1
-    return state
