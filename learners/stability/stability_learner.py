@@ -305,7 +305,19 @@ class StabilityLearner(Estimator):
                 where = np.array([at for at, _ in self.answers_], dtype=np.int64).reshape(-1, 2)
                 answers = (answer for _, answer in self.answers_)
                 kept, targets = known_labels(answers, self.unanswered, np.array([0, 1]), source)
-                yield from self._cover(k, (where[kept], targets), points, labels, watch)
+                final = final_learner(k, self.grid)
+                started = time.perf_counter()
+                release = final.fit(where[kept], targets, watch=watch).release_
+                assert isinstance(release, CoverRelease)
+                # diagnostics are of the private sample
+                cover = Cover(GridCounts.of_examples(points, labels, self.grid), self.role)
+                score = mistakes_score(int(np.count_nonzero(labels)))
+                count = len(release.pieces)
+                for step, piece in enumerate(release.pieces, start=1):
+                    progress = SelectionProgress(len(self.answers_), count, float("nan"))
+                    diagnostics = cover.take(Selected(piece, progress), score, started)
+                    yield StepRecord(step, count, StepRelease(piece, None), diagnostics)
+                    started = time.perf_counter()
 
             return Stream(records(), lattice, parameters)
 
@@ -436,25 +448,3 @@ class StabilityLearner(Estimator):
             raise ValueError("nothing was kept for questions: set kept to 1 or more")
         asked_points(points, private.queries.queries_left)
         return tuple(answer_votes(private.queries, private.models.votes(points), private.models))
-
-    def _cover(
-        self,
-        k: int,
-        known: tuple[NDArray[np.int64], NDArray[np.int64]],
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        watch: Watch | None,
-    ) -> Iterator[StepRecord]:
-        """Learn triangles from the labelled points; diagnostics are of the private sample."""
-        final = final_learner(k, self.grid)
-        started = time.perf_counter()
-        release = final.fit(*known, watch=watch).release_
-        assert isinstance(release, CoverRelease)
-        cover = Cover(GridCounts.of_examples(points, labels, self.grid), self.role)
-        score = mistakes_score(int(np.count_nonzero(labels)))
-        count = len(release.pieces)
-        for step, piece in enumerate(release.pieces, start=1):
-            progress = SelectionProgress(len(self.answers_), count, float("nan"))
-            diagnostics = cover.take(Selected(piece, progress), score, started)
-            yield StepRecord(step, count, StepRelease(piece, None), diagnostics)
-            started = time.perf_counter()
