@@ -72,46 +72,60 @@ if TYPE_CHECKING:
     from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison_table import Comparison as Comparison
     from geometry.geojson import GeoJSONError as GeoJSONError
-    from learners import (
-        BallUnionLearner as BallUnionLearner,
-        ConjunctionLearner as ConjunctionLearner,
-        ConsistentConjunctionLearner as ConsistentConjunctionLearner,
-        ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
-        ConvexPolygonLearner as ConvexPolygonLearner,
-        ConvexPolytopeLearner as ConvexPolytopeLearner,
-        DiscUnionLearner as DiscUnionLearner,
-        DisjunctionLearner as DisjunctionLearner,
-        EllipseUnionLearner as EllipseUnionLearner,
-        EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,
-        FiniteClassLearner as FiniteClassLearner,
-        GreedyConjunctionLearner as GreedyConjunctionLearner,
+    from learners.baselines.greedy import (
         GreedyConvexLearner as GreedyConvexLearner,
-        GreedyDisjunctionLearner as GreedyDisjunctionLearner,
         GreedyUnionLearner as GreedyUnionLearner,
-        MemorizingLearner as MemorizingLearner,
-        MultiplicativeWeights as MultiplicativeWeights,
-        NoisyHistogramLearner as NoisyHistogramLearner,
-        ParityLearner as ParityLearner,
-        PolygonUnionLearner as PolygonUnionLearner,
-        PolynomialUnionLearner as PolynomialUnionLearner,
-        PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
-        PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
-        PrivateERM as PrivateERM,
-        PrivateExperts as PrivateExperts,
-        PrivateFiniteClassLearner as PrivateFiniteClassLearner,
-        PrivateParityLearner as PrivateParityLearner,
-        QuadtreeLearner as QuadtreeLearner,
-        SimplexUnionLearner as SimplexUnionLearner,
-        StabilityLearner as StabilityLearner,
+    )
+    from learners.baselines.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
+    from learners.baselines.quadtree import QuadtreeLearner as QuadtreeLearner
+    from learners.boolean.conjunction import (
+        ConjunctionLearner as ConjunctionLearner,
+        DisjunctionLearner as DisjunctionLearner,
         StrawmanConjunctionLearner as StrawmanConjunctionLearner,
         StrawmanDisjunctionLearner as StrawmanDisjunctionLearner,
-        ThresholdLearner as ThresholdLearner,
+    )
+    from learners.boolean.consistent_conjunction import (
+        ConsistentConjunctionLearner as ConsistentConjunctionLearner,
+        ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
+        GreedyConjunctionLearner as GreedyConjunctionLearner,
+        GreedyDisjunctionLearner as GreedyDisjunctionLearner,
+        PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
+        PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
+    )
+    from learners.boolean.parity import (
+        ParityLearner as ParityLearner,
+        PrivateParityLearner as PrivateParityLearner,
     )
     from learners.core.learned_shape import LearnedShape as LearnedShape
     from learners.core.sklearn_support import (
         NotFittedError as NotFittedError,
         PrivacyWarning as PrivacyWarning,
     )
+    from learners.cover.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
+    from learners.cover.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.cover.threshold_learner import ThresholdLearner as ThresholdLearner
+    from learners.curved.curved_learners import (
+        BallUnionLearner as BallUnionLearner,
+        ConvexPolytopeLearner as ConvexPolytopeLearner,
+        DiscUnionLearner as DiscUnionLearner,
+        EllipseUnionLearner as EllipseUnionLearner,
+        PolynomialUnionLearner as PolynomialUnionLearner,
+        SimplexUnionLearner as SimplexUnionLearner,
+    )
+    from learners.finite.empirical_risk import (
+        EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,
+        PrivateERM as PrivateERM,
+    )
+    from learners.finite.experts import (
+        MultiplicativeWeights as MultiplicativeWeights,
+        PrivateExperts as PrivateExperts,
+    )
+    from learners.finite.finite_class import (
+        FiniteClassLearner as FiniteClassLearner,
+        MemorizingLearner as MemorizingLearner,
+        PrivateFiniteClassLearner as PrivateFiniteClassLearner,
+    )
+    from learners.stability.stability_learner import StabilityLearner as StabilityLearner
 
 #: Where other names come from, when they are first asked for.
 _HOMES = {

@@ -272,7 +272,7 @@ def written_in_degrees(rng: np.random.Generator, place: GridMap) -> str:
     if shape.is_empty:
         return "refused"
     try:
-        document = feature_collection(shape, place, member={})
+        document = feature_collection(shape, Frame(d, place.bounds), member={})
     except GeoJSONError as error:
         # what was learned must be kept: bounds that cannot be written are none
         must(False, f"{place.bounds}: refused after the draw: {error}")

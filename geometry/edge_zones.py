@@ -163,6 +163,10 @@ class EdgeZone:
     #: Which edge it belongs to, from 0: three of the first triangle, three of the next, and so on.
     edge_number: int = field(init=False, compare=False, repr=False)
     box: Tile = field(init=False, compare=False, repr=False)
+    x0: int = field(init=False, compare=False, repr=False)
+    y0: int = field(init=False, compare=False, repr=False)
+    x1: int = field(init=False, compare=False, repr=False)
+    y1: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         offsets = _offsets(self.zones)
@@ -170,8 +174,12 @@ class EdgeZone:
             raise ValueError(f"there is no zone {self.number} among {offsets[-1]}")
         edge = bisect.bisect_right(offsets, self.number) - 1
         object.__setattr__(self, "edge_number", edge)
-        box = Tile(self.d, *_cell_box(self.zones, edge, self.number - offsets[edge]))
+        across, up = (_cuts(*ends, self.zones.side).tolist() for ends in _spans(self.zones, edge))
+        column, row = divmod(self.number - offsets[edge], len(up) - 1)
+        box = Tile(self.d, across[column], up[row], across[column + 1] - 1, up[row + 1] - 1)
         object.__setattr__(self, "box", box)
+        for name in ("x0", "y0", "x1", "y1"):
+            object.__setattr__(self, name, getattr(box, name))
 
     @property
     def name(self) -> str:
@@ -184,26 +192,6 @@ class EdgeZone:
     def d(self) -> int:
         """Grid size: coordinates are 0 to d."""
         return self.zones.d
-
-    @property
-    def x0(self) -> int:
-        """Least abscissa of its box."""
-        return self.box.x0
-
-    @property
-    def y0(self) -> int:
-        """Least ordinate of its box."""
-        return self.box.y0
-
-    @property
-    def x1(self) -> int:
-        """Greatest abscissa of its box."""
-        return self.box.x1
-
-    @property
-    def y1(self) -> int:
-        """Greatest ordinate of its box."""
-        return self.box.y1
 
     @property
     def piece(self) -> int:
@@ -323,12 +311,6 @@ def _offsets(zones: EdgeZones) -> tuple[int, ...]:
         columns, rows = (len(_cuts(*ends, zones.side)) - 1 for ends in _spans(zones, edge))
         counts.append(columns * rows)
     return tuple(itertools.accumulate(counts, initial=0))
-
-
-def _cell_box(zones: EdgeZones, edge: int, cell: int) -> tuple[int, int, int, int]:
-    across, up = (_cuts(*ends, zones.side).tolist() for ends in _spans(zones, edge))
-    column, row = divmod(cell, len(up) - 1)
-    return across[column], up[row], across[column + 1] - 1, up[row + 1] - 1
 
 
 def _no_farther(

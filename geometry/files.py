@@ -73,7 +73,7 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bo
 
 
 def atomic_write_all(
-    files: Iterable[NewFile | tuple[str | os.PathLike[str], bytes | str]],
+    files: Iterable[NewFile],
     *,
     stale: Iterable[str | os.PathLike[str]] = (),
     before: Callable[[], None] = lambda: None,
@@ -88,7 +88,7 @@ def atomic_write_all(
 
     Parameters
     ----------
-    files : iterable of NewFile, or of (path, data) pairs
+    files : iterable of NewFile
         Different paths.
     stale : iterable of path-like
         Files that speak of the old ones, to be removed before the first name is taken.
@@ -105,8 +105,7 @@ def atomic_write_all(
     staged: _Staged = {}
     streams: list[NewFile] = []
     try:
-        for each in files:
-            file = each if isinstance(each, NewFile) else NewFile(*each)
+        for file in files:
             if not _stage(file, staged):
                 streams.append(file)
         before()

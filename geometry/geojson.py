@@ -1,4 +1,4 @@
-"""Reads target shapes from GeoJSON (RFC 7946), and offers what writes learned ones.
+"""Reads target shapes from GeoJSON (RFC 7946).
 
 RFC 7946 knows only longitude and latitude.  Grid coordinates are therefore mapped into a
 box of degrees on writing, and the map is kept in the foreign member ``geodp`` of the
@@ -34,16 +34,14 @@ from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import one_line
 from geometry.geojson_rings import (
     Frame,
-    GeoJSONError,
+    GeoJSONError as GeoJSONError,
     ShapeReader,
-    check_lonlat,
     checked_grid_size,
     decoded,
     named_system,
     own_member,
     short,
 )
-from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
 from geometry.globe import on_grid, within_180
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
@@ -57,20 +55,6 @@ MAX_VERTICES = 1_000_000
 MAX_CROSSINGS = 100_000
 #: Longest message, in characters, without the file's name.
 _LONGEST = 400
-
-__all__ = [
-    "MAX_BYTES",
-    "MAX_VERTICES",
-    "GeoJSONError",
-    "NoPolygonsError",
-    "TargetFile",
-    "check_lonlat",
-    "feature_collection",
-    "read_geojson",
-    "target_of",
-    "unit_box_map",
-    "write_geojson",
-]
 
 
 class NoPolygonsError(GeoJSONError):
@@ -183,25 +167,21 @@ class TargetFile:
         return self._placed(self.geometry, d, bounds)
 
     def _placed(self, shape: BaseGeometry, d: int, bounds: Bounds | None) -> BaseGeometry:
+        placed, box = self.member.get("georeferenced") is not False, bounds or self.bounds
         try:
-            return self._on_grid(shape, d, bounds)
+            if self.frame == "grid":
+                if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
+                    own = shapely.transform(shape, GridMap(self.grid, self.bounds).to_own)
+                    return on_grid(own, self.bounds.crs, GridMap(d, bounds))
+                scale = d / (self.grid or d)
+                return orient_valid(shapely.transform(shape, lambda xy: xy * scale))
+            if box is None:
+                raise GeoJSONError(
+                    f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
+                )
+            return on_grid(shape, self.crs, GridMap(d, box))
         except CrsError as error:
             raise GeoJSONError(f"{self.name}: {error}") from None
-
-    def _on_grid(self, shape: BaseGeometry, d: int, bounds: Bounds | None) -> BaseGeometry:
-        placed = self.member.get("georeferenced") is not False
-        if self.frame == "grid":
-            if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
-                own = shapely.transform(shape, GridMap(self.grid, self.bounds).to_own)
-                return on_grid(own, self.bounds.crs, GridMap(d, bounds))
-            scale = d / (self.grid or d)
-            return orient_valid(shapely.transform(shape, lambda xy: xy * scale))
-        box = bounds or self.bounds
-        if box is None:
-            raise GeoJSONError(
-                f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
-            )
-        return on_grid(shape, self.crs, GridMap(d, box))
 
 
 def read_geojson(

@@ -21,10 +21,10 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError
 from geometry.files import atomic_write
-from geometry.geojson_rings import GeoJSONError, check_lonlat, checked_grid_size
+from geometry.geojson_rings import GeoJSONError, check_lonlat
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
-from geometry.polygons import orient_valid, polygon_parts
+from geometry.polygons import orient_valid, polygon_parts, ring_corners
 
 
 def unit_box_map(d: int) -> GridMap:
@@ -34,11 +34,10 @@ def unit_box_map(d: int) -> GridMap:
 
 def feature_collection(
     shape: BaseGeometry,
-    grid_map: GridMap | None = None,
+    frame: Frame,
     *,
     member: Mapping[str, Any],
     raw_grid: bool = False,
-    d: int | None = None,
     properties: Mapping[str, Any] | None = None,
     layers: Mapping[str, BaseGeometry] | None = None,
 ) -> dict[str, Any]:
@@ -48,15 +47,13 @@ def feature_collection(
     ----------
     shape : shapely geometry
         Polygonal, in grid units, within the square [0, d]^2.
-    grid_map : GridMap, optional
-        The user's public bounds; without them the grid goes to 0..1 degrees.
+    frame : Frame
+        The grid, and the user's public bounds; without them the grid goes to 0..1 degrees.
     member : mapping
         What the caller publishes in the foreign member ``geodp`` (version, learner, privacy,
         ...), JSON values only.
     raw_grid : bool
         Keep grid units.  Readers that follow RFC 7946 to the letter take them for degrees.
-    d : int, optional
-        Grid size, if there is no ``grid_map``; by default ``member["grid"]``.
     properties : mapping, optional
         Properties of the feature.
     layers : mapping, optional
@@ -75,16 +72,14 @@ def feature_collection(
     Raises
     ------
     GeoJSONError
-        If the grid size is unknown, ``member`` contradicts the frame, or the shape leaves the
-        square.
+        If the shape leaves the square.
     """
-    frame = _checked_frame(grid_map, member, raw_grid, d)
-    size = frame["grid"]
-    place = None if raw_grid else grid_map or unit_box_map(size)
-    collection: dict[str, Any] = {"type": "FeatureCollection", "geodp": {**frame, **member}}
+    place = None if raw_grid else frame.place or unit_box_map(frame.d)
+    said = frame_member(frame, raw_grid=raw_grid)
+    collection: dict[str, Any] = {"type": "FeatureCollection", "geodp": {**said, **member}}
     named = [(shape, dict(properties or {}))]
     named += [(layer, {"name": name, "layer": name}) for name, layer in (layers or {}).items()]
-    placed = [(placed_shape(orient_valid(each), size, place), own) for each, own in named]
+    placed = [(placed_shape(orient_valid(each), frame.d, place), own) for each, own in named]
     placed = [(each, own) for each, own in placed if not each.is_empty]
     if placed:
         collection["bbox"] = _bbox(GeometryCollection([each for each, _ in placed]), place)
@@ -115,20 +110,6 @@ def frame_member(frame: Frame, *, raw_grid: bool = False) -> dict[str, Any]:
     if frame.bounds is not None or not raw_grid:
         said["bounds"] = (frame.place or unit_box_map(frame.d)).bounds.to_json()
     return said
-
-
-def _checked_frame(
-    grid_map: GridMap | None, member: Mapping[str, Any], raw_grid: bool, d: int | None
-) -> dict[str, Any]:
-    size = grid_map.d if grid_map else d if d is not None else member.get("grid")
-    place = Frame(checked_grid_size(size), None if grid_map is None else grid_map.bounds)
-    frame = frame_member(place, raw_grid=raw_grid)
-    for key, value in frame.items():
-        if key in member and member[key] != value:
-            raise GeoJSONError(
-                f"geodp.{key} is {value!r} here, but the member says {member[key]!r}"
-            )
-    return frame
 
 
 def placed_shape(
@@ -177,7 +158,7 @@ def placed_shape(
         shape = shapely.segmentize(orient_valid(shape), 170.0)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
     if grid_map is not None and degrees:
-        for ring in _rings(shape):
+        for ring in ring_corners(shape):
             check_lonlat(ring)
     return shape
 
@@ -209,15 +190,10 @@ def _resolved(shape: BaseGeometry) -> list[Polygon]:
     ]
 
 
-def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
-    rings = [ring for p in polygon_parts(shape) for ring in (p.exterior, *p.interiors)]
-    return [shapely.get_coordinates(ring) for ring in rings]
-
-
 def _geometry(shape: BaseGeometry) -> dict[str, Any]:
     """Geometry object of an oriented shape, in full double precision."""
     # + 0.0: no -0.0 in the file
-    coordinates = [[(r + 0.0).tolist() for r in _rings(p)] for p in polygon_parts(shape)]
+    coordinates = [[(r + 0.0).tolist() for r in ring_corners(p)] for p in polygon_parts(shape)]
     if len(coordinates) == 1:
         return {"type": "Polygon", "coordinates": coordinates[0]}
     return {"type": "MultiPolygon", "coordinates": coordinates}

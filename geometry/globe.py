@@ -216,11 +216,8 @@ class Window:
         return MultiPolygon(polygons_of_rings(moved, owners)), true
 
 
-@functools.lru_cache(maxsize=8)
-def window_of(box: Bounds, tolerance: float) -> Window:
-    """The window of a box; that of a few last ones is kept."""
-    return Window(box, tolerance)
-
+#: The window of a box; that of a few last ones is kept.
+window_of = functools.lru_cache(maxsize=8)(Window)
 
 #: An edge that is moved is off by no more than this share of a grid step.
 _SHARE = 1 / 256

@@ -26,6 +26,7 @@ Discs and ellipses of the plane have a finer class, which is not listed: :mod:`g
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -173,6 +174,7 @@ class HalfspaceLattice3(ListedLattice):
         return self._spaced(low, self.d * sum(map(abs, normal)) + 1)
 
 
+@functools.lru_cache(maxsize=4)
 def spanning_fours(normals: tuple[Normal, ...]) -> tuple[tuple[Normal, ...], ...]:
     """Sets of four normals of which 0 is a combination with positive weights only.
 

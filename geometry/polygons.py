@@ -266,6 +266,13 @@ def polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
     return found
 
 
+def ring_corners(geometry: BaseGeometry) -> list[NDArray[np.float64]]:
+    """Corners, shape (n, 2), of the closed rings of all polygons in a geometry, each after its
+    shell."""
+    rings = shapely.get_rings(polygon_parts(geometry))
+    return [shapely.get_coordinates(ring) for ring in rings]
+
+
 def polygons_of_rings(rings: NDArray[Any], owners: NDArray[np.int64]) -> list[Polygon]:
     """Polygons of linear rings: of those with the same owner, in order, the first is the shell."""
     starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1], True])

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import shapely
@@ -40,15 +41,12 @@ class Tile:
     y0: int
     x1: int
     y1: int
+    #: A tile has no name: it is one of many like it.
+    name: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if not (0 <= self.x0 <= self.x1 <= self.d and 0 <= self.y0 <= self.y1 <= self.d):
             raise ValueError(f"{self} does not lie on its grid")
-
-    @property
-    def name(self) -> str:
-        """A tile has none: it is one of many like it."""
-        return ""
 
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) it holds, shape (n,)."""

@@ -8,7 +8,6 @@ one entry.  `geodp learners` prints the catalogue, and docs/learners.md is made 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -86,11 +85,6 @@ class Entry:
     guarantee: str
     where: tuple[Where, ...] = ("python",)
     id: str = ""
-
-    def load(self) -> Any:
-        """Import the object and return it."""
-        module, _, name = self.path.rpartition(".")
-        return getattr(importlib.import_module(module), name)
 
     def to_dict(self) -> dict[str, Any]:
         """The object as plain dictionaries, lists, numbers and strings, ready for JSON."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 #: How pieces make the hypothesis: their union or their intersection.
@@ -215,8 +215,3 @@ class Learner:
     def parameter(self, name: str) -> Parameter | None:
         """The declared parameter of that name; None if it has none."""
         return next((each for each in self.parameters if each.name == name), None)
-
-
-def with_default(parameter: Parameter, default: Any, **changes: Any) -> Parameter:
-    """The same parameter with another default, and other changes."""
-    return replace(parameter, default=default, **changes)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import wraps
 from numbers import Number, Real
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import numpy as np
 
@@ -87,11 +87,6 @@ def _is_number(value: object) -> bool:
     if isinstance(value, Decimal):
         return value.is_finite()
     return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
-
-
-def kinds(cls: type[Any]) -> dict[str, Any]:
-    """Types that a class and its parents declare, by name."""
-    return get_type_hints(cls)
 
 
 def read(name: str, kind: Any, value: Any) -> Any:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from learners.declaration import Learner, Parameter, Place, Role, with_default
+from learners.declaration import Learner, Parameter, Place, Role
 
 #: So many take ten minutes and more, and their counts at epsilon = 1 are off by half a million.
 MOST_STEPS = 100_000
@@ -180,8 +180,8 @@ _SHAPES = (CHECK, *_PRIVACY)
 _PURE = (EPSILON, NEIGHBOURS, SEED)
 
 #: Of a learner that can protect labels alone, where all may know what else the examples are.
-RELATIONS = with_default(
-    NEIGHBOURS, "add-remove", choices=(*NEIGHBOURS.choices, ("replace-label", "Replace one label"))
+RELATIONS = replace(
+    NEIGHBOURS, choices=(*NEIGHBOURS.choices, ("replace-label", "Replace one label"))
 )
 
 _EVERYWHERE: frozenset[Place] = frozenset({"learn", "compare", "plan", "window"})
@@ -191,15 +191,17 @@ _COMPARED: frozenset[Place] = frozenset({"compare", "window"})
 
 def _k(counts: str, default: int) -> Parameter:
     label = counts.split()[0].capitalize()
-    return with_default(K, default, label=f"{label} k", help=f"How many {counts}.", counts=counts)
+    return replace(
+        K, default=default, label=f"{label} k", help=f"How many {counts}.", counts=counts
+    )
 
 
 # -- learners ------------------------------------------------------------------------------
 
 _TRIANGLES, _POLYGON = "triangles that cover the region", "edges of the convex polygon"
 
-_K_OR_AUTO = with_default(
-    _k(_TRIANGLES, 4), "auto",
+_K_OR_AUTO = replace(
+    _k(_TRIANGLES, 4), default="auto",
     help=f"How many {_TRIANGLES}, or auto: the run finds by itself, privately, how many it takes.",
     auto="found by the run itself",
 )  # fmt: skip
@@ -232,7 +234,7 @@ def _formulas(form: Role) -> tuple[Learner, ...]:
             f"{whole}.Greedy{of}Learner",
             "not private; consistent, at most k ln n literals if k suffice", (1,),
             role=form, piece="literal",
-            parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
+            parameters=(replace(STEPS, unset="until nothing is left to gain"),),
         ),
         Learner(
             f"consistent-{form}", f"Consistent {form}",
@@ -248,6 +250,20 @@ def _formulas(form: Role) -> tuple[Learner, ...]:
             f"epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 {form}s, or the 2^d monotone ones; "
             "small d", (20,), role=form, piece="concept", parameters=(MONOTONE, *_PURE),
         ),
+    )  # fmt: skip
+
+
+def _conics(piece: Literal["disc", "ellipse"]) -> Learner:
+    """The learner of unions of discs, or of ellipses."""
+    several = f"{piece}s"
+    return Learner(
+        several, several.capitalize(),
+        f"Covers the shape by {several}, picked one after the other.",
+        f"learners.curved.curved_learners.{piece.capitalize()}UnionLearner",
+        f"(epsilon, delta)-DP by a cover of {several}, which are halfspaces of a lift; "
+        "(alpha, beta)-PAC by the theorem of any set cover", (11,), role="disjunction", piece=piece,
+        parameters=(_k(f"{several} that cover the region", 1), STEPS, BETA, *_SHAPES),
+        shows=frozenset({"odds"}), offered=_EVERYWHERE,
     )  # fmt: skip
 
 
@@ -319,34 +335,8 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane", "odds", "boxes"}),
         offered=_EVERYWHERE,
     ),
-    Learner(
-        id="discs",
-        title="Discs",
-        sentence="Covers the shape by discs, picked one after the other.",
-        path="learners.curved.curved_learners.DiscUnionLearner",
-        promise="(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
-        "(alpha, beta)-PAC by the theorem of any set cover",
-        systems=(11,),
-        parameters=(_k("discs that cover the region", 1), STEPS, BETA, *_SHAPES),
-        role="disjunction",
-        piece="disc",
-        shows=frozenset({"odds"}),
-        offered=_EVERYWHERE,
-    ),
-    Learner(
-        id="ellipses",
-        title="Ellipses",
-        sentence="Covers the shape by ellipses, picked one after the other.",
-        path="learners.curved.curved_learners.EllipseUnionLearner",
-        promise="(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
-        "(alpha, beta)-PAC by the theorem of any set cover",
-        systems=(11,),
-        parameters=(_k("ellipses that cover the region", 1), STEPS, BETA, *_SHAPES),
-        role="disjunction",
-        piece="ellipse",
-        shows=frozenset({"odds"}),
-        offered=_EVERYWHERE,
-    ),
+    _conics("disc"),
+    _conics("ellipse"),
     Learner(
         id="threshold",
         title="Threshold along an axis",
@@ -479,7 +469,7 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(10,),
         parameters=(
             _k("simplices that cover the body", 1),
-            with_default(LEVELS, 8),
+            replace(LEVELS, default=8),
             STEPS,
             BETA,
             *_SHAPES,
@@ -498,7 +488,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(
             _k("balls that cover the body", 1),
             CENTRES,
-            with_default(LEVELS, 32, help="Radii of each centre of balls.", low=1),
+            replace(LEVELS, default=32, help="Radii of each centre of balls.", low=1),
             STEPS,
             BETA,
             *_SHAPES,
@@ -517,8 +507,8 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(
             _k("regions that cover the shape", 1),
             DEGREE,
-            with_default(REACH, 2, help="Largest coefficient of a polynomial.", high=8),
-            with_default(LEVELS, 64, help="Levels of each polynomial."),
+            replace(REACH, default=2, help="Largest coefficient of a polynomial.", high=8),
+            replace(LEVELS, default=64, help="Levels of each polynomial."),
             STEPS,
             BETA,
             *_SHAPES,
@@ -546,9 +536,9 @@ LEARNERS: tuple[Learner, ...] = (
         promise="epsilon-DP, (alpha, beta)-PAC with beta, by amplification",
         systems=(17,),
         parameters=(
-            with_default(
+            replace(
                 BETA,
-                0.1,
+                default=0.1,
                 help="Probability with which no parity is found.",
                 unset="one half, with one block",
             ),

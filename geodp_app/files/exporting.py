@@ -20,7 +20,7 @@ from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.run_report import records_text
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
-from geometry.geojson import feature_collection, write_geojson
+from geometry.geojson_write import feature_collection, write_geojson
 from geometry.mask import Mask
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
@@ -96,8 +96,10 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
         raise InputError("nothing is drawn: draw a shape first")
 
     def written(shape: BaseGeometry) -> dict[str, Any]:
-        about: dict[str, Any] = {"member": {"version": __version__}, "d": work.drawing.grid}
-        return feature_collection(shape, work.frame.place, properties={"name": work.name}, **about)
+        about = {"name": work.name}
+        return feature_collection(
+            shape, work.frame, member={"version": __version__}, properties=about
+        )
 
     collection = written(region)
     corners = shapely.get_coordinates(region)

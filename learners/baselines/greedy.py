@@ -144,17 +144,14 @@ def _records(
             if found.value <= 0:
                 break
             yield StepRecord(taken, limit, *last)
-        last = StepRelease(found.piece, None), _take(cover, role, found, started)
+        # a private step would have a score; it is overwritten below
+        unused = set_cover_score(role, 1, 0, 0, 0)
+        made = asdict(cover.take(Selected(found.piece, found.progress), unused, started))
+        made |= {"score": float(found.value), "gap": found.gap}
+        last = StepRelease(found.piece, None), GreedyDiagnostics(**made)
         taken += 1
     if last is not None:
         yield StepRecord(taken, taken, *last)
-
-
-def _take(cover: Cover, role: Role, found: BestPiece, started: float) -> GreedyDiagnostics:
-    # a private step would have a score; it is overwritten below
-    unused = set_cover_score(role, 1, 0, 0, 0)
-    taken = asdict(cover.take(Selected(found.piece, found.progress), unused, started))
-    return GreedyDiagnostics(**taken | {"score": float(found.value), "gap": found.gap})
 
 
 def _left_to_gain(role: Role, diagnostics: StepDiagnostics) -> bool:

@@ -42,31 +42,24 @@ def labelled_stream(
         Public parameters of the run.
     """
     tiles = [Tile(counts.d, *box) for box in boxes.tolist()]
+    count, seconds = len(tiles), time.perf_counter() - started
+
+    def records() -> Iterator[StepRecord]:
+        held, mistakes = counts.by_group(owner, count).T.tolist(), Mistakes(counts, False)
+        order = np.argsort(owner, kind="stable")
+        rows = np.split(order, np.searchsorted(owner[order], np.arange(1, count)))
+        for i, tile in enumerate(tiles):
+            negatives, positives = held[i]
+            wrong, taken = (negatives, positives) if inside[i] else (0, 0)
+            mistakes.relabel(rows[i], bool(inside[i]))
+            diagnostics = mistakes.diagnostics(
+                (negatives, positives),
+                (wrong, taken),
+                score=float(taken - positives - wrong),
+                seconds=seconds / count,
+                **SelectionProgress(0, 0, 0.0).work(),
+            )
+            yield StepRecord(i + 1, count, TileStep(tile, (), bool(inside[i])), diagnostics)
+
     widest = max(1, int((boxes[:, 2:] - boxes[:, :2]).max()))
-    records = _records(tiles, inside, owner, counts, time.perf_counter() - started)
-    return Stream(records, HalfplaneLattice(widest), parameters)
-
-
-def _records(
-    tiles: list[Tile],
-    inside: NDArray[np.bool_],
-    owner: NDArray[np.int64],
-    counts: GridCounts,
-    seconds: float,
-) -> Iterator[StepRecord]:
-    count = len(tiles)
-    held, mistakes = counts.by_group(owner, count).T.tolist(), Mistakes(counts, False)
-    order = np.argsort(owner, kind="stable")
-    rows = np.split(order, np.searchsorted(owner[order], np.arange(1, count)))
-    for i, tile in enumerate(tiles):
-        negatives, positives = held[i]
-        wrong, taken = (negatives, positives) if inside[i] else (0, 0)
-        mistakes.relabel(rows[i], bool(inside[i]))
-        diagnostics = mistakes.diagnostics(
-            (negatives, positives),
-            (wrong, taken),
-            score=float(taken - positives - wrong),
-            seconds=seconds / count,
-            **SelectionProgress(0, 0, 0.0).work(),
-        )
-        yield StepRecord(i + 1, count, TileStep(tile, (), bool(inside[i])), diagnostics)
+    return Stream(records(), HalfplaneLattice(widest), parameters)

@@ -433,7 +433,16 @@ class NoisyHistogramLearner(Estimator):
             # refuses a grid that cannot be used at all before anything is drawn
             HalfplaneLattice(self.grid)
             source = open_source(self.seed)
-            per_side, parameters = self._cells(counts.n, budget, source)
+            more: tuple[tuple[str, int], ...] = ()
+            if budget.count_scale is None:
+                most = min(MOST_PER_SIDE, self.grid + 1)
+                per_side = check_count("cells", self.cells or 0)
+                if per_side > most:
+                    raise ValueError(f"cells must be at most {most} along a side, got {per_side}")
+            else:
+                count = counts.n + discrete_laplace(source, budget.count_scale)
+                per_side = cells_per_side(count, budget.inner, self.grid, self.smooth)
+                more = (("noisy_count", count),)
             if watch is not None:
                 watch(SelectionProgress(0, per_side**2, 0.0))
             if self.smooth:
@@ -447,21 +456,7 @@ class NoisyHistogramLearner(Estimator):
                 inside = np.asarray(noisy.reshape(per_side, per_side) > 0)
             spans, labels, owner = merge_cells(inside)
             boxes = np.concatenate([cuts[spans[:, :2]], cuts[spans[:, 2:]] - 1], axis=1)
+            parameters = (("cells", per_side), ("smooth", self.smooth), *more)
             return labelled_stream(boxes, labels, owner[up, across], counts, started, parameters)
 
         return Run(budget.spent, begin)
-
-    def _cells(
-        self, n: int, budget: HistogramBudget, source: RandomSource
-    ) -> tuple[int, tuple[tuple[str, int | bool], ...]]:
-        """Cells along a side, and the public parameters of the run."""
-        smooth = self.smooth
-        if budget.count_scale is None:
-            most = min(MOST_PER_SIDE, self.grid + 1)
-            per_side = check_count("cells", self.cells or 0)
-            if per_side > most:
-                raise ValueError(f"cells must be at most {most} along a side, got {per_side}")
-            return per_side, (("cells", per_side), ("smooth", smooth))
-        count = n + discrete_laplace(source, budget.count_scale)
-        per_side = cells_per_side(count, budget.inner, self.grid, smooth)
-        return per_side, (("cells", per_side), ("smooth", smooth), ("noisy_count", count))

@@ -108,29 +108,13 @@ def plan_quadtree(
     return QuadtreeBudget(scale, decay, leaf_scale, epsilon_tree, spent)
 
 
-@dataclass(frozen=True, slots=True)
-class Leaves:
-    """The tiles of a tree that are not split.
-
-    Attributes
-    ----------
-    boxes : ndarray of int64, shape (m, 4)
-        x0, y0, x1, y1 of each, both ends included; large ones first.
-    owner : ndarray of int64, shape (m,)
-        The leaf of every entry.
-    """
-
-    boxes: NDArray[np.int64]
-    owner: NDArray[np.int64]
-
-
 def grow(
     counts: GridCounts,
     scale: Fraction,
     decay: int,
     source: RandomSource,
     watch: Watch | None = None,
-) -> Leaves:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw a tree, level by level.
 
     Parameters
@@ -142,6 +126,13 @@ def grow(
     source : RandomSource
     watch : callable, optional
         Called before every level; may raise Cancelled.
+
+    Returns
+    -------
+    boxes : ndarray of int64, shape (leaves, 4)
+        x0, y0, x1, y1 of each tile that is not split, both ends included; large ones first.
+    owner : ndarray of int64, shape (m,)
+        The leaf of every entry.
     """
     boxes: NDArray[np.int64] = np.array([[0, 0, counts.d, counts.d]], dtype=np.int64)
     rows, node = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)
@@ -162,7 +153,7 @@ def grow(
         rows, node = rows[~stays], (np.cumsum(split) - 1)[node[~stays]]
         boxes, node = _split(boxes[split], counts.points[rows], node)
         depth += 1
-    return Leaves(np.concatenate(left), owner)
+    return np.concatenate(left), owner
 
 
 def exceeds(scores: NDArray[np.int64], scale: Fraction, source: RandomSource) -> NDArray[np.bool_]:
@@ -232,10 +223,10 @@ class QuadtreeLearner(Estimator):
             # refuses a grid that cannot be used at all before anything is drawn
             HalfplaneLattice(self.grid)
             source = open_source(self.seed)
-            leaves = grow(counts, budget.tree_scale, budget.decay, source, watch)
-            negatives, positives = counts.by_group(leaves.owner, len(leaves.boxes))
-            noise = discrete_laplace_array(source, budget.leaf_scale, len(leaves.boxes))
+            boxes, owner = grow(counts, budget.tree_scale, budget.decay, source, watch)
+            negatives, positives = counts.by_group(owner, len(boxes))
+            noise = discrete_laplace_array(source, budget.leaf_scale, len(boxes))
             inside = np.asarray(positives - negatives + noise > 0)
-            return labelled_stream(leaves.boxes, inside, leaves.owner, counts, started)
+            return labelled_stream(boxes, inside, owner, counts, started)
 
         return Run(budget.spent, begin)

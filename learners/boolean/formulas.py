@@ -107,11 +107,6 @@ class SparseColumns:
         return np.bincount(self._by_row[rows].indices, minlength=self.d)
 
 
-def is_sparse(X: object) -> bool:
-    """Whether X is one of scipy's sparse matrices or arrays."""
-    return hasattr(X, "tocsr") and hasattr(X, "tocsc")
-
-
 def read_columns(X: ArrayLike | Any) -> Columns:
     """Examples, checked.
 
@@ -125,7 +120,8 @@ def read_columns(X: ArrayLike | Any) -> Columns:
     ValueError
         If the shape is wrong, or a value is neither 0 nor 1; the message names the first row.
     """
-    return SparseColumns(_clean(X)) if is_sparse(X) else DenseColumns(zeros_and_ones(X))
+    sparse = hasattr(X, "tocsr") and hasattr(X, "tocsc")  # scipy's matrices and arrays
+    return SparseColumns(_clean(X)) if sparse else DenseColumns(zeros_and_ones(X))
 
 
 def zeros_and_ones(X: ArrayLike) -> NDArray[np.uint8]:

@@ -11,10 +11,10 @@ Steps have the same form in records and sessions (:mod:`learners.core.codec_part
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, TypeAlias
 
 from geometry.edge_zones import EdgeZones
@@ -69,7 +69,8 @@ from learners.privacy.accounting import (
 )
 from learners.registry import LEARNERS
 
-#: Of polygons, or of a room above this one: a formula, a parity, a choice, experts.
+#: Of polygons, or of a room above this one: a formula, a parity, a choice, experts.  Their classes
+#: are loaded when a file holds such a release.
 AnyRelease: TypeAlias = Release | Any
 
 #: Of the form that is written.
@@ -352,12 +353,6 @@ def _read_lifted(data: dict[str, Any], common: dict[str, Any]) -> LiftedRelease:
     )
 
 
-def _loaded(path: str) -> Any:
-    """A class of a room above this one, loaded when a file holds such a release."""
-    module, _, name = path.rpartition(".")
-    return getattr(importlib.import_module(module), name)
-
-
 def _write_formula(release: Any) -> dict[str, Any]:
     return {
         "role": release.role,
@@ -368,7 +363,7 @@ def _write_formula(release: Any) -> dict[str, Any]:
 
 
 def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> Any:
-    made = _loaded("learners.boolean.formulas.Literal")
+    made = resolve_name("learners.boolean.formulas:Literal")
     d = whole(data["variables"], "variables")
 
     def literal(entry: Any) -> Any:
@@ -381,7 +376,7 @@ def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> Any:
 
     literals = tuple(literal(entry) for entry in data["literals"])
     thresholds = read_thresholds(data, len(literals))
-    release = _loaded("learners.boolean.formulas.FormulaRelease")
+    release = resolve_name("learners.boolean.formulas:FormulaRelease")
     return release(**common, role=read_role(data), d=d, literals=literals, thresholds=thresholds)
 
 
@@ -389,14 +384,14 @@ def _read_parity(data: dict[str, Any], common: dict[str, Any]) -> Any:
     d, bits = whole(data["d"], "d"), _numbers(data["parity"], "parity")
     if bits is not None and (len(bits) != d or not set(bits) <= {0, 1}):
         raise ValueError(f"parity: must have {d} bits, each 0 or 1")
-    return _loaded("learners.boolean.parity.ParityRelease")(**common, d=d, parity=bits)
+    return resolve_name("learners.boolean.parity:ParityRelease")(**common, d=d, parity=bits)
 
 
 def _read_choice(data: dict[str, Any], common: dict[str, Any]) -> Any:
     index, sums = whole(data["index"], "index"), _numbers(data["noisy_sums"], "noisy_sums")
     if index < 0 or (sums is not None and index >= len(sums)):
         raise ValueError(f"index: {index} is not in the list of hypotheses")
-    release = _loaded("learners.finite.empirical_risk.ErmRelease")
+    release = resolve_name("learners.finite.empirical_risk:ErmRelease")
     return release(**common, index=index, noisy_sums=sums)
 
 
@@ -406,7 +401,7 @@ def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> Any:
     chosen = tuple(whole(expert, "chosen") for expert in data["chosen"])
     if any(expert < 0 for expert in chosen):
         raise ValueError("chosen: an expert's number is negative")
-    return _loaded("learners.finite.experts.ExpertsRelease")(**common, chosen=chosen)
+    return resolve_name("learners.finite.experts:ExpertsRelease")(**common, chosen=chosen)
 
 
 _FORMS: dict[str, _Form] = {

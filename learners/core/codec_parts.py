@@ -75,9 +75,8 @@ def privacy_from_dict(data: Any) -> PrivacySpent:
 def _read_charge(data: Any) -> Charge:
     data = _members(data, Charge)
     times = data["times"]
-    if not (data["name"] in get_args(ChargeName) and amount(data["each"])):
-        raise ValueError(_ODD_VALUE)
-    if type(times) is not int or times < 1:
+    known = data["name"] in get_args(ChargeName) and amount(data["each"])
+    if not known or type(times) is not int or times < 1:
         raise ValueError(_ODD_VALUE)
     return Charge(**data)
 

@@ -278,9 +278,11 @@ def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_
     labels = unmasked(y)
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
-        raise ValueError(
-            f"y must have shape (n,), one label for each example; {_described(labels, n)}"
-        )
+        # without a number of examples: that is private
+        odd = f"it has {labels.ndim} dimensions"
+        if labels.ndim == 1:
+            odd = "there are too many" if len(labels) > n else "there are too few"
+        raise ValueError(f"y must have shape (n,), one label for each example; {odd}")
     given, labels = labels, as_numbers(labels, positive)
     wrong = np.asarray(~((labels == 0) | (labels == 1)))
     if wrong.any():
@@ -290,13 +292,6 @@ def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_
         hint = "" if positive is not None or fraction else " positive= names the label that is 1."
         raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}{hint}")
     return labels.astype(np.bool_)
-
-
-def _described(labels: NDArray[Any], n: int) -> str:
-    """What is wrong with the shape of y, without a number of examples: that is private."""
-    if labels.ndim != 1:
-        return f"it has {labels.ndim} dimensions"
-    return "there are too many" if len(labels) > n else "there are too few"
 
 
 def check_examples(

@@ -23,6 +23,7 @@ from geometry.crs import LONLAT, written_crs
 from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
 from geometry.mask import Mask, mask_of
+from geometry.polygons import ring_corners
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
@@ -234,10 +235,9 @@ class LearnedShape:
         layers = self.layers()
         return feature_collection(
             layers.pop("learned"),
-            self.frame.place,
+            self.frame,
             member=self.member(),
             raw_grid=raw_grid,
-            d=self.frame.d,
             properties={"name": "learned", "label": 1, **self.fields()},
             layers=layers or None,
         )
@@ -392,7 +392,7 @@ def svg_path(drawn: Drawn, d: int, box: tuple[float, float, float, float]) -> st
     """
     left, top, width, height = box
     rings = []
-    for ring in _rings(shapely.simplify(drawn.shape, d / max(width, height) / 2)):
+    for ring in ring_corners(shapely.simplify(drawn.shape, d / max(width, height) / 2)):
         at = (ring[:-1] * (1, -1) + (0, d)) * (width / d, height / d) + (left, top)
         rings.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in at.tolist()) + "Z")
     if not rings:
@@ -411,7 +411,7 @@ def plot_patch(drawn: Drawn, frame: Frame, **style: Any) -> Any:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    rings = _rings(drawn.shape)
+    rings = ring_corners(drawn.shape)
     corners = np.concatenate([np.empty((0, 2)), *rings])
     codes = [[Path.MOVETO, *[Path.LINETO] * (len(ring) - 2), Path.CLOSEPOLY] for ring in rings]
     place = corners if frame.place is None else frame.place.to_own(corners)
@@ -419,8 +419,3 @@ def plot_patch(drawn: Drawn, frame: Frame, **style: Any) -> Any:
     look = {"edgecolor": drawn.colour, "linewidth": drawn.line, "facecolor": fill}
     look |= {"facecolor": "none", "hatch": "//"} if drawn.hatched else {}
     return PathPatch(Path(place, np.concatenate(codes) if codes else None), **look | style)
-
-
-def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
-    parts = [part for part in shapely.get_parts(shape) if not part.is_empty]
-    return [shapely.get_coordinates(ring) for ring in shapely.get_rings(parts)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,22 +43,16 @@ class StepRelease:
 
     piece: tuple[Region, ...]
     threshold: int | None
+    #: It is of the whole square, and labels 1 what is inside the piece, as far as it says.
+    tile: ClassVar[None] = None
+    zone: ClassVar[None] = None
+    tidied: ClassVar[None] = None
+    inside: ClassVar[bool] = True
 
     @property
     def halfplanes(self) -> Piece:
         """The piece, if it is one of halfplanes; else empty."""
         return halfplanes_of(self.piece)
-
-    @property
-    def tile(self) -> None:
-        """It is of the whole square."""
-
-    zone = tidied = tile
-
-    @property
-    def inside(self) -> bool:
-        """Label inside the piece, as far as the step says."""
-        return True
 
     def shape(self) -> BaseGeometry:
         """The part of the square in the piece, in grid units."""
@@ -116,6 +110,8 @@ class TileStep:
     inside: bool
     tidied: Tidied | None = None
     count: int | None = None
+    #: A tile is judged by its mistakes alone.
+    threshold: ClassVar[None] = None
 
     @property
     def zone(self) -> EdgeZone | None:
@@ -126,10 +122,6 @@ class TileStep:
     def halfplanes(self) -> Piece:
         """The piece."""
         return self.piece
-
-    @property
-    def threshold(self) -> None:
-        """A tile is judged by its mistakes alone."""
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of grid points (n, 2) of the tile, in the frame of the grid."""

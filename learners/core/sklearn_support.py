@@ -26,13 +26,13 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar, dataclass_transform
+from typing import Any, Protocol, Self, TypeVar, dataclass_transform, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.core.examples import check_labels, spelled
-from learners.parameters import kinds, read
+from learners.parameters import read
 from learners.privacy.accounting import PrivacySpent
 
 Class = TypeVar("Class")
@@ -162,7 +162,7 @@ class WithParameters:
         ValueError
             If a value is of another kind than is declared.
         """
-        declared = kinds(type(self))
+        declared = get_type_hints(type(self))
         given = self.get_params()
         return type(self)(**{name: read(name, declared[name], given[name]) for name in given})
 

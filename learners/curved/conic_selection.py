@@ -177,30 +177,9 @@ class ConicSelection:
         """
         if score.value(counts.positives, 0) > 0:
             raise ValueError("scores of discs and ellipses must be at most 0")
-        draw = _Draw(self, counts, score, rate, source)
-        parameters = draw.complete(watch)
-        conic: Conic = self.lattice.conic(*parameters)
-        return Selected((conic,), draw.progress())
-
-
-class _Draw:
-    """One draw: its tables, boxes and bits."""
-
-    def __init__(
-        self,
-        selection: ConicSelection,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        source: RandomSource,
-    ) -> None:
-        lattice = selection.lattice
-        self._members = lattice.members
-        self._rate = rate
-        self._most = selection.max_boxes
-        self._source = source
-        self._tables = make_tables(counts, rate * score.k)
-        self._target = ConicTarget(
+        lattice, members = self.lattice, self.lattice.members
+        tables = make_tables(counts, rate * score.k)
+        target = ConicTarget(
             k=score.k,
             c_pos=score.c_pos,
             c_neg=score.c_neg,
@@ -211,66 +190,45 @@ class _Draw:
             d=lattice.d,
             bits=lattice.bits,
         )
-        self._state = _whole_class(lattice, self._target, self._tables, self._most)
-        self._chunks = np.empty(0, dtype=np.uint16)
-        self._at = 0
-
-    def complete(self, watch: Watch | None) -> tuple[int, ...]:
-        """Refine until one is accepted; its parameters."""
+        # one box with every member
+        room = 1 << (self.max_boxes - 1).bit_length()
+        state = boxes.make_refinement(min(_FIRST_BOXES, room))
+        box = state.boxes[0]
+        box[boxes.LOW : boxes.LOW + target.size] = lattice.low
+        box[boxes.HIGH : boxes.HIGH + target.size] = lattice.high
+        box[boxes.POSITIVES] = tables.positives[-1, -1]
+        box[boxes.SOME] = (1 << len(tables.shared)) - 1
+        boxes.recount(target, tables, box)
+        state.tally[boxes.BOXES] = 1
+        target = _weighed(target, state)
+        chunks, at = np.empty(0, dtype=np.uint16), 0
         theta = np.zeros(boxes.HIGH, dtype=np.int64)
-        self._weigh()
+
+        def progress() -> SelectionProgress:
+            log_mass = math.log(float(state.tree[1])) + softened_nats(target.reference, rate)
+            trials, made = int(state.tally[boxes.TRIALS]), int(state.tally[boxes.BOXES])
+            return SelectionProgress(trials, made, log_mass - math.log(members))
+
         while True:
-            if self._at + boxes.RESERVE > len(self._chunks):
-                self._refill()
-            why, self._at = boxes.run(
-                self._target, self._tables, self._state, self._chunks, self._at,
-                _TRIALS_PER_CALL, theta,
-            )  # fmt: skip
+            if at + boxes.RESERVE > len(chunks):
+                # what is left of the old bits is thrown away unread
+                count = min(max(_FIRST_CHUNKS, 2 * len(chunks)), _MOST_CHUNKS)
+                chunks, at = np.frombuffer(source.bytes(2 * count), dtype="<u2"), 0
+            why, at = boxes.run(target, tables, state, chunks, at, _TRIALS_PER_CALL, theta)
             if why == boxes.ACCEPTED:
-                return tuple(theta[: self._target.size].tolist())
-            if why == boxes.FULL and len(self._state.boxes) < self._most:
-                self._state = boxes.grow(self._state)
-                self._weigh()
-            if why == boxes.STARVED:
-                self._weigh()
+                conic: Conic = lattice.conic(*theta[: target.size].tolist())
+                return Selected((conic,), progress())
+            full = why == boxes.FULL and len(state.boxes) < self.max_boxes
+            if full:
+                state = boxes.grow(state)
+            if full or why == boxes.STARVED:
+                target = _weighed(target, state)
             if watch is not None:
-                watch(self.progress())
-
-    def progress(self) -> SelectionProgress:
-        """How far it is."""
-        tally, mass = self._state.tally, float(self._state.tree[1])
-        log_mass = math.log(mass) + softened_nats(self._target.reference, self._rate)
-        return SelectionProgress(
-            trials=int(tally[boxes.TRIALS]),
-            boxes=int(tally[boxes.BOXES]),
-            log_mass=log_mass - math.log(self._members),
-        )
-
-    def _weigh(self) -> None:
-        """Make the best bound weigh 1."""
-        best = int(boxes.best_bound(self._target, self._state))
-        self._target = self._target._replace(reference=best)
-        boxes.weigh(self._target, self._state)
-
-    def _refill(self) -> None:
-        """More bits; what is left of the old ones is thrown away unread."""
-        count = min(max(_FIRST_CHUNKS, 2 * len(self._chunks)), _MOST_CHUNKS)
-        self._chunks = np.frombuffer(self._source.bytes(2 * count), dtype="<u2")
-        self._at = 0
+                watch(progress())
 
 
-def _whole_class(
-    lattice: ConicLattice, target: ConicTarget, tables: Tables, most: int
-) -> Refinement:
-    """One box with every member."""
-    room = 1 << (most - 1).bit_length()
-    state = boxes.make_refinement(min(_FIRST_BOXES, room))
-    box = state.boxes[0]
-    size = target.size
-    box[boxes.LOW : boxes.LOW + size] = lattice.low
-    box[boxes.HIGH : boxes.HIGH + size] = lattice.high
-    box[boxes.POSITIVES] = tables.positives[-1, -1]
-    box[boxes.SOME] = (1 << len(tables.shared)) - 1
-    boxes.recount(target, tables, box)
-    state.tally[boxes.BOXES] = 1
-    return state
+def _weighed(target: ConicTarget, state: Refinement) -> ConicTarget:
+    """The same target, and all boxes weighed so that the best bound weighs 1."""
+    target = target._replace(reference=int(boxes.best_bound(target, state)))
+    boxes.weigh(target, state)
+    return target

@@ -31,7 +31,6 @@ through, each that spans with 8^5 = 32,768 members at 8 levels.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -134,13 +133,14 @@ class SimplexSelection3(LiftedSelection):
         refuse_large("simplices", simplex_count(self.lattice))
 
     def _sets(self) -> tuple[tuple[Normal, ...], ...]:
-        return fours_of(self.lattice)
+        return spanning_fours(self.lattice.normals)
 
 
 def simplex_count(lattice: HalfspaceLattice3) -> int:
     """Number of simplices of the lattice."""
     counts = {normal: len(lattice.levels_of(normal)) for normal in lattice.normals}
-    return sum(math.prod(counts[normal] for normal in four) for four in fours_of(lattice))
+    fours = spanning_fours(lattice.normals)
+    return sum(math.prod(counts[normal] for normal in four) for four in fours)
 
 
 def refuse_large(what: str, members: int) -> None:
@@ -157,12 +157,6 @@ def refuse_large(what: str, members: int) -> None:
             f"and {members * _BYTES / 1e9:,.1f} GB each; at most {MOST_MEMBERS:,} are taken: "
             "use fewer levels"
         )
-
-
-@functools.lru_cache(maxsize=4)
-def fours_of(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
-    """Normals of simplices, four each."""
-    return spanning_fours(lattice.normals)
 
 
 def values_of(

@@ -307,8 +307,17 @@ class PrivateExperts:
         self._weights.update(values)
         self._loss += int(values[self._chosen[-1]])
         self._seen += 1
-        if self._seen == self._rounds:
-            self._finish()
+        if self._seen < self._rounds:
+            return
+        self.diagnostics_ = ExpertsDiagnostics(self._loss, int(self._weights.cumulative.min()))
+        parameters = (
+            ("experts", self._weights.experts),
+            ("rounds", self._rounds),
+            ("bound", self._weights.bound),
+        )
+        name = type(self).__name__
+        spent = self.plan.spent.of_run()
+        self.release_ = ExpertsRelease(name, tuple(self._chosen), parameters, spent)
 
     def run(self, losses: ArrayLike) -> ExpertsRelease:
         """Play all rounds with these losses, shape (T, N), none of them seen before its choice."""
@@ -319,14 +328,3 @@ class PrivateExperts:
             self.choose()
             self.observe(row)
         return self.release_
-
-    def _finish(self) -> None:
-        self.diagnostics_ = ExpertsDiagnostics(self._loss, int(self._weights.cumulative.min()))
-        parameters = (
-            ("experts", self._weights.experts),
-            ("rounds", self._rounds),
-            ("bound", self._weights.bound),
-        )
-        name = type(self).__name__
-        spent = self.plan.spent.of_run()
-        self.release_ = ExpertsRelease(name, tuple(self._chosen), parameters, spent)

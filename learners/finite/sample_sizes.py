@@ -249,64 +249,54 @@ def largest_shattered(concepts: ArrayLike, most_work: int = MOST_WORK) -> tuple[
     matrix = dichotomies(concepts)
     # equal columns, or opposite ones, are never shattered together
     _, first = np.unique(matrix ^ matrix[:1], axis=1, return_index=True)
-    search = _Search(matrix, sorted(first.tolist()), most_work)
-    best: tuple[int, ...] = ()
-    # 2^m concepts are needed to shatter m points
-    for target in range(1, len(matrix).bit_length()):
-        found = search.find(target)
-        if found is None:
-            break
-        best = found
-    return best
+    points = sorted(first.tolist())
+    # concepts are the bits of whole numbers
+    packed = np.packbits(matrix[:, points], axis=0, bitorder="little").T
+    ones = {
+        p: int.from_bytes(row.tobytes(), "little") for p, row in zip(points, packed, strict=True)
+    }
+    words, work = -(-len(matrix) // 64), 0
 
-
-class _Search:
-    """Depth first, with concepts as the bits of whole numbers.
-
-    Points chosen so far cut the concepts into cells, one a labelling.  To shatter t points, s of
-    them must leave 2^(t - s) concepts in every cell.  A point that fails so with a set fails with
-    all larger sets, for one of the parts of a small cell is small.
-    """
-
-    def __init__(self, matrix: NDArray[np.bool_], points: list[int], most_work: int) -> None:
-        self._shape = matrix.shape
-        packed = np.packbits(matrix[:, points], axis=0, bitorder="little").T
-        numbers = (int.from_bytes(row.tobytes(), "little") for row in packed)
-        self._ones = dict(zip(points, numbers, strict=True))
-        self._words = -(-len(matrix) // 64)
-        self._work, self._most = 0, most_work
-
-    def find(self, target: int) -> tuple[int, ...] | None:
-        """Points that are shattered, so many; None if there are none."""
-        return self._extend((), [(1 << self._shape[0]) - 1], list(self._ones), target)
-
-    def _extend(
-        self, chosen: tuple[int, ...], cells: list[int], candidates: list[int], target: int
+    def extended(
+        chosen: tuple[int, ...], cells: list[int], candidates: list[int], target: int
     ) -> tuple[int, ...] | None:
+        """Points that are shattered, so many, depth first; None if there are none.
+
+        Points chosen so far cut the concepts into cells, one a labelling.  To shatter t points, s
+        of them must leave 2^(t - s) concepts in every cell.  A point that fails so with a set fails
+        with all larger sets, for one of the parts of a small cell is small.
+        """
+        nonlocal work
         if len(chosen) == target:
             return chosen
-        self._spend(len(candidates) * len(cells) * self._words, target)
+        work += len(candidates) * len(cells) * words
+        if work > most_work:
+            raise ValueError(
+                f"the class is too large: with {len(matrix)} distinct concepts on "
+                f"{matrix.shape[1]} points, whether {target} of them are shattered takes more than "
+                f"{most_work:,} units of work ({target - 1} are); use fewer points, or raise "
+                "most_work"
+            )
         least = 1 << (target - len(chosen) - 1)
-        good = [p for p in candidates if _cuts(cells, self._ones[p], least)]
+        good = [p for p in candidates if _cuts(cells, ones[p], least)]
         for i, point in enumerate(good):
             if len(chosen) + len(good) - i < target:
                 return None
-            ones = self._ones[point]
-            parts = [part for cell in cells for part in (cell & ones, cell & ~ones)]
-            found = self._extend((*chosen, point), parts, good[i + 1 :], target)
+            own = ones[point]
+            parts = [part for cell in cells for part in (cell & own, cell & ~own)]
+            found = extended((*chosen, point), parts, good[i + 1 :], target)
             if found is not None:
                 return found
         return None
 
-    def _spend(self, work: int, target: int) -> None:
-        self._work += work
-        if self._work > self._most:
-            raise ValueError(
-                f"the class is too large: with {self._shape[0]} distinct concepts on "
-                f"{self._shape[1]} points, whether {target} of them are shattered takes more than "
-                f"{self._most:,} units of work ({target - 1} are); use fewer points, or raise "
-                "most_work"
-            )
+    best: tuple[int, ...] = ()
+    # 2^m concepts are needed to shatter m points
+    for target in range(1, len(matrix).bit_length()):
+        found = extended((), [(1 << len(matrix)) - 1], points, target)
+        if found is None:
+            break
+        best = found
+    return best
 
 
 def _cuts(cells: list[int], ones: int, least: int) -> bool:
@@ -340,7 +330,9 @@ def log2_growth(n: int, vc: int) -> float:
     log by at most 1/2 log2(8 vc).
     """
     if vc <= _EXACT:
-        return _log2(sauer_bound(n, vc))
+        number = sauer_bound(n, vc)  # of any size
+        shift = max(0, number.bit_length() - 64)
+        return shift + math.log2((number >> shift) + (1 if shift else 0)) + 1e-9
     if n <= 2 * vc:
         return float(n)
     bits = vc * math.log2(n / vc) - (n - vc) * math.log1p(-vc / n) / math.log(2)
@@ -433,9 +425,3 @@ def lower_bound_size(vc: int, alpha: float, beta: float) -> int:
             f"the bound holds for alpha up to 1/8 and beta up to 1/100, got {alpha} and {beta}"
         )
     return math.ceil(max((vc - 1) / (32 * alpha), (1 - alpha) / alpha * math.log(1 / beta)))
-
-
-def _log2(number: int) -> float:
-    """log2 of a whole number of any size, rounded up a little."""
-    shift = max(0, number.bit_length() - 64)
-    return shift + math.log2((number >> shift) + (1 if shift else 0)) + 1e-9

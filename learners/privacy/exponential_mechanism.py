@@ -87,7 +87,7 @@ def exponential_index(
     -----
     Which rate makes the draw private: :func:`private_rate`.
     """
-    exact_rate = check_rate(rate)
+    exact_rate = _positive("rate", rate)
     values = _whole("scores", scores)
     if multiplicities is None:
         return _draw(source, values, exact_rate, None)
@@ -158,21 +158,11 @@ def utility_loss(log_candidates: float, rate: float | Fraction, beta: float) -> 
         raise ValueError(f"beta must lie strictly between 0 and 1, got {beta}")
     if not log_candidates >= 0:
         raise ValueError(f"log_candidates must be at least 0, got {log_candidates}")
-    return (log_candidates + log_over(1, beta)) / float(check_rate(rate))
-
-
-def check_rate(rate: float | Fraction) -> Fraction:
-    """A rate as the fraction it is.
-
-    Raises
-    ------
-    ValueError
-        Unless it is positive and finite.
-    """
-    return _positive("rate", rate)
+    return (log_candidates + log_over(1, beta)) / float(_positive("rate", rate))
 
 
 def _positive(name: str, number: float | Fraction) -> Fraction:
+    """A number as the fraction it is; a ValueError unless it is positive and finite."""
     if not (isinstance(number, Fraction) or math.isfinite(number)) or number <= 0:
         raise ValueError(f"{name} must be a positive number, got {number}")
     return Fraction(number)

@@ -128,8 +128,14 @@ class LabelPrivateLearner(WithParameters):
         classes = check_classes(configured.classes)
         source = open_source(configured.seed)
         points, labels = same_examples(X, y)
-        neighbours = configured._relation(public is not None)
+        # only labels are protected where points of the sample are published
+        neighbours = configured.neighbours or ("replace-label" if public is None else "replace-one")
         if public is None:
+            if neighbours != "replace-label":
+                raise ValueError(
+                    "without public points only labels are protected: neighbours must be "
+                    f"'replace-label', got {neighbours!r}"
+                )
             most = check_count("queries", configured.queries)
             points, labels, asked = split_sample(points, labels, most, source)
         else:
@@ -138,10 +144,19 @@ class LabelPrivateLearner(WithParameters):
             raise ValueError(
                 f"public must hold 1 to {configured.queries} points (queries), got {len(asked)}"
             )
-        queries = configured._classifier(neighbours).fit(points, labels)
+        shared = configured.get_params(deep=False)
+        del shared["final"], shared["unanswered"]
+        # coins of its own: the same stream must not be read twice
+        seed = None if configured.seed is None else configured.seed + 1
+        shared |= {"neighbours": neighbours, "seed": seed}
+        queries = StableQueryClassifier(**shared).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
         kept, targets = known_labels(answers, configured.unanswered, classes, source)
-        model = train_final(final, asked[kept], targets, classes[0])
+        seen = np.unique(targets)
+        if len(seen) < 2:
+            model = ConstantModel(seen[0] if len(seen) else classes[0])
+        else:
+            model = trained(fresh_copy(final), asked[kept], targets)
         parameters = (*queries.release_.parameters, ("unanswered", configured.unanswered))
         self.release_: LabelPrivateRelease = LabelPrivateRelease(
             type(self).__name__, parameters, answers, model, queries.release_.privacy
@@ -152,24 +167,6 @@ class LabelPrivateLearner(WithParameters):
         """Labels of any points by the final hypothesis, shape (n,)."""
         self._require_fitted()
         return np.asarray(self.release_.model.predict(np.asarray(X)))
-
-    def _relation(self, public: bool) -> Relation:
-        """What the statement is about; only labels are protected where points of the sample are
-        published."""
-        neighbours = self.neighbours or ("replace-one" if public else "replace-label")
-        if not public and neighbours != "replace-label":
-            raise ValueError(
-                "without public points only labels are protected: neighbours must be "
-                f"'replace-label', got {neighbours!r}"
-            )
-        return neighbours
-
-    def _classifier(self, neighbours: Relation) -> StableQueryClassifier:
-        shared = self.get_params(deep=False)
-        del shared["final"], shared["unanswered"]
-        # coins of its own: the same stream must not be read twice
-        seed = None if self.seed is None else self.seed + 1
-        return StableQueryClassifier(**shared | {"neighbours": neighbours, "seed": seed})
 
 
 def known_labels(
@@ -187,14 +184,6 @@ def known_labels(
         elif unanswered == "coin":
             labels.append(int(classes[below(source, len(classes))]))
     return np.array(kept, dtype=np.bool_), np.array(labels, dtype=np.int64)
-
-
-def train_final(final: Any, X: NDArray[Any], y: NDArray[np.int64], default: Any) -> Any:
-    """A model trained on labelled public points; a constant where fewer than two labels occur."""
-    seen = np.unique(y)
-    if len(seen) < 2:
-        return ConstantModel(seen[0] if len(seen) else default)
-    return trained(fresh_copy(final), X, y)
 
 
 def split_sample(

@@ -189,24 +189,16 @@ def plan_sparse_vector(
         raise ValueError(f"constants must be 'tight' or 'printed', got {constants!r}")
     if constants == "printed":
         return _printed(epsilon, delta, m, most, spent)
-    return min((_tight(epsilon, delta, m, most, share, spent) for share in (0.0, 0.5)),
-               key=lambda budget: budget.margin)  # fmt: skip
 
+    def tight(share: float) -> SparseVectorBudget:
+        """The budget in which this share of delta pays for the composition."""
+        epsilon0 = largest_epsilon0(epsilon, share * delta, most)
+        scale = noise_scale(epsilon0, 3)
+        left = (1 - share) * delta / most * (1 - GIVEN_UP)
+        margin = least_margin(lambda w: difference_tail(scale, scale, w), left)
+        return SparseVectorBudget(m, most, scale, scale, margin, epsilon0, spent(epsilon0=epsilon0))
 
-def _tight(
-    epsilon: float,
-    delta: float,
-    m: int,
-    halts: int,
-    share: float,
-    spent: Callable[..., PrivacySpent],
-) -> SparseVectorBudget:
-    """The budget in which this share of delta pays for the composition."""
-    epsilon0 = largest_epsilon0(epsilon, share * delta, halts)
-    scale = noise_scale(epsilon0, 3)
-    most = (1 - share) * delta / halts * (1 - GIVEN_UP)
-    margin = least_margin(lambda w: difference_tail(scale, scale, w), most)
-    return SparseVectorBudget(m, halts, scale, scale, margin, epsilon0, spent(epsilon0=epsilon0))
+    return min(map(tight, (0.0, 0.5)), key=lambda budget: budget.margin)
 
 
 def _printed(

@@ -78,7 +78,7 @@ from learners.stability.sample_and_aggregate import (
     places,
     train_chunks,
 )
-from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
+from learners.stability.sparse_vector import Constants, plan_sparse_vector
 from learners.stability.stable_queries import (
     QueryRelease,
     StableQueries,
@@ -142,17 +142,14 @@ def _refine(ask: Ask, d: int, most: int, source: RandomSource) -> list[tuple[Poi
             answers.update(zip(asked, ask(np.array(asked, dtype=np.int64)), strict=True))
         if len(answers) == most or any(a.halts_left == 0 for a in answers.values()):
             break
-        cells = [part for cell in cells if _differ(cell, answers) for part in _halves(cell)]
+        differing = (c for c in cells if len({answers[corner].value for corner in _corners(c)}) > 1)
+        cells = [part for cell in differing for part in _halves(cell)]
     return list(answers.items())
 
 
 def _corners(cell: Cell) -> tuple[Point, ...]:
     x0, y0, x1, y1 = cell
     return (x0, y0), (x0, y1), (x1, y0), (x1, y1)
-
-
-def _differ(cell: Cell, answers: dict[Point, QueryRelease]) -> bool:
-    return len({answers[corner].value for corner in _corners(cell)}) > 1
 
 
 def _halves(cell: Cell) -> list[Cell]:
@@ -263,7 +260,66 @@ class StabilityLearner(Estimator):
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
             rows = np.repeat(np.arange(len(counts)), counts.amounts)
-            return self._vote(budget, counts.points[rows], counts.labels[rows], watch)
+            points, labels = counts.points[rows], counts.labels[rows]
+            k = check_count("k", self.k)
+            lattice = HalfplaneLattice(self.grid)
+            # where the public points come from, as the release says it
+            choice: str = self.points or "refined"
+            if self.neighbours == "replace-label":
+                choice = "sample"
+                if self.points is not None:
+                    raise ValueError(
+                        "where only labels are protected, the points are the sample's own: leave "
+                        f"out points = {self.points!r}"
+                    )
+            check_count("workers", self.workers)
+            base = self.base
+            if base is None:
+                base = GreedyUnionLearner(
+                    k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
+                )
+            check_base(base)
+            source = open_source(self.seed)
+            chunks = default_chunks(budget, self.chunks)
+            own = budget.queries - kept_queries(budget, self.kept)
+            parameters = (
+                ("k", k),
+                ("chunks", chunks),
+                ("queries", budget.queries),
+                ("halts", budget.halts),
+                ("margin", budget.margin),
+                ("kept", self.kept),
+                ("public_points", choice),
+                ("unanswered", self.unanswered),
+                ("constants", self.constants),
+            )
+
+            voters, given = (points, labels), None
+            if choice == "sample":
+                rest, labels_of_rest, given = split_sample(points, labels, own, source)
+                voters = rest, labels_of_rest
+
+            def records() -> Iterator[StepRecord]:
+                queries = StableQueries(budget, source, self.kept)
+                self._label(voters, given, base, chunks, queries, source, watch)
+                where = np.array([at for at, _ in self.answers_], dtype=np.int64).reshape(-1, 2)
+                answers = (answer for _, answer in self.answers_)
+                kept, targets = known_labels(answers, self.unanswered, np.array([0, 1]), source)
+                final = final_learner(k, self.grid)
+                started = time.perf_counter()
+                release = final.fit(where[kept], targets, watch=watch).release_
+                assert isinstance(release, CoverRelease)
+                # diagnostics are of the private sample
+                cover = Cover(GridCounts.of_examples(points, labels, self.grid), self.role)
+                score = mistakes_score(int(np.count_nonzero(labels)))
+                count = len(release.pieces)
+                for step, piece in enumerate(release.pieces, start=1):
+                    progress = SelectionProgress(len(self.answers_), count, float("nan"))
+                    diagnostics = cover.take(Selected(piece, progress), score, started)
+                    yield StepRecord(step, count, StepRelease(piece, None), diagnostics)
+                    started = time.perf_counter()
+
+            return Stream(records(), lattice, parameters)
 
         return Run(budget.spent, begin)
 
@@ -271,51 +327,6 @@ class StabilityLearner(Estimator):
         # each row has a coin: counts, which have another order, are voted on alike, not equally
         rows = np.ones(len(points), dtype=np.int64)
         return GridCounts(self.grid, points.copy(), labels.copy(), rows)
-
-    def _vote(
-        self,
-        budget: SparseVectorBudget,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        watch: Watch | None,
-    ) -> Stream:
-        k = check_count("k", self.k)
-        lattice = HalfplaneLattice(self.grid)
-        choice = self._point_choice()
-        check_count("workers", self.workers)
-        base = self.base
-        if base is None:
-            base = GreedyUnionLearner(
-                k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
-            )
-        check_base(base)
-        source = open_source(self.seed)
-        chunks = default_chunks(budget, self.chunks)
-        own = budget.queries - kept_queries(budget, self.kept)
-        parameters = (
-            ("k", k),
-            ("chunks", chunks),
-            ("queries", budget.queries),
-            ("halts", budget.halts),
-            ("margin", budget.margin),
-            ("kept", self.kept),
-            ("public_points", choice),
-            ("unanswered", self.unanswered),
-            ("constants", self.constants),
-        )
-
-        voters, given = (points, labels), None
-        if choice == "sample":
-            rest, labels_of_rest, given = split_sample(points, labels, own, source)
-            voters = rest, labels_of_rest
-
-        def records() -> Iterator[StepRecord]:
-            queries = StableQueries(budget, source, self.kept)
-            self._label(voters, given, base, chunks, queries, source, watch)
-            known = self._labelled(source)
-            yield from self._cover(k, known, points, labels, watch)
-
-        return Stream(records(), lattice, parameters)
 
     @staticmethod
     def check_votes(parameters: Mapping[str, Any], privacy: PrivacySpent) -> None:
@@ -347,17 +358,6 @@ class StabilityLearner(Estimator):
             raise ValueError(
                 "privacy.neighbours: labels alone are protected if points are the sample's"
             )
-
-    def _point_choice(self) -> str:
-        """Where the public points come from, as the release says it."""
-        if self.neighbours == "replace-label":
-            if self.points is not None:
-                raise ValueError(
-                    "where only labels are protected, the points are the sample's own: leave "
-                    f"out points = {self.points!r}"
-                )
-            return "sample"
-        return self.points or "refined"
 
     def _label(
         self,
@@ -448,32 +448,3 @@ class StabilityLearner(Estimator):
             raise ValueError("nothing was kept for questions: set kept to 1 or more")
         asked_points(points, private.queries.queries_left)
         return tuple(answer_votes(private.queries, private.models.votes(points), private.models))
-
-    def _labelled(self, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Public points, shape (a, 2), and their labels, shape (a,)."""
-        where = np.array([point for point, _ in self.answers_], dtype=np.int64).reshape(-1, 2)
-        answers = (answer for _, answer in self.answers_)
-        kept, labels = known_labels(answers, self.unanswered, np.array([0, 1]), source)
-        return where[kept], labels
-
-    def _cover(
-        self,
-        k: int,
-        known: tuple[NDArray[np.int64], NDArray[np.int64]],
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        watch: Watch | None,
-    ) -> Iterator[StepRecord]:
-        """Learn triangles from the labelled points; diagnostics are of the private sample."""
-        final = final_learner(k, self.grid)
-        started = time.perf_counter()
-        release = final.fit(*known, watch=watch).release_
-        assert isinstance(release, CoverRelease)
-        cover = Cover(GridCounts.of_examples(points, labels, self.grid), self.role)
-        score = mistakes_score(int(np.count_nonzero(labels)))
-        count = len(release.pieces)
-        for step, piece in enumerate(release.pieces, start=1):
-            progress = SelectionProgress(len(self.answers_), count, float("nan"))
-            diagnostics = cover.take(Selected(piece, progress), score, started)
-            yield StepRecord(step, count, StepRelease(piece, None), diagnostics)
-            started = time.perf_counter()

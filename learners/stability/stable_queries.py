@@ -174,14 +174,11 @@ class StableQueries:
         if self.queries_left == 0:
             raise ValueError(f"the budget is used up: all {self._most} queries have been asked")
         self._asked += 1
-        if self.halts_left == 0:
-            return self._release(None, "halted")
-        if self._tests.test(distance):
-            return self._release(value, "answered")
-        return self._release(None, "unstable")
-
-    def _release(self, value: int | None, status: QueryStatus) -> QueryRelease:
-        return QueryRelease(self._asked, value, status, self.halts_left, self.queries_left)
+        status: QueryStatus = "halted"
+        if self.halts_left:
+            status = "answered" if self._tests.test(distance) else "unstable"
+        told = value if status == "answered" else None
+        return QueryRelease(self._asked, told, status, self.halts_left, self.queries_left)
 
 
 #: Share of the chunks that must agree, by default, for an answer with probability 1 - beta.

@@ -63,33 +63,18 @@ def border_strength(count: float, per_side: int) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A side of a tile, and the labels that are released beyond it.
-
-    Attributes
-    ----------
-    points : ndarray of int64, shape (p, 2)
-        Grid points of the tile.
-    beyond : ndarray of bool, shape (p,)
-        Labels of the grid points next to them.
-    """
-
-    points: NDArray[np.int64]
-    beyond: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
 class Borders:
     """The sides of a tile beyond which labels are released.
 
     Attributes
     ----------
-    sides : tuple of Side
+    sides : tuple of (ndarray of int64, shape (p, 2), ndarray of bool, shape (p,))
+        Of each side grid points of the tile, and labels of the grid points next to them.
     strength : Fraction
         Nats of a side on which all labels differ.
     """
 
-    sides: tuple[Side, ...]
+    sides: tuple[tuple[NDArray[np.int64], NDArray[np.bool_]], ...]
     strength: Fraction
 
     @classmethod
@@ -101,7 +86,7 @@ class Borders:
         for points, beyond in _sides(tile) if released else ():
             number = int(index.find(beyond[:1])[0])
             if number in released:
-                found.append(Side(points, released[number].predict(beyond)))
+                found.append((points, released[number].predict(beyond)))
         return cls(tuple(found), strength)
 
     def cost(self, step: TileStep) -> Fraction:
@@ -109,9 +94,9 @@ class Borders:
         if not self.sides:
             return Fraction(0)
         # all sides at once: most that is drawn is not kept
-        predicted = step.predict(np.concatenate([side.points for side in self.sides]))
-        differ = predicted != np.concatenate([side.beyond for side in self.sides])
-        lengths = [len(side.beyond) for side in self.sides]
+        points, beyond = zip(*self.sides, strict=True)
+        differ = step.predict(np.concatenate(points)) != np.concatenate(beyond)
+        lengths = [len(labels) for labels in beyond]
         whole = math.lcm(*lengths)
         share = int(np.repeat([whole // length for length in lengths], lengths)[differ].sum())
         return min(Fraction(MOST_NATS), self.strength * Fraction(share, whole))

@@ -108,35 +108,24 @@ class Chain:
         chain, sides = self.divided(price)
         if not sides:
             return self.points
-        return chain._around(sides, most) if self.closed else chain._from_rim_to_rim(sides, most)
-
-    def _from_rim_to_rim(self, sides: list[Side], most: float) -> NDArray[np.float64]:
-        begin, end = sides[0], sides[-1]
-        first, last = int(self.starts[0]), int(self.starts[-1]) + 1
-        found = []
-        if first:
-            found += self._joint(None, begin, slice(0, first), most)
+        pairs = itertools.pairwise([*sides, sides[0]] if self.closed else sides)
+        found = [point for one, other in pairs for point in chain._joint(one, other, most)]
+        if self.closed:
+            return np.array(found)
+        begin, end, last = sides[0], sides[-1], int(self.starts[-1]) + 1
+        if self.starts[0]:
+            found = self._joint(None, begin, most) + found
         else:
-            found.append(self.points[0])
             if not begin.one:
-                found.append(_beyond(begin.begin, begin.end, self.points[0]))
-        for one, other in itertools.pairwise(sides):
-            found += self._joint(one, other, self._between(one, other), most)
+                found.insert(0, _beyond(begin.begin, begin.end, self.points[0]))
+            found.insert(0, self.points[0])
         if last < len(self.squares):
-            found += self._joint(end, None, slice(last, len(self.squares)), most)
+            found += self._joint(end, None, most)
         else:
             if not end.one:
                 found.append(_beyond(end.end, end.begin, self.points[last]))
             found.append(self.points[last])
         return np.array(found)
-
-    def _around(self, sides: list[Side], most: float) -> NDArray[np.float64]:
-        found: list[NDArray[np.float64]] = []
-        for one, other in itertools.pairwise(sides):
-            found += self._joint(one, other, self._between(one, other), most)
-        # its last point is its first
-        rest = slice(int(self.starts[-1]) + 1, len(self.squares))
-        return np.array(found + self._joint(sides[-1], sides[0], rest, most))
 
     def cheapest(self, price: float) -> list[Side]:
         """The division into sides that costs least."""
@@ -194,17 +183,15 @@ class Chain:
             costs,
         )
 
-    def _between(self, one: Side, other: Side) -> slice:
-        """The stretches from a side's last edge to the other's first."""
-        return slice(int(self.starts[one.last]) + 1, int(self.starts[other.first]))
-
     def _joint(
-        self, one: Side | None, other: Side | None, between: slice, most: float
+        self, one: Side | None, other: Side | None, most: float
     ) -> list[NDArray[np.float64]]:
-        """The points from side to side where these stretches were; no side is the end of the
+        """The points from side to side where the stretches between were; no side is the end of the
         chain."""
-        old = self.points[between.start : between.stop + 1]
-        squares = self.squares[between]
+        start = int(self.starts[one.last]) + 1 if one else 0
+        # before the first edge of a closed chain, whose last point is its first, lie its last
+        stop = (int(self.starts[other.first]) if other else 0) or len(self.squares)
+        old, squares = self.points[start : stop + 1], self.squares[start:stop]
         corner = len(old) == 1
         ends = [self.squares[self.starts[one.last]]] if one else []
         begins = [self.squares[self.starts[other.first]]] if other else []
@@ -216,18 +203,11 @@ class Chain:
                 return [meet]
             if corner:
                 squares = np.minimum(ends, begins)
-        path = [*(_second_half(one) if one else old[:1]), *old[1:-1]]
-        path += _first_half(other) if other else [old[-1]]
+        # of a side its nearer half
+        path = [*([(one.begin + one.end) / 2, one.end] if one else old[:1]), *old[1:-1]]
+        path += [other.begin, (other.begin + other.end) / 2] if other else [old[-1]]
         sides = one is not None, other is not None
         return [*joint(np.array(path), np.array([*ends, *squares, *begins]), sides, most)]
-
-
-def _second_half(side: Side) -> list[NDArray[np.float64]]:
-    return [(side.begin + side.end) / 2, side.end]
-
-
-def _first_half(side: Side) -> list[NDArray[np.float64]]:
-    return [side.begin, (side.begin + side.end) / 2]
 
 
 def nearest_lines(

@@ -106,7 +106,14 @@ def straightened(
     price = price_of_a_side(chains, d, unit)
     rings, unchanged = [], True
     for corners, ring in zip(old, parts, strict=True):
-        found = _redrawn(ring, price, MOST_SHARE * d * d)
+        found = np.vstack(
+            [
+                part.straight(price, MOST_SHARE * d * d) if isinstance(part, Chain) else part
+                for part in ring
+            ]
+        )
+        # where two parts meet a corner is in both
+        found = found[(found != np.roll(found, 1, axis=0)).any(axis=1)]
         if len(found) > 2 and set(map(tuple, found.tolist())) != set(map(tuple, corners.tolist())):
             corners, unchanged = found, False
         rings.append(shapely.make_valid(Polygon(corners)))
@@ -174,15 +181,3 @@ def _parts(
             found.append(closed[end : end + 2])
         begin = end + 1
     return found
-
-
-def _redrawn(
-    parts: Sequence[Chain | NDArray[np.float64]], price: float, most: float
-) -> NDArray[np.float64]:
-    """A ring's corners, made straight."""
-    together = np.vstack(
-        [part.straight(price, most) if isinstance(part, Chain) else part for part in parts]
-    )
-    # where two parts meet a corner is in both
-    differs: NDArray[np.bool_] = (together != np.roll(together, 1, axis=0)).any(axis=1)
-    return together[differs]

@@ -156,7 +156,7 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
         return nearest
 
     of_faces = squares_at(shapely.point_on_surface(faces.figures))
-    weights = faces.areas / of_faces
+    weights = shapely.area(faces.figures) / of_faces
     lengths = STRENGTH * faces.lengths / np.sqrt(of_faces[faces.pairs].min(axis=1))
     found = least_cut(labels, weights, faces.pairs, lengths)
     most = _MOST_SHARE * d * d
@@ -235,6 +235,21 @@ def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[B
     grown = shapely.intersection(shapely.buffer(zones, near), shapely.box(0, 0, d, d))
     shrunk = shapely.buffer(zones, -near)
     tree = shapely.STRtree(zones)
+
+    def beyond(
+        end: NDArray[np.float64], away: NDArray[np.float64], own: int
+    ) -> Iterator[BaseGeometry]:
+        """An edge drawn out from its end on the border of its zone through the next zone."""
+        if Point(end).distance(zones[own].boundary) > near:
+            return
+        probe = Point(end + away * (near / np.hypot(*away)))
+        ray = LineString([end, end + away])
+        for other in tree.query(probe, predicate="intersects").tolist():
+            if other != own:
+                for part in shapely.get_parts(ray.intersection(grown[other])):
+                    if part.distance(probe) < near:
+                        yield part
+
     yield from shapely.boundary(zones[~shapely.is_empty(zones)])
     for i, step in enumerate(steps):
         if not step.piece or zones[i].is_empty:
@@ -249,7 +264,7 @@ def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[B
             ahead *= 3 * d / size
             yield LineString([ends[0] - ahead, ends[1] + ahead]).intersection(grown[i])
             for end, away in ((ends[1], ahead), (ends[0], -ahead)):
-                yield from _beyond(end, away, zones, i, grown, tree, near)
+                yield from beyond(end, away, i)
 
 
 def _drawn_edges(
@@ -261,27 +276,6 @@ def _drawn_edges(
         if shrunk.intersects(edge):
             for part in shapely.get_parts(edge.intersection(zone)):
                 if part.geom_type == "LineString" and shrunk.intersects(part):
-                    yield part
-
-
-def _beyond(
-    end: NDArray[np.float64],
-    away: NDArray[np.float64],
-    zones: NDArray[Any],
-    own: int,
-    grown: NDArray[Any],
-    tree: shapely.STRtree,
-    near: float,
-) -> Iterator[BaseGeometry]:
-    """An edge drawn out from its end on the border of its zone through the next zone."""
-    if Point(end).distance(zones[own].boundary) > near:
-        return
-    probe = Point(end + away * (near / np.hypot(*away)))
-    ray = LineString([end, end + away])
-    for other in tree.query(probe, predicate="intersects").tolist():
-        if other != own:
-            for part in shapely.get_parts(ray.intersection(grown[other])):
-                if part.distance(probe) < near:
                     yield part
 
 
@@ -359,11 +353,6 @@ class Faces:
     figures: NDArray[Any]
     pairs: NDArray[np.int64]
     lengths: NDArray[np.float64]
-
-    @property
-    def areas(self) -> NDArray[np.float64]:
-        """Area of each face."""
-        return np.asarray(shapely.area(self.figures), dtype=np.float64)
 
     def inside(self, shape: BaseGeometry) -> NDArray[np.bool_]:
         """Which faces lie inside a shape, whose boundary is among the lines, by a point of each."""

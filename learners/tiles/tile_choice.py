@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -85,14 +85,6 @@ _MOST_WRONG = 1 / 3
 
 #: The scores count about so many examples at most.
 MOST_EXAMPLES = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Numbers of tiles a side, rising, and how much each weighs before an example is seen."""
-
-    per_side: tuple[int, ...]
-    weights: tuple[int, ...]
 
 
 def usual_per_side(count: int, eta: float, d: int) -> int:
@@ -154,27 +146,29 @@ def label_rate(wrong: float) -> float:
     return math.log((1 - wrong) / wrong) if wrong > 0 else math.inf
 
 
-def candidates(count: int, eta: float, d: int, wrong: float = 0.0) -> Candidates:
+def candidates(count: int, eta: float, d: int, wrong: float = 0.0) -> dict[int, int]:
     """The list to choose from: a public function of noisy numbers, eta and the grid.
+
+    Numbers of tiles a side, rising, and how much each weighs before an example is seen.
 
     The usual number, for :func:`label_rate` if that is less than eta, times powers of the square
     root of 2, from a half of it to four times, each weighing half as much as the one before on the
     way from the usual one; or, where examples are few, one alone that is hardly larger.
     """
     if eta * count < LEAST_PAYS:
-        return Candidates((_rounded(_UNCHOSEN * _usual(count, eta), d),), (1,))
+        return {_rounded(_UNCHOSEN * _usual(count, eta), d): 1}
     weights: dict[int, int] = {}
     usual = _usual(count, min(eta, label_rate(wrong)))
     for half_octaves in range(-_BELOW, _ABOVE + 1):
         per_side = _rounded(usual * math.sqrt(2) ** half_octaves, d)
         weight = 1 << max(_BELOW, _ABOVE) - abs(half_octaves)
         weights[per_side] = weights.get(per_side, 0) + weight
-    return Candidates(tuple(weights), tuple(weights.values()))
+    return weights
 
 
 def choice_rate(count: int, eta: float, d: int) -> float:
     """Nats per mistake that the choice has of eta; 0 where there is none."""
-    return CHOICE_SHARE * eta if len(candidates(count, eta, d).per_side) > 1 else 0.0
+    return CHOICE_SHARE * eta if len(candidates(count, eta, d)) > 1 else 0.0
 
 
 def piece_rate(count: int, eta: float, d: int, wrong: float = 0.0) -> float:
@@ -262,17 +256,18 @@ def choose_per_side(
     wrong : float
         About how large a share of the labels is wrong: a released number.
     """
-    listed, rate = candidates(count, eta, counts.d, wrong), choice_rate(count, eta, counts.d)
+    weights, rate = candidates(count, eta, counts.d, wrong), choice_rate(count, eta, counts.d)
+    listed = tuple(weights)
     if not rate:
-        return listed.per_side[0]
+        return listed[0]
     scored, share = _scored(counts, count)
     # mistakes that a nat is worth, of those that are counted
     nat = share / piece_rate(count, eta, counts.d, wrong)
-    scores = fewest_mistakes(scored, listed.per_side, edges, math.ceil(_EDGE * nat), watch)
+    scores = fewest_mistakes(scored, listed, edges, math.ceil(_EDGE * nat), watch)
     tile = (_TILE + _TILE_WRONG * wrong) * nat
-    scores += np.array([math.ceil(tile * m * m) for m in listed.per_side])
-    drawn = exponential_index(source, -scores, rate, listed.weights)
-    return listed.per_side[drawn]
+    scores += np.array([math.ceil(tile * m * m) for m in listed])
+    drawn = exponential_index(source, -scores, rate, list(weights.values()))
+    return listed[drawn]
 
 
 def _share_scored(count: int, d: int) -> float:

@@ -259,15 +259,21 @@ def tile_steps(
             kept_by = source.spawn()
         return _TileDraw(tile, rows, held, draw, borders, kept_by)
 
+    def drawn(numbered: tuple[int, _TileDraw], stopped: Callable[[], bool]) -> _Drawn:
+        # which bits a draw has is settled when it begins
+        place, each = numbered
+        started = time.perf_counter()
+        note = None if progress is None else functools.partial(progress.note, place)
+        return each.rows, each.held, *each.complete(note, stopped), time.perf_counter() - started
+
     alone = len(tiles) if agreeing is None else agreeing.alone
     paired, number = list(zip(tiles, groups, strict=True)), first
     # what a tile knows of others has to be drawn before it begins
     for part in (paired[:alone], paired[alone:]):
         begun = itertools.starmap(begin, part)
-        draw = functools.partial(_draw, progress=progress)
         learned: list[TileStep] = []
         for rows, held, step, selected, seconds in thread_map(
-            draw, enumerate(begun, start=number), None if progress is None else progress.tick
+            drawn, enumerate(begun, start=number), None if progress is None else progress.tick
         ):
             if progress is not None:
                 progress.next(selected.progress)
@@ -342,16 +348,6 @@ class _TileDraw:
 
 #: Entries of a tile, what is drawn in it, how, and the seconds that it took; its tables are let go.
 _Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
-
-
-def _draw(
-    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], progress: _TileProgress | None
-) -> _Drawn:
-    """What is drawn in one tile; which bits a draw has is settled when it begins."""
-    number, each = numbered
-    started = time.perf_counter()
-    note = None if progress is None else functools.partial(progress.note, number)
-    return each.rows, each.held, *each.complete(note, stopped), time.perf_counter() - started
 
 
 class _TileProgress:

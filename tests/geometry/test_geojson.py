@@ -21,8 +21,10 @@ from hypothesis import given, settings, strategies as st
 from shapely.geometry import GeometryCollection, MultiPolygon, Point, Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from geodp import Bounds, GeoJSONError, GridMap
-from geometry.geojson import check_lonlat, feature_collection, read_geojson, write_geojson
+from geodp import Bounds, Frame, GeoJSONError
+from geometry.geojson import read_geojson
+from geometry.geojson_rings import check_lonlat
+from geometry.geojson_write import feature_collection, write_geojson
 from geometry.polygons import orient_valid
 
 Save = Callable[[Any], Path]
@@ -329,8 +331,7 @@ def signed_area(ring: Any) -> float:
 def test_a_written_shape_is_closed_oriented_valid_and_keeps_its_area(
     shape: BaseGeometry, bounds: Bounds | None, raw: bool
 ) -> None:
-    grid_map = GridMap(1024, bounds) if bounds else None
-    document = feature_collection(shape, grid_map, member={"version": 1}, raw_grid=raw, d=1024)
+    document = feature_collection(shape, Frame(1024, bounds), member={"version": 1}, raw_grid=raw)
     assert "crs" not in document
     if not document["features"]:
         assert shape.area < 1e-6
@@ -361,7 +362,7 @@ def test_a_shape_whose_edges_cross_once_they_are_rounded_keeps_its_area() -> Non
         "((0 281, 3.5297034786737863e-7 176.9999999309706, 905 0.01174736022949219, 0 281)))"
     )
     bounds = Bounds(5.5, 45.0, 10.9, 48.6)
-    document = feature_collection(shape, GridMap(1024, bounds), member={"version": 1})
+    document = feature_collection(shape, Frame(1024, bounds), member={"version": 1})
     polygons = rings_of(document["features"][0]["geometry"])
     back = MultiPolygon([(outer, holes) for outer, *holes in polygons])
     unit = (bounds.east - bounds.west) * (bounds.north - bounds.south) / 1024**2
@@ -375,8 +376,7 @@ def test_what_is_written_reads_back_onto_the_grid(
     tmp_path_factory: pytest.TempPathFactory, shape: BaseGeometry, bounds: Bounds | None, raw: bool
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "back.geojson"
-    grid_map = GridMap(1024, bounds) if bounds else None
-    write_geojson(path, feature_collection(shape, grid_map, member={"grid": 1024}, raw_grid=raw))
+    write_geojson(path, feature_collection(shape, Frame(1024, bounds), member={}, raw_grid=raw))
     target = read_geojson(path, allow_empty=True)
     assert target.frame == ("grid" if raw else "lonlat")
     assert target.grid == 1024
@@ -394,7 +394,7 @@ def test_touching_slivers_survive_a_map_of_the_whole_world(tmp_path: Path) -> No
          (1.4565217391304348, 10.195652173913043), (58, 406)],
     ]  # fmt: skip
     shape = orient_valid(MultiPolygon([Polygon(part) for part in parts]))
-    world = GridMap(1024, Bounds(-180, -90, 180, 90))
+    world = Frame(1024, Bounds(-180, -90, 180, 90))
     path = tmp_path / "world.geojson"
     write_geojson(path, feature_collection(shape, world, member={}))
     again = read_geojson(path).on_grid(1024)
@@ -404,7 +404,7 @@ def test_touching_slivers_survive_a_map_of_the_whole_world(tmp_path: Path) -> No
 def test_the_member_holds_the_map_and_what_the_caller_gave_and_nothing_else() -> None:
     member = {"version": "1.2", "epsilon": 1.0}
     bounds = Bounds(5.5, 45.0, 10.9, 48.6)
-    document = feature_collection(box(0, 0, 8, 8), GridMap(16, bounds), member=member)
+    document = feature_collection(box(0, 0, 8, 8), Frame(16, bounds), member=member)
     assert set(document) == {"type", "geodp", "bbox", "features"}
     assert document["geodp"] == {
         "frame": "lonlat",
@@ -418,14 +418,14 @@ def test_the_member_holds_the_map_and_what_the_caller_gave_and_nothing_else() ->
 
 
 def test_without_bounds_the_grid_goes_to_the_unit_box() -> None:
-    document = feature_collection(box(0, 0, 8, 16), member={}, d=16)
+    document = feature_collection(box(0, 0, 8, 16), Frame(16), member={})
     assert document["bbox"] == [0, 0, 0.5, 1]
     assert document["geodp"]["bounds"] == [0, 0, 1, 1]
     assert document["geodp"]["georeferenced"] is False
 
 
 def test_raw_grid_units_stay_as_they_are() -> None:
-    document = feature_collection(box(0, 0, 900, 700), member={"grid": 1024}, raw_grid=True)
+    document = feature_collection(box(0, 0, 900, 700), Frame(1024), member={}, raw_grid=True)
     assert document["bbox"] == [0, 0, 900, 700]
     assert document["geodp"] == {"frame": "grid", "grid": 1024, "georeferenced": False}
 
@@ -434,7 +434,7 @@ def test_raw_grid_units_stay_as_they_are() -> None:
 def test_an_empty_shape_is_a_collection_without_features(
     tmp_path: Path, nothing: BaseGeometry
 ) -> None:
-    document = feature_collection(nothing, member={}, d=16)
+    document = feature_collection(nothing, Frame(16), member={})
     assert document["features"] == []
     assert "bbox" not in document
     write_geojson(tmp_path / "a.geojson", document)
@@ -443,21 +443,17 @@ def test_an_empty_shape_is_a_collection_without_features(
         read_geojson(tmp_path / "a.geojson")
 
 
-def test_an_unknown_grid_size_a_contradiction_or_a_stray_shape_is_refused() -> None:
-    with pytest.raises(GeoJSONError, match="grid must be an integer"):
-        feature_collection(box(0, 0, 1, 1), member={})
-    with pytest.raises(GeoJSONError, match="the member says 8"):
-        feature_collection(box(0, 0, 1, 1), member={"grid": 8}, d=16)
+def test_a_stray_shape_is_refused() -> None:
     with pytest.raises(GeoJSONError, match=r"leaves the grid 0\.\.16"):
-        feature_collection(box(0, 0, 17, 1), member={}, d=16)
+        feature_collection(box(0, 0, 17, 1), Frame(16), member={})
     with pytest.raises(GeoJSONError, match=r"leaves the grid 0\.\.16"):
-        feature_collection(box(-1, 0, 1, 1), member={}, d=16, raw_grid=True)
+        feature_collection(box(-1, 0, 1, 1), Frame(16), member={}, raw_grid=True)
 
 
 def test_a_shape_over_the_whole_world_stays_within_its_edges_and_can_be_read(
     tmp_path: Path,
 ) -> None:
-    world = GridMap(1000, Bounds(-180, -90, 180, 90))
+    world = Frame(1000, Bounds(-180, -90, 180, 90))
     document = feature_collection(box(0, 0, 1000, 1000), world, member={})
     assert document["bbox"] == [-180, -90, 180, 90]
     write_geojson(tmp_path / "a.geojson", document)
@@ -468,15 +464,17 @@ def test_a_shape_over_the_whole_world_stays_within_its_edges_and_can_be_read(
 def test_a_map_that_rounds_past_the_edge_of_the_world_is_held_at_the_edge(
     d: int, west: float
 ) -> None:
-    grid_map = GridMap(d, Bounds(west, -90, 180, 90))
+    frame = Frame(d, Bounds(west, -90, 180, 90))
     rounded = west + d * ((180 - west) / d)
     assert rounded > 180  # the plain affine formula leaves the world here
-    document = feature_collection(box(0, 0, d, d), grid_map, member={})
+    document = feature_collection(box(0, 0, d, d), frame, member={})
     assert document["bbox"] == [west, -90, 180, 90]
 
 
 def test_an_overlay_that_rounds_past_the_square_is_held_at_its_edge() -> None:
-    document = feature_collection(box(-1e-12, -0.0, 16 + 1e-9, 9), member={}, d=16, raw_grid=True)
+    document = feature_collection(
+        box(-1e-12, -0.0, 16 + 1e-9, 9), Frame(16), member={}, raw_grid=True
+    )
     assert document["bbox"] == [0, 0, 16, 9]
     assert "-0.0" not in json.dumps(document)
 
@@ -484,15 +482,15 @@ def test_an_overlay_that_rounds_past_the_square_is_held_at_its_edge() -> None:
 def test_slivers_thinner_than_degrees_resolve_are_left_out() -> None:
     hair = Polygon([(0, 0), (1000, 0), (1000, 1e-13)])
     assert shapely.is_valid(hair)
-    grid_map = GridMap(1000, Bounds(100, 50, 110, 60))
-    assert feature_collection(hair, grid_map, member={})["features"] == []
+    frame = Frame(1000, Bounds(100, 50, 110, 60))
+    assert feature_collection(hair, frame, member={})["features"] == []
     # valid in degrees, yet its computed area is 0: no telling which side is inside
     needle = Polygon([(9.537e-7, 181), (5.269e-9, 1), (5.269e-9, 1.000001)])
     placed = shapely.transform(needle, lambda xy: xy / 1024)
     assert shapely.is_valid(placed)
-    assert feature_collection(needle, member={}, d=1024)["features"] == []
+    assert feature_collection(needle, Frame(1024), member={})["features"] == []
     both = MultiPolygon([hair, box(0, 10, 10, 20)])
-    (written,) = feature_collection(both, grid_map, member={})["features"]
+    (written,) = feature_collection(both, frame, member={})["features"]
     assert written["geometry"]["type"] == "Polygon"
 
 
@@ -557,9 +555,8 @@ needs_gdal = pytest.mark.skipif(
 def export(path: Path, name: str, place: str) -> float:
     """Write the export; its exact area in the units of the file."""
     bounds, raw = PLACES[place]
-    grid_map = GridMap(1024, bounds) if bounds else None
     document = feature_collection(
-        WRITTEN[name], grid_map, member={"grid": 1024, "learner": "union"}, raw_grid=raw
+        WRITTEN[name], Frame(1024, bounds), member={"learner": "union"}, raw_grid=raw
     )
     write_geojson(path, document)
     west, south, east, north = (bounds or Bounds(0, 0, 1, 1)).as_tuple()

@@ -37,7 +37,8 @@ from geodp_app.files.importing import import_mask, import_target
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.public_bounds import bounds_of_map
 from geometry.crs import LONLAT
-from geometry.geojson import feature_collection, read_geojson, target_of
+from geometry.geojson import read_geojson, target_of
+from geometry.geojson_write import feature_collection
 from geometry.globe import in_degrees, lonlat_box, on_grid
 from geometry.mask import read_mask
 
@@ -268,7 +269,7 @@ WRITTEN: dict[str, tuple[BaseGeometry, Bounds]] = {
 @pytest.mark.parametrize("case", WRITTEN)
 def test_a_shape_is_written_where_it_lies(case: str) -> None:
     shape, bounds = WRITTEN[case]
-    document = feature_collection(shape, GridMap(D, bounds), member={})
+    document = feature_collection(shape, Frame(D, bounds), member={})
     (feature,) = document["features"]
     written = shapely.geometry.shape(feature["geometry"])
     assert shapely.is_valid(written)
@@ -296,7 +297,7 @@ def test_a_disc_round_a_pole_has_its_area() -> None:
     # in an equal-area system the area of what is written is that of the disc
     bounds = crs(6931, -2e6, -2e6, 2e6, 2e6)
     radius = (D / 2 - 10) * 4e6 / D
-    document = feature_collection(DISC, GridMap(D, bounds), member={})
+    document = feature_collection(DISC, Frame(D, bounds), member={})
     written = shapely.geometry.shape(document["features"][0]["geometry"])
     equal = shapely.transform(
         shapely.segmentize(written, 0.5), lambda xy: moved(xy, "OGC:CRS84", "EPSG:6933")
@@ -375,7 +376,7 @@ def test_the_box_of_a_map_is_the_narrowest(
 
 def test_what_is_written_across_has_a_box_across() -> None:
     bounds = Bounds(170, -20, -170, -10)
-    document = feature_collection(box(64, 64, 192, 128), GridMap(D, bounds), member={})
+    document = feature_collection(box(64, 64, 192, 128), Frame(D, bounds), member={})
     assert document["bbox"] == document["features"][0]["bbox"] == [175, -17.5, -175, -15]
     assert read_target(document).geometry.bounds == (-180, -17.5, 180, -15)
 
@@ -514,7 +515,7 @@ def test_a_narrow_box_round_a_pole_of_another_datum_is_written_whole() -> None:
     west, south = 5_491_778.587, -10_087_210.601
     place = GridMap(1024, Bounds(west, south, west + size[0], south + size[1], crs="EPSG:5669"))
     shape = box(171, 179, 774, 542)
-    document = feature_collection(shape, place, member={})
+    document = feature_collection(shape, Frame(place.d, place.bounds), member={})
     parts = [shapely.geometry.shape(each["geometry"]) for each in document["features"]]
     assert all(part.is_valid for part in parts)
     globe = Geod(ellps="WGS84")

@@ -130,10 +130,10 @@ def test_long_sides_are_read_at_places_spread_along_them() -> None:
     index = TileIndex.of(first + others)
     released = {number: step(tile, inside=True) for number, tile in enumerate(first)}
     borders = Borders.of(others[0], index, released, STRENGTH)
-    for side in borders.sides:
-        assert len(side.points) == MOST_PLACES
-        assert others[0].holds(side.points).all()
-        along = np.sort(np.ptp(side.points, axis=0))
+    for points, _ in borders.sides:
+        assert len(points) == MOST_PLACES
+        assert others[0].holds(points).all()
+        along = np.sort(np.ptp(points, axis=0))
         assert along[0] == 0
         assert along[1] > 480
     # everything differs, on two sides

@@ -8,7 +8,7 @@ import itertools
 import json
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ import geodp
 from learners import MultiplicativeWeights, PrivateExperts
 from learners.declaration import Learner
 from learners.finite.amplification import AmplifiedLearner
-from learners.parameters import kinds, read
+from learners.parameters import read
 from learners.registry import BY_ID, LEARNERS
 from learners.stability.base_learners import GradientDescentClassifier
 from learners.stability.classifiers import StableQueryClassifier, StableSoftClassifier
@@ -27,7 +27,7 @@ from learners.stability.label_private import LabelPrivateLearner
 
 def numbers(model: Any) -> dict[str, Any]:
     """The parameters that are numbers, by name."""
-    declared = kinds(type(model))
+    declared = get_type_hints(type(model))
     found = {name: value for name, value in model.get_params().items() if value is not None}
     return {
         name: value

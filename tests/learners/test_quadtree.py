@@ -137,8 +137,8 @@ def drawn_law(
     while True:
         asked, chance = 0, 1.0
         labels = table[:, 2] == 1
-        leaves = grow(counted(table[:, :2], labels, d), scale, decay, SeededRandom(0))
-        boxes: Iterator[Box] = (tuple(box) for box in leaves.boxes.tolist())  # type: ignore[misc]
+        leaves, _ = grow(counted(table[:, :2], labels, d), scale, decay, SeededRandom(0))
+        boxes: Iterator[Box] = (tuple(box) for box in leaves.tolist())  # type: ignore[misc]
         law[frozenset(boxes)] = chance
         while answers and answers[-1]:
             answers.pop()
@@ -300,9 +300,9 @@ def majority(difference: int, one: int, scale: Fraction) -> float:
 def test_leaves_hold_every_grid_point_once_and_own_their_examples(d: int, seed: int) -> None:
     points, labels = halved(900, d, seed)
     counts = counted(points, labels, d)
-    leaves = grow(counts, Fraction(1, 2), 1, SeededRandom(seed))
-    tiles = [Tile(d, *box) for box in leaves.boxes.tolist()]
-    np.testing.assert_array_equal(TileIndex.of(tiles).find(counts.points), leaves.owner)
+    boxes, owner = grow(counts, Fraction(1, 2), 1, SeededRandom(seed))
+    tiles = [Tile(d, *box) for box in boxes.tolist()]
+    np.testing.assert_array_equal(TileIndex.of(tiles).find(counts.points), owner)
     assert len(tiles) > 1
 
 
@@ -313,10 +313,10 @@ def test_a_tile_of_one_point_is_never_split(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(quadtree, "exceeds", always)
     points, labels = halved(50, 6, 1)
     counts = counted(points, labels, 6)
-    leaves = grow(counts, Fraction(1), 2, SeededRandom(0))
-    assert (leaves.boxes[:, :2] == leaves.boxes[:, 2:]).all()
-    assert len(np.unique(leaves.boxes, axis=0)) == 49
-    np.testing.assert_array_equal(leaves.boxes[leaves.owner][:, :2], counts.points)
+    boxes, owner = grow(counts, Fraction(1), 2, SeededRandom(0))
+    assert (boxes[:, :2] == boxes[:, 2:]).all()
+    assert len(np.unique(boxes, axis=0)) == 49
+    np.testing.assert_array_equal(boxes[owner][:, :2], counts.points)
 
 
 @pytest.mark.parametrize(("n", "most"), [(10_000, 0.046), (100_000, 0.0155)])

@@ -302,7 +302,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
 def test_an_entry_can_be_imported_and_has_a_docstring(entry: Entry) -> None:
-    found = entry.load()
+    found = pkgutil.resolve_name(entry.path)
     assert callable(found)
     assert found.__module__ == entry.path.rpartition(".")[0]
     assert (found.__doc__ or "").strip()

@@ -25,7 +25,6 @@ from learners.tiles.fewest_mistakes import fewest_in_tile, scaled
 from learners.tiles.tile_choice import (
     CHOICE_SHARE,
     LEAST_PAYS,
-    Candidates,
     candidates,
     choice_rate,
     choose_per_side,
@@ -55,9 +54,9 @@ def with_one_more(counts: GridCounts, point: tuple[int, int], label: bool) -> Gr
 
 
 @pytest.fixture
-def listed(monkeypatch: pytest.MonkeyPatch) -> Candidates:
+def listed(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
     """A short list for any number of examples."""
-    short = Candidates((1, 2, 3, 4, 6), (2, 4, 8, 4, 2))
+    short = {1: 2, 2: 4, 3: 8, 4: 4, 6: 2}
     monkeypatch.setattr(tile_choice, "candidates", lambda *outcome: short)
     return short
 
@@ -77,23 +76,24 @@ def test_the_list_reaches_from_half_the_usual_number_to_four_times(
     count: int, per_side: tuple[int, ...]
 ) -> None:
     listed = candidates(count, 1.0, 1024)
-    assert listed == Candidates(per_side, (4, 8, 16, 8, 4, 2, 1))
+    assert tuple(listed) == per_side
+    assert tuple(listed.values()) == (4, 8, 16, 8, 4, 2, 1)
     assert per_side[2] == usual_per_side(count, 1.0, 1024)
     # what counts is eta times the number of examples
-    assert candidates(10 * count, 0.1, 1024) == listed
+    assert list(candidates(10 * count, 0.1, 1024).items()) == list(listed.items())
 
 
 def test_numbers_that_fall_together_weigh_as_much_together() -> None:
-    assert candidates(10**6, 1.0, 31) == Candidates((7, 10, 15, 16), (4, 8, 16, 15))
-    assert candidates(10**15, 1.0, 1 << 20) == Candidates((128,), (43,))
+    assert list(candidates(10**6, 1.0, 31).items()) == [(7, 4), (10, 8), (15, 16), (16, 15)]
+    assert candidates(10**15, 1.0, 1 << 20) == {128: 43}
 
 
 def test_few_examples_have_no_choice() -> None:
     for count, per_side in ((-5, 1), (0, 1), (600, 2), (750, 3), (2500, 3), (LEAST_PAYS - 1, 4)):
-        assert candidates(count, 1.0, 1024) == Candidates((per_side,), (1,))
+        assert candidates(count, 1.0, 1024) == {per_side: 1}
     # a count may be too small
     assert usual_per_side(750, 1.0, 1024) == 2
-    assert len(candidates(LEAST_PAYS, 1.0, 1024).per_side) > 1
+    assert len(candidates(LEAST_PAYS, 1.0, 1024)) > 1
 
 
 # -- scores --------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_the_grid_points_that_are_kept_are_scattered_and_always_the_same() -> No
 
 
 def test_only_so_many_examples_are_scored(
-    listed: Candidates, monkeypatch: pytest.MonkeyPatch
+    listed: dict[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts, scored = coast(200, 4000), []
 
@@ -172,22 +172,22 @@ def test_only_so_many_examples_are_scored(
 
 
 def law(
-    counts: GridCounts, listed: Candidates, rate: float, wrong: float = 0.0
+    counts: GridCounts, listed: dict[int, int], rate: float, wrong: float = 0.0
 ) -> dict[int, float]:
     """Of the draw, if eta is 1: an edge costs 4 nats and a tile .1, and 5 for each wrong label."""
     nat = 1 / min(1 - CHOICE_SHARE, label_rate(wrong))
-    scores = fewest_mistakes(counts, listed.per_side, 2, math.ceil(4 * nat))
-    scores = scores + np.ceil((0.1 + 5 * wrong) * nat * np.square(listed.per_side))
+    scores = fewest_mistakes(counts, tuple(listed), 2, math.ceil(4 * nat))
+    scores = scores + np.ceil((0.1 + 5 * wrong) * nat * np.square(list(listed)))
     weights = [
         weight * math.exp(-rate * (score - int(scores.min())))
-        for weight, score in zip(listed.weights, scores.tolist(), strict=True)
+        for weight, score in zip(listed.values(), scores.tolist(), strict=True)
     ]
-    return {m: each / sum(weights) for m, each in zip(listed.per_side, weights, strict=True)}
+    return {m: each / sum(weights) for m, each in zip(listed, weights, strict=True)}
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
 def test_the_draw_follows_its_law(
-    listed: Candidates, monkeypatch: pytest.MonkeyPatch, wrong: float
+    listed: dict[int, int], monkeypatch: pytest.MonkeyPatch, wrong: float
 ) -> None:
     counts, rate = coast(60, 700), CHOICE_SHARE
     source, draws, stated = SeededRandom(3), 360, law(counts, listed, rate, wrong)
@@ -203,11 +203,11 @@ def test_the_draw_follows_its_law(
 
 
 def test_no_neighbour_is_more_than_the_rate_apart() -> None:
-    counts, listed, rate = coast(D, 40), Candidates((1, 2, 3, 5), (1, 2, 2, 1)), 0.7
+    counts, listed, rate = coast(D, 40), {1: 1, 2: 2, 3: 2, 5: 1}, 0.7
     stated, largest = law(counts, listed, rate), 0.0
     for x, y, label in itertools.product(range(D + 1), range(D + 1), (False, True)):
         other = law(with_one_more(counts, (x, y), label), listed, rate)
-        for m in listed.per_side:
+        for m in listed:
             largest = max(largest, abs(math.log(other[m] / stated[m])))
     assert 0.3 * rate < largest <= rate * (1 + 1e-12)
 
@@ -281,7 +281,7 @@ def test_no_piece_is_drawn_more_sharply_than_labels_are_worth() -> None:
     assert piece_rate(10_000, 5.0, 1024, 0.3) == label_rate(0.3)
     assert piece_rate(10_000, 0.5, 1024, 0.3) == piece_rate(10_000, 0.5, 1024)
     # and tiles are as many as that rate asks for
-    assert candidates(10_000, 5.0, 1024, 0.3).per_side[2] == usual_per_side(
+    assert list(candidates(10_000, 5.0, 1024, 0.3))[2] == usual_per_side(
         10_000, label_rate(0.3), 1024
     )
     # where few examples leave no choice, there is none with wrong labels either
@@ -336,7 +336,7 @@ def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
     assert chosen[1] >= 15
 
 
-def test_a_cancelled_choice_draws_nothing(listed: Candidates) -> None:
+def test_a_cancelled_choice_draws_nothing(listed: dict[int, int]) -> None:
     def watch(progress: object) -> None:
         raise Cancelled
 

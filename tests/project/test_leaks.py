@@ -11,6 +11,7 @@ import inspect
 import json
 import math
 import pickle
+import pkgutil
 import re
 import warnings
 from collections.abc import Iterator
@@ -132,7 +133,7 @@ def learner_classes() -> dict[str, Any]:
     """Those of the catalogue that publish: they can be fitted."""
     found = {}
     for entry in CATALOGUE:
-        loaded = entry.load()
+        loaded = pkgutil.resolve_name(entry.path)
         if inspect.isclass(loaded) and hasattr(loaded, "fit"):
             found[loaded.__name__] = loaded
     return found

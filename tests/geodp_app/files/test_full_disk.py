@@ -24,7 +24,7 @@ from geodp_app.files import gdal_layers
 from geodp_app.files.points import PointOptions, read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import write_files
-from geometry.files import atomic_write_all
+from geometry.files import NewFile, atomic_write_all
 from learners import PolygonUnionLearner
 from learners.core.releases import Release
 
@@ -153,11 +153,11 @@ def test_files_that_belong_together_are_all_there_or_none(tmp_path, monkeypatch)
 
     monkeypatch.setattr(os, "fsync", fail_late)
     with pytest.raises(OSError, match="No space left on device") as raised:
-        atomic_write_all([(tmp_path / name, "new") for name in "abc"])
+        atomic_write_all([NewFile(tmp_path / name, "new") for name in "abc"])
     assert raised.value.filename == str(tmp_path / "c")
     assert held(tmp_path) == {"a": b"old", "b": b"old"}
     monkeypatch.undo()
-    atomic_write_all([(tmp_path / name, "new") for name in "abc"])
+    atomic_write_all([NewFile(tmp_path / name, "new") for name in "abc"])
     assert held(tmp_path) == dict.fromkeys("abc", b"new")
 
 

@@ -13,7 +13,8 @@ from conics import assert_draws_follow_the_law, law, score_of, target_of
 from counted import counted
 from grids import grid_points
 
-from geometry.geojson import feature_collection
+from geometry.geojson_write import feature_collection
+from geometry.grid import Frame
 from geometry.lift import ConicLattice
 from geometry.polygons import contains_points
 from learners import DiscUnionLearner
@@ -237,5 +238,5 @@ def test_the_shape_is_the_hypothesis_up_to_its_chords(fitted: DiscUnionLearner) 
     near = shapely.distance(shape.boundary, shapely.points(X)) <= 1 / 64 + 1e-9
     inside = contains_points(shape, X)
     assert (inside == (fitted.predict(X) == 1))[~near].all()
-    collection = feature_collection(shape, member={}, d=256)
+    collection = feature_collection(shape, Frame(256), member={})
     assert collection["features"][0]["geometry"]["type"] in ("Polygon", "MultiPolygon")

@@ -133,7 +133,7 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     lattice = HalfspaceLattice3(2, 1, 2)
     # one set in fifty: enumeration one by one takes long
     sets = spanning_fours(lattice.normals)[::50]
-    monkeypatch.setattr("learners.curved.listed_selection.fours_of", lambda _: sets)
+    monkeypatch.setattr("learners.curved.listed_selection.spanning_fours", lambda _: sets)
     points, labels = cornered(2, 30, seed=5, dimensions=3)
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, sets, points, labels, score)
