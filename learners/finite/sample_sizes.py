@@ -330,7 +330,7 @@ def log2_growth(n: int, vc: int) -> float:
     log by at most 1/2 log2(8 vc).
     """
     if vc <= _EXACT:
-        number = sauer_bound(n, vc)  # of any size
+        number = sauer_bound(n, vc)  # of any size: its logarithm is rounded up a little
         shift = max(0, number.bit_length() - 64)
         return shift + math.log2((number >> shift) + (1 if shift else 0)) + 1e-9
     if n <= 2 * vc:
