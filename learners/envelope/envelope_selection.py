@@ -89,8 +89,9 @@ from learners.envelope.strands import Examples, Strand, piece_at, start_strand
 from learners.envelope.target import make_target
 from learners.privacy.randomness import RandomSource, SeededRandom
 
-#: Boxes are refined ahead by so many draws: one takes a fraction of its time then.
-_DRAWS_AHEAD = 6
+#: Boxes are refined ahead by so many draws, or until there are so many, none factorised: a draw
+#: takes a fraction of its time then, and needs no loop that is not compiled.
+_DRAWS_AHEAD, _BOXES_AHEAD = 6, 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +215,10 @@ class RefinedSelection:
     def refine(self, stop: Callable[[], bool]) -> None:
         """Refine boxes until that is enough, or `stop`, asked between slices of work, says so."""
 
-        def look(_: SelectionProgress) -> None:
-            if stop():
+        def look(progress: SelectionProgress) -> None:
+            if progress.boxes > _BOXES_AHEAD:
+                self._draws = _DRAWS_AHEAD
+            if stop() or self._draws == _DRAWS_AHEAD:
                 raise Cancelled
 
         if self._next is None or self._draws == _DRAWS_AHEAD:
@@ -231,6 +234,7 @@ class RefinedSelection:
             while self._draws < _DRAWS_AHEAD:
                 for strand in self._strands:
                     strand.restart(strand.source)
+                    strand.plain_boxes = 2 * _BOXES_AHEAD
                 run_race(self._strands, self.selection.lattice, 0.0, look)
                 self._draws += 1
         for strand in self._strands:

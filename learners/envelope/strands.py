@@ -121,7 +121,8 @@ class Strand:
 
         A plain box's counts bound any score, unless points of both labels are looked at apart.
         """
-        self.target, self.workspace = target, None  # which knows the old rate
+        self.target, self.plain_boxes = target, _PLAIN_BOXES
+        self.workspace = None  # which knows the old rate
         factors = self.partition.factors[: self.boxes_used]
         factors[factors[:, MIX_USED] != PLAIN] = PLAIN
         self.partition.tree[1] = 0.0  # no mass is what it would be

@@ -302,7 +302,6 @@ class WindowRuns(QObject):
     def close(self) -> None:
         """End the learner's process."""
         self._stop_following()
-        self._idle.stop()
         self.controller.close()
 
     # following
