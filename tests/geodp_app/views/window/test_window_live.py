@@ -387,8 +387,8 @@ def test_a_cover_is_prepared_for_while_nothing_changes_and_no_run_is_there(
     assert prepared[0].settings["epsilon"] == 1.0
     assert log_of(window).settings["epsilon"] == 2.0
     window.runs.reset()
-    qtbot.waitUntil(lambda: len(prepared) == 2)
-    assert prepared[1].same(Job.of(document.work))
+    qtbot.waitUntil(lambda: len(prepared) >= 2)
+    assert prepared[-1].same(Job.of(document.work))
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     assert log_of(window).release is not None
