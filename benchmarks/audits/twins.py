@@ -135,7 +135,7 @@ def until_right() -> Breaks:
             step, selected = plain(self, *arguments)
             if np.array_equal(step.predict(self.held.points), self.held.labels):
                 break
-            self.draw.go_on()
+            self.draw.begin_again()
         return step, selected
 
     return mock.patch.object(learners.tiles.tiles._TileDraw, "complete", complete)

@@ -142,10 +142,10 @@ class ConceptDraw:
         )
         return replace(selected, inside=winner == 0)
 
-    def go_on(self) -> None:
+    def begin_again(self) -> None:
         """Forget what was drawn: the next :meth:`complete` draws independently, from the same law.
 
-        The strands' clocks go on to what is accepted next (:mod:`learners.envelope.race`).
+        The boxes stay as they were refined, whatever they are: they change no law.
         """
-        accepted = [strand for strand in self.strands if strand.accepted is not None]
-        min(accepted, key=lambda strand: strand.clock).accepted = None
+        for strand in self.strands:
+            strand.restart()

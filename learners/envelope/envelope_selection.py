@@ -233,7 +233,7 @@ class RefinedSelection:
         with contextlib.suppress(Cancelled):
             while self._draws < _DRAWS_AHEAD:
                 for strand in self._strands:
-                    strand.restart(strand.source)
+                    strand.restart()
                     strand.plain_boxes = 2 * _BOXES_AHEAD
                 run_race(self._strands, self.selection.lattice, 0.0, look)
                 self._draws += 1

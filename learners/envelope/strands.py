@@ -109,10 +109,12 @@ class Strand:
     def clock(self) -> float:
         return float(self.partition.clock[0])
 
-    def restart(self, source: RandomSource) -> None:
-        """Begin anew at clock 0 with bits of another source; the boxes stay."""
-        self.source = source
-        self.chunks, self.at = self.chunks[:0], 0
+    def restart(self, source: RandomSource | None = None) -> None:
+        """Begin anew at clock 0, with bits of another source or with its own that are not read yet;
+        the boxes stay."""
+        if source is not None:
+            self.source = source
+            self.chunks, self.at = self.chunks[:0], 0
         self.partition.clock[:] = 0.0
         self.accepted = None
 

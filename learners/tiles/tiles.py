@@ -343,7 +343,7 @@ class _TileDraw:
             step = TileStep(self.tile, halfplanes_of(selected.piece), selected.inside)
             if self.borders is None or self.borders.keep(step, self.source):
                 return step, selected
-            self.draw.go_on()
+            self.draw.begin_again()
 
 
 #: Entries of a tile, what is drawn in it, how, and the seconds that it took; its tables are let go.

@@ -83,13 +83,13 @@ class SecondDraw(ConceptSelection):
     def select(self, counts: GridCounts, rate: float, source: RandomSource, *_: Any) -> Selected:
         draw = self.begin(counts, rate, source)
         first = draw.complete()
-        draw.go_on()
+        draw.begin_again()
         second = draw.complete()
         self.labels[first.inside, second.inside] += 1
         return second
 
 
-def test_a_draw_that_goes_on_is_independent_of_the_one_before() -> None:
+def test_a_draw_that_begins_again_is_independent_of_the_one_before() -> None:
     SecondDraw.labels.clear()
     lattice, draws = HalfplaneLattice(2, bits=0), 480
     points, labels = examples(2, 20, seed=1)
