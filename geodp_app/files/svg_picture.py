@@ -26,6 +26,8 @@ WIDTH, HEIGHT = 1600, 1000
 _PLANE_AREA = (96.0, 132.0, 1060.0, 796.0)
 _SIDE_LEFT, _SIDE_WIDTH = 1210.0, 340.0
 _MOST_DOTS = 4000
+#: Width and height of the words at a tick, with the room between them.
+_WORD = 100.0, 30.0
 
 #: Characters that no XML may hold.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -93,9 +95,12 @@ def plane_box(frame: Frame) -> tuple[float, float, float, float]:
     return left + (most_width - width) / 2, top + (most_height - height) / 2, width, height
 
 
-def round_ticks(low: float, high: float, *, degrees: str = "") -> list[tuple[float, str]]:
-    """About five round values in low..high with their texts; `degrees` is "EW", "NS" or ""."""
-    rough = (high - low) / 5
+def round_ticks(
+    low: float, high: float, *, degrees: str = "", room: float = math.inf
+) -> list[tuple[float, str]]:
+    """About five round values in low..high with their texts, fewer where there is not room for so
+    many; `degrees` is "EW", "NS" or ""."""
+    rough = (high - low) / min(5.0, room)
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * f for f in (1, 2, 2.5, 5, 10) if size * f >= rough)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -117,10 +122,10 @@ def _axes(frame: Frame) -> list[str]:
     low, high = ((0.0, 0.0), (d, d)) if bounds is None else (bounds.low, bounds.high)
     names = ("EW", "NS") if bounds is not None and bounds.in_degrees else ("", "")
     bottom, drawn = top + height, []
-    for value, text in round_ticks(low[0], high[0], degrees=names[0]):
+    for value, text in round_ticks(low[0], high[0], degrees=names[0], room=width / _WORD[0]):
         x = left + (value - low[0]) / (high[0] - low[0]) * width
         drawn += [_line(x, top, x, bottom), _text(x, bottom + 26, text, 19, _SOFT_INK, "middle")]
-    for value, text in round_ticks(low[1], high[1], degrees=names[1]):
+    for value, text in round_ticks(low[1], high[1], degrees=names[1], room=height / _WORD[1]):
         y = bottom - (value - low[1]) / (high[1] - low[1]) * height
         drawn += [
             _line(left, y, left + width, y),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -160,6 +162,21 @@ def test_ticks_are_round_and_inside():
         ticks = round_ticks(0.0, span)
         assert 3 <= len(ticks) <= 7
         assert all(0 <= value <= span * (1 + 1e-9) for value, _ in ticks)
+
+
+@pytest.mark.parametrize("box", [(-76, -57, -66, -17), (-76.5, -57, -74, -17), (-170, 10, 170, 14)])
+def test_words_at_ticks_lie_beside_each_other(box):
+    frame = Frame(100, Bounds(*box))
+    left, top, _, height = plane_box(frame)
+    text = picture_svg(frame, {"learned": shapely.Polygon()}, "A long and narrow place")
+    words = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*°[^<]*)</text>', text)
+    places = [(float(x), float(y), word) for x, y, word in words]
+    below = sorted(at for at in places if at[1] > top + height + 20)
+    beside = sorted(y for x, y, _ in places if x < left)
+    assert below or beside
+    for (x, _, one), (other, _, two) in itertools.pairwise(below):
+        assert other - x > 11 * (len(one) + len(two)) / 2
+    assert all(np.diff(beside) > 19)
 
 
 def test_empty_and_odd_shapes_are_drawn():
