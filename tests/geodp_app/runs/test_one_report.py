@@ -344,7 +344,7 @@ def corners(records: tuple) -> list[tuple[int, int]]:  # type: ignore[type-arg]
 
 
 def test_a_tile_is_changed_by_what_it_holds() -> None:
-    log, _ = finished("tiles", 250)
+    log, _ = finished("tiles", 220)
     seen = set()
     for record in log.records:
         step = record.release

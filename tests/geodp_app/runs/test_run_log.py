@@ -212,7 +212,7 @@ def test_steps_come_in_order_and_only_those_made_have_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("learner", "n", "k"), [("cover", 60, 3), ("convex-cover", 60, 3), ("tiles", 250, 1)]
+    ("learner", "n", "k"), [("cover", 60, 3), ("convex-cover", 60, 3), ("tiles", 220, 1)]
 )
 def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner, n, k):
     """The question of a step leads to the very score that the learner saw."""
