@@ -29,7 +29,6 @@ import shapely
 from shapely.geometry import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
-from geometry.crossing_count import crossings_up_to, edges_of
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import one_line
 from geometry.geojson_rings import (
@@ -46,6 +45,7 @@ from geometry.globe import on_grid, within_180
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
 from geometry.polygons import cornered, orient_valid, polygonal, united
+from geometry.rings import crossings_up_to, edges_of
 
 #: Largest file that is read, in bytes.
 MAX_BYTES = 64 * 2**20
