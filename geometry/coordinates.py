@@ -17,7 +17,7 @@ import shapely
 from numpy.typing import NDArray
 
 from geometry.crs import CrsError, canonical_crs
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.grid import Bounds
 
 

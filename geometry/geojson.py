@@ -19,7 +19,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,12 +31,14 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import one_line
-from geometry.geojson_rings import (
+from geometry.geojson_reading import (
+    MAX_BYTES,
     Frame,
     GeoJSONError as GeoJSONError,
     ShapeReader,
     checked_grid_size,
     decoded,
+    features,
     named_system,
     own_member,
     short,
@@ -47,8 +49,6 @@ from geometry.halfplane import MAX_D
 from geometry.polygons import cornered, orient_valid, polygonal, united
 from geometry.rings import crossings_up_to, edges_of
 
-#: Largest file that is read, in bytes.
-MAX_BYTES = 64 * 2**20
 #: Most positions that are read from one file.
 MAX_VERTICES = 1_000_000
 #: Most crossings between outlines of different features: some seconds' work for the union.
@@ -378,33 +378,3 @@ def _system(crs: Any, any_system: bool) -> str:
             f"crs {short(name or crs)} is not longitude/latitude (RFC 7946); reproject to WGS 84"
         )
     return LONLAT
-
-
-def features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """(where, geometry, properties) of each feature; a bare geometry counts as one.
-
-    Raises
-    ------
-    GeoJSONError
-        If one is no feature.
-    """
-    kind = document.get("type")
-    if kind == "FeatureCollection":
-        listed = document.get("features")
-        if not isinstance(listed, list):
-            raise GeoJSONError(f"features must be a list, not {short(listed)}")
-        for i, feature in enumerate(listed):
-            yield _feature(feature, f"features[{i}]")
-    elif kind == "Feature":
-        yield _feature(document, "the feature")
-    else:
-        yield "the geometry", document, {}
-
-
-def _feature(feature: Any, where: str) -> tuple[str, Any, dict[str, Any]]:
-    if not isinstance(feature, dict) or feature.get("type") != "Feature":
-        raise GeoJSONError(f"{where}: must be a Feature, not {short(feature)}")
-    properties = feature.get("properties") or {}
-    if not isinstance(properties, dict):
-        raise GeoJSONError(f"{where}: properties must be an object, not {short(properties)}")
-    return where, feature.get("geometry"), properties

@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError
 from geometry.files import atomic_write
-from geometry.geojson_rings import GeoJSONError, check_lonlat
+from geometry.geojson_reading import GeoJSONError, check_lonlat
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
 from geometry.polygons import orient_valid, polygon_parts, ring_corners

@@ -26,7 +26,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import TargetFile, stated_place
-from geometry.geojson_rings import GeoJSONError, invalidity, short
+from geometry.geojson_reading import GeoJSONError, invalidity, short
 from geometry.globe import within_180
 from geometry.polygons import polygon_parts
 

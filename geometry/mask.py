@@ -24,8 +24,7 @@ from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import MAX_VERTICES, NoPolygonsError, TargetFile, read_geojson, target_of
-from geometry.geojson_points import SEQUENCES
-from geometry.geojson_rings import Frame as Units, GeoJSONError
+from geometry.geojson_reading import SEQUENCES, Frame as Units, GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, in_range, read_polygons, valid_polygons
 from geometry.grid import Bounds, Frame
 from geometry.polygons import contains_points, orient_valid, polygon_parts

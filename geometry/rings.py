@@ -104,7 +104,7 @@ def _polygon_holds(rings: Sequence[Floats], solids: list[Polygon], x: Floats, y:
 
 
 def _edge_holds(rings: Sequence[Floats], x: Floats, y: Floats) -> Flags:
-    """Which points on edges a polygon holds, of those in no hole and inside of the outline or on it.
+    """Which points on edges a polygon holds, of those in no hole and not outside of the outline.
 
     A point on one edge has the region on one side of it; so has one where two edges of a ring meet
     or cross, if these are not parallel.

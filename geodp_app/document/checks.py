@@ -20,7 +20,7 @@ from geodp_app.document.work import (
 )
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geometry.geojson_rings import GeoJSONError, short
+from geometry.geojson_reading import GeoJSONError, short
 from geometry.halfplane import MAX_D
 from geometry.mask import Mask
 from geometry.rings import crossings_up_to

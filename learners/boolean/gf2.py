@@ -8,16 +8,12 @@ off by substituting back from the last pivot.
 n equations of rank r cost n * r * d / 64 word operations at most, and n * (d / 8) bytes.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
-
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from geometry.compiled_loops import njit
 
 #: Bits of a word.
 WORD = 64
@@ -109,7 +105,7 @@ def solve(rows: PackedBits, sides: NDArray[np.bool_]) -> Echelon:
     system[:, : rows.words.shape[1]] = rows.words
     system[:, d // WORD] |= sides.astype(np.uint64) << np.uint64(d % WORD)
     pivots = np.zeros(min(len(system), d), dtype=np.int64)
-    rank = int(_eliminate(system, d, pivots))
+    rank = _eliminate(system, d, pivots)
     # below the last pivot the left sides are 0
     contradictions = system[rank:, d // WORD] >> np.uint64(d % WORD) & np.uint64(1)
     return Echelon(d, system[:rank].copy(), pivots[:rank].copy(), not contradictions.any())
@@ -177,31 +173,17 @@ class Echelon:
         return found[:words]
 
 
-@njit(cache=True, nogil=True)
-def _eliminate(system, d, pivots):
+def _eliminate(system: NDArray[np.uint64], d: int, pivots: NDArray[np.int64]) -> int:
     """Echelon form in place; fills `pivots` and returns the rank."""
-    n, words = system.shape
     rank = 0
     for column in range(d):
-        if rank == n:
-            break
-        w = column // 64
-        mark = np.uint64(1) << np.uint64(column % 64)
-        found = rank
-        while found < n and not system[found, w] & mark:
-            found += 1
-        if found == n:
+        w = column // WORD
+        found = rank + np.flatnonzero(system[rank:, w] & _bit(column))
+        if not len(found):
             continue
-        if found != rank:
-            # words before w are 0 in both rows
-            for j in range(w, words):
-                kept = system[rank, j]
-                system[rank, j] = system[found, j]
-                system[found, j] = kept
-        for i in range(found + 1, n):
-            if system[i, w] & mark:
-                for j in range(w, words):
-                    system[i, j] ^= system[rank, j]
+        # words before w are 0 in all these rows
+        system[[rank, found[0]], w:] = system[[found[0], rank], w:]
+        system[found[1:], w:] ^= system[rank, w:]
         pivots[rank] = column
         rank += 1
     return rank

@@ -17,8 +17,7 @@ from dataclasses import asdict, fields
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, TypeAlias
 
-from geometry.edge_zones import EdgeZones
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.halfspaces import (
     BallLattice,
     HalfspaceLattice3,
@@ -27,6 +26,7 @@ from geometry.halfspaces import (
     PolynomialLattice,
 )
 from geometry.lift import ConicLattice
+from geometry.tiling import EdgeZones
 from learners.core.accuracy import COUNTS
 from learners.core.codec_parts import (
     amount,

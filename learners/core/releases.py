@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.grid_counts import label_places
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.halfspaces import (
@@ -30,7 +29,15 @@ from geometry.halfspaces import (
 )
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import piece_polygon, union_shape
-from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
+from geometry.tiling import (
+    EdgeZone,
+    EdgeZones,
+    Tile,
+    TileIndex,
+    joined_shape,
+    tile_square,
+    tiles_shape,
+)
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
@@ -245,7 +252,7 @@ class SharpenedRelease(Release):
     side : int
         Most grid points along a side of a zone.
     zones : tuple of TileStep
-        In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.  The last one may change
+        In order, as :class:`geometry.tiling.EdgeZones` numbers them.  The last one may change
         labels of all.
         Points where edges tie in a zone without area are labelled by the triangles.
     """

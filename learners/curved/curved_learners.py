@@ -4,9 +4,9 @@ KMMS remark that their constructions carry over to concepts bounded by low-degre
 which are halfspaces of a lifted space (:mod:`geometry.lift`), and to higher dimension.  Here the
 pieces of the greedy cover (:mod:`learners.cover.set_cover`) are drawn, in place of triangles, from
 the exponential mechanism over a public class: discs or ellipses from a lattice of them
-(:mod:`learners.curved.conic_selection`); regions of degree 2 (ellipses, parabolas, hyperbolas,
+(:mod:`learners.curved.selection`); regions of degree 2 (ellipses, parabolas, hyperbolas,
 strips) or 3, and in three dimensions halfspaces, simplices or balls, from coarser classes that are
-listed (:mod:`geometry.halfspaces`), exactly (:mod:`learners.curved.listed_selection`).  A convex
+listed (:mod:`geometry.halfspaces`), exactly (:mod:`learners.curved.selection`).  A convex
 polytope is an intersection of halfspaces.
 Departs from the source: it would enumerate the cells of an arrangement in the lifted space, n^m of
 them in m dimensions, one for each monomial.
@@ -36,8 +36,12 @@ from learners.core.estimator import Estimator, Run
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
-from learners.curved.conic_selection import ConicSelection
-from learners.curved.listed_selection import HalfspaceSelection3, LiftedSelection, SimplexSelection3
+from learners.curved.selection import (
+    ConicSelection,
+    HalfspaceSelection3,
+    LiftedSelection,
+    SimplexSelection3,
+)
 from learners.privacy.accounting import Neighbours
 
 

@@ -45,8 +45,7 @@ from learners.stability.sample_and_aggregate import (
     same_examples,
     trained,
 )
-from learners.stability.sparse_vector import Constants
-from learners.stability.stable_queries import QueryRelease
+from learners.stability.stable_queries import Constants, QueryRelease
 
 Unanswered = Literal["coin", "omit"]
 

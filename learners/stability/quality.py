@@ -75,7 +75,7 @@ from learners.core.accuracy import Verdict, clopper_pearson, mean_bounds, verdic
 from learners.parameters import check_count, check_open_unit
 from learners.stability.sample_and_aggregate import distances, fresh_copy, train_chunks, trained
 from learners.stability.soft_labels import BINS, bin_counts, soft_predictions
-from learners.stability.sparse_vector import SparseVectorBudget, difference_tail
+from learners.stability.stable_queries import SparseVectorBudget, difference_tail
 
 
 def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:

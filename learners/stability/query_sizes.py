@@ -9,7 +9,7 @@ The source states orders of growth, up to logarithms (in our copy the formulas a
 from its corollary 4.1).  Here every constant is kept, with the tight constants of the noise; beta
 is divided evenly among the events below (*derived*).
 
-Queries.  By corollary 4.1 (:mod:`learners.stability.sparse_vector`) T = 3 ((gamma + e) m +
+Queries.  By corollary 4.1 (:mod:`learners.stability.stable_queries`) T = 3 ((gamma + e) m +
 sqrt(m ln(1/b) / 2)) halts and K chunks do if every chunk's model errs by at most gamma + e, gamma
 the error of the best concept.  A model does, but for b/K, if its chunk has n0 examples:
 realizable, gamma = 0, by a consistent learner (`consistent_size` of
@@ -47,8 +47,7 @@ from learners.finite.sample_sizes import least_count
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.composition import MOST_MECHANISMS
 from learners.stability.soft_labels import plan_soft_queries
-from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.stable_queries import chunks_needed, plan_sparse_vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def query_sizes(
     agnostic : bool
         Whether labels need not be those of a concept.
     epsilon, delta, others :
-        As of :func:`learners.stability.sparse_vector.plan_sparse_vector`.
+        As of :func:`learners.stability.stable_queries.plan_sparse_vector`.
 
     Returns
     -------

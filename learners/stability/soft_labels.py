@@ -37,7 +37,7 @@ from learners.stability.sample_and_aggregate import (
     one_each,
     winners,
 )
-from learners.stability.sparse_vector import (
+from learners.stability.stable_queries import (
     SparseVector,
     SparseVectorBudget,
     plan_sparse_vector,
@@ -185,7 +185,7 @@ def plan_soft_queries(
 ) -> SparseVectorBudget:
     """The budget of m soft queries and T halts: 2m tests, 2T of which may fail.
 
-    The others as in :func:`learners.stability.sparse_vector.plan_sparse_vector`.  As printed:
+    The others as in :func:`learners.stability.stable_queries.plan_sparse_vector`.  As printed:
     lambda = sqrt(64 T ln(2/delta)) / epsilon, w = 2 lambda ln(4m/delta).
     """
     tests, failures = 2 * check_count("queries", queries), 2 * check_count("halts", halts)

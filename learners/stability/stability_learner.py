@@ -2,7 +2,7 @@
 
 1. Every example goes to one of K chunks by a coin; a learner, `base`, is trained on each.
 2. Public grid points are labelled by the chunks' majority where it is stable, until m are or T are
-   answered ⊥ (:mod:`learners.stability.sparse_vector`).
+   answered ⊥ (:mod:`learners.stability.stable_queries`).
 3. The greedy union of k triangles that is not private (:mod:`learners.baselines.greedy`) learns
    from these points and labels alone, so its polygons cost nothing more.
 
@@ -78,12 +78,13 @@ from learners.stability.sample_and_aggregate import (
     places,
     train_chunks,
 )
-from learners.stability.sparse_vector import Constants, plan_sparse_vector
 from learners.stability.stable_queries import (
+    Constants,
     QueryRelease,
     StableQueries,
     default_chunks,
     kept_queries,
+    plan_sparse_vector,
 )
 
 PointChoice = Literal["refined", "random"]
@@ -204,7 +205,7 @@ class StabilityLearner(Estimator):
     unanswered : {"omit", "coin"}
         Points without an answer are left out, or labelled by a fair coin.
     constants : {"tight", "printed"}
-        Of the noise, see :mod:`learners.stability.sparse_vector`.
+        Of the noise, see :mod:`learners.stability.stable_queries`.
     neighbours : {"add-remove", "replace-one", "replace-label"}
         What is protected; all cost the same here.  "replace-label": the labels, not the points.
     seed : int, optional
