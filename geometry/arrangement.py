@@ -119,17 +119,12 @@ def arrange(
 ) -> Arrangement:
     """Build the arrangement of the examples' dual lines.
 
+    Raises ValueError if the sheet is not one of the lattice's, or a point is off the grid.
+
     Parameters
     ----------
-    lattice : HalfplaneLattice
-    sheet : Sheet
     points : array_like of int, shape (n, 2)
         Grid coordinates in 0..d; repeated examples share a line.
-
-    Raises
-    ------
-    ValueError
-        If the sheet is not one of the lattice's, or a point is off the grid.
     """
     if sheet not in lattice.sheets:
         raise ValueError(f"{sheet!r} is not a sheet of the {lattice.measure} measure")
@@ -354,10 +349,7 @@ class LatticePolygon:
     def point(self, rank: int) -> tuple[int, int]:
         """The integer point (u, v) of that rank, ordered by u and then by v.
 
-        Raises
-        ------
-        IndexError
-            Unless 0 <= rank < count.
+        Raises IndexError unless 0 <= rank < count.
         """
         if not 0 <= rank < self.count:
             raise IndexError(f"rank {rank} is outside 0..{self.count - 1}")

@@ -317,7 +317,6 @@ def count_span(columns, start, stop, first, last, one, two, three, most):
 
     Parameters
     ----------
-    columns : Columns
     start, stop : int
         Columns that have abscissae in first..last.
     first, last : int

@@ -45,24 +45,20 @@ def has_geometry(X: object) -> bool:
 def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
     """Coordinates of points, in the system of the bounds.
 
+    Raises ValueError if a geometry is no point, or columns are latitude and longitude.
+
     Parameters
     ----------
     X : array, data frame, GeoDataFrame or GeoSeries
         Two columns are longitude and latitude, or easting and northing, in the system of the
         bounds.  Of geopandas it is the geometry that counts, in its own system; without one in
         that of the bounds.
-    bounds : Bounds
 
     Returns
     -------
     ndarray
         As the array is; of geopandas float of shape (n, 2), NaN where there is no point or where
         the bounds' system does not reach.
-
-    Raises
-    ------
-    ValueError
-        If a geometry is no point, or columns are latitude and longitude.
     """
     if not has_geometry(X):
         _refuse_swapped(X)
@@ -119,7 +115,6 @@ def points_of_wkb(data: Any, sizes: Any) -> NDArray[np.float64] | None:
 
     Parameters
     ----------
-    data : bytes-like
     sizes : iterable of int
         How long each is.
 

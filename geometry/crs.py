@@ -34,15 +34,12 @@ class CrsError(ValueError):
 def canonical_crs(text: str) -> str:
     """The name by which a system is kept: an authority's code where it has one, else WKT.
 
+    Raises CrsError if PROJ does not know it, or it has no two axes of the earth's surface.
+
     Parameters
     ----------
     text : str
         A code such as EPSG:32633, WKT, PROJ's own notation, or PROJJSON.
-
-    Raises
-    ------
-    CrsError
-        If PROJ does not know it, or it has no two axes of the earth's surface.
     """
     if text.strip().upper() in _PLAIN:
         return LONLAT
@@ -78,10 +75,7 @@ def reproject(
     hundreds of metres: `at`, a place of the source, or of the target if the source is degrees,
     chooses the one of that place for all points; between a system and degrees there and back.
 
-    Raises
-    ------
-    CrsError
-        As :func:`canonical_crs`.
+    Raises CrsError as :func:`canonical_crs`.
     """
     if source == target or not len(xy):
         return xy
@@ -247,8 +241,6 @@ def bent(
         Vertices of closed rings, one ring after the other.
     ring_of : ndarray of int, shape (n,)
         The number of each vertex's ring, from 0 up.
-    move : callable
-    off : callable
     tolerance : float
         In the unit of `off`.
     fixed : ndarray, shape (n, 2)

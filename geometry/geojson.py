@@ -115,10 +115,7 @@ class TargetFile:
     def check_crossings(self) -> None:
         """See to it that the polygons can be united.
 
-        Raises
-        ------
-        GeoJSONError
-            If the outlines cross so often that it would take minutes and gigabytes.
+        Raises GeoJSONError if the outlines cross so often that it would take minutes and gigabytes.
         """
         edges = edges_of(self.parts)
         if len(self.parts) > 1 and crossings_up_to(MAX_CROSSINGS, edges) > MAX_CROSSINGS:
@@ -151,18 +148,15 @@ class TargetFile:
     def on_grid(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
         """Their union in units of a grid of size d; it may reach over the square's edges.
 
+        Raises GeoJSONError if the shape is in degrees and no bounds are known, or it has no place
+        in their system; as :attr:`geometry`.
+
         Parameters
         ----------
         d : int
             Grid size.
         bounds : Bounds, optional
             Where that grid lies, for a shape on the globe; by default the file's own bounds.
-
-        Raises
-        ------
-        GeoJSONError
-            If the shape is in degrees and no bounds are known, or it has no place in their system;
-            as :attr:`geometry`.
         """
         return self._placed(self.geometry, d, bounds)
 
@@ -196,9 +190,12 @@ def read_geojson(
 
     A file that does not say what its coordinates are holds degrees.
 
+    Raises GeoJSONError if the file is too large, not JSON, not GeoJSON, without polygons, or its
+    polygons have short, open or crossing rings, non-finite or out-of-range coordinates, or cross
+    the antimeridian; OSError if the file cannot be opened.
+
     Parameters
     ----------
-    path : path-like
     allow_empty : bool
         Accept a file without polygons (an empty learned shape) as an empty Polygon.
     max_bytes, max_vertices : int
@@ -210,15 +207,6 @@ def read_geojson(
     -------
     TargetFile
         Altitudes are dropped.
-
-    Raises
-    ------
-    GeoJSONError
-        If the file is too large, not JSON, not GeoJSON, without polygons, or its polygons have
-        short, open or crossing rings, non-finite or out-of-range coordinates, or cross the
-        antimeridian.
-    OSError
-        If the file cannot be opened.
     """
     try:
         document, odd_numbers = load_object(path, max_bytes)
@@ -238,18 +226,14 @@ def read_geojson(
 def target_of(document: dict[str, Any], name: str, *, any_system: bool = False) -> TargetFile:
     """A target from the object of a GeoJSON file, of finite numbers; read like the file.
 
+    Raises GeoJSONError as :func:`read_geojson`; the message names no file.
+
     Parameters
     ----------
-    document : dict
     name : str
         Stands for the file's stem.
     any_system : bool
         As in :func:`read_geojson`.
-
-    Raises
-    ------
-    GeoJSONError
-        As :func:`read_geojson`; the message names no file.
     """
     target = _read_document(document, MAX_VERTICES, name, any_system)
     _refuse_empty(target)
@@ -266,14 +250,8 @@ def load_object(
 ) -> tuple[dict[str, Any], list[str]]:
     """The top-level object, and the numbers in the file that are not finite.
 
-    Raises
-    ------
-    GeoJSONError
-        If it is too large, or no JSON object.
-    RecursionError
-        If it is nested too deeply.
-    OSError
-        If it cannot be opened.
+    Raises GeoJSONError if it is too large, or no JSON object; RecursionError if it is nested too
+    deeply; OSError if it cannot be opened.
     """
     with open(path, "rb") as file:
         data = file.read(max_bytes + 1)
@@ -347,10 +325,7 @@ def _read_document(
 def stated_place(member: Mapping[str, Any]) -> tuple[int | None, Bounds | None]:
     """The grid size and the bounds that a member ``geodp`` states.
 
-    Raises
-    ------
-    GeoJSONError
-        If they are none, or coordinates are in grid units of no stated size.
+    Raises GeoJSONError if they are none, or coordinates are in grid units of no stated size.
     """
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None or member.get("frame") == "grid":

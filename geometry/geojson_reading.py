@@ -39,10 +39,7 @@ class GeoJSONError(ValueError):
 def own_member(document: dict[str, Any]) -> dict[str, Any]:
     """What geodp has written beside a map: the member ``geodp``, empty if there is none.
 
-    Raises
-    ------
-    GeoJSONError
-        If it is no object.
+    Raises GeoJSONError if it is no object.
     """
     member = document.get("geodp", {})
     if isinstance(member, str) and "type" not in document:  # a version: a report begins so
@@ -182,16 +179,13 @@ def _position(value: Any, where: str, index: int) -> tuple[float, float]:
 def check_lonlat(coordinates: NDArray[np.float64]) -> None:
     """Check that a ring's vertices are degrees that one map sheet can hold.
 
+    Raises GeoJSONError if a vertex is not finite or outside -180..180 / -90..90, or neighbours are
+    more than 180 degrees of longitude apart (the ring crosses the antimeridian).
+
     Parameters
     ----------
     coordinates : ndarray of float, shape (n, 2)
         (lon, lat) in degrees, in order along the ring.
-
-    Raises
-    ------
-    GeoJSONError
-        If a vertex is not finite or outside -180..180 / -90..90, or neighbours are more than
-        180 degrees of longitude apart (the ring crosses the antimeridian).
     """
     fault = _lonlat_fault(np.asarray(coordinates, dtype=np.float64))
     if fault:
@@ -255,10 +249,7 @@ def short(value: Any) -> str:
 def features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     """(where, geometry, properties) of each feature; a bare geometry counts as one.
 
-    Raises
-    ------
-    GeoJSONError
-        If one is no feature.
+    Raises GeoJSONError if one is no feature.
     """
     kind = document.get("type")
     if kind == "FeatureCollection":
@@ -364,10 +355,7 @@ def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFil
 def objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
     """The objects of a file: one, or one on each line; a sequence may have none.
 
-    Raises
-    ------
-    GeoJSONError
-        If it is not JSON, or holds anything else.
+    Raises GeoJSONError if it is not JSON, or holds anything else.
     """
     text = decoded(data)
     try:

@@ -43,6 +43,8 @@ def feature_collection(
 ) -> dict[str, Any]:
     """A shape in grid units as a FeatureCollection of at most one feature, and layers beside it.
 
+    Raises GeoJSONError if the shape leaves the square.
+
     Parameters
     ----------
     shape : shapely geometry
@@ -68,11 +70,6 @@ def feature_collection(
         Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``,
         ``grid``, ``bounds`` and ``georeferenced`` (whether the bounds are the user's), then
         ``member``.
-
-    Raises
-    ------
-    GeoJSONError
-        If the shape leaves the square.
     """
     place = None if raw_grid else frame.place or unit_box_map(frame.d)
     said = frame_member(frame, raw_grid=raw_grid)
@@ -117,20 +114,16 @@ def placed_shape(
 ) -> BaseGeometry:
     """A shape in the coordinates of a file, still valid after rounding.
 
+    Raises GeoJSONError if the shape leaves the square.
+
     Parameters
     ----------
     shape : shapely geometry
         Polygonal and valid, in grid units, within the square [0, d]^2.
-    d : int
     grid_map : GridMap or None
         None keeps grid units.
     degrees : bool
         Longitude and latitude, cut at the antimeridian; else the system of the bounds.
-
-    Raises
-    ------
-    GeoJSONError
-        If the shape leaves the square.
     """
     degrees = degrees or grid_map is None or grid_map.bounds.crs == LONLAT
     xy = shapely.get_coordinates(shape)
@@ -204,12 +197,7 @@ def geojson_text(collection: Mapping[str, Any]) -> str:
 
     Numbers keep full double precision.  NumPy scalars are written as plain numbers.
 
-    Raises
-    ------
-    ValueError
-        If a number is not finite.
-    TypeError
-        If a value has no JSON form.
+    Raises ValueError if a number is not finite; TypeError if a value has no JSON form.
     """
     return json.dumps(collection, allow_nan=False, default=_plain) + "\n"
 

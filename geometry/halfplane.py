@@ -111,6 +111,8 @@ class Sheet(IntEnum):
 class HalfplaneLattice:
     """The finite class of halfplanes on the grid {0..d}^2, with its base measure.
 
+    Raises ValueError if d is not in 1..MAX_D, the measure is unknown, or bits is too fine.
+
     Parameters
     ----------
     d : int
@@ -120,11 +122,6 @@ class HalfplaneLattice:
     bits : int, optional
         Lattice resolution: dual coordinates are multiples of 2**-bits.  By default
         the finest for which every product below stays under 2**62, at most 20.
-
-    Raises
-    ------
-    ValueError
-        If d is not in 1..MAX_D, the measure is unknown, or bits is too fine.
     """
 
     d: int
@@ -207,10 +204,7 @@ class HalfplaneLattice:
     def halfplane(self, sheet: Sheet, u: int, v: int) -> Halfplane:
         """The halfplane at a dual lattice point.
 
-        Raises
-        ------
-        ValueError
-            If the sheet or the point does not belong to this measure.
+        Raises ValueError if the sheet or the point does not belong to this measure.
         """
         if sheet not in self.sheets or not self.admits(u, v):
             raise ValueError(f"({sheet!r}, {u}, {v}) is not in the {self.measure} lattice")
@@ -248,14 +242,12 @@ class Halfplane:
     def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Exact membership.
 
+        Returns ndarray of bool, shape (n,).
+
         Parameters
         ----------
         points : ndarray of int, shape (n, 2)
             Grid coordinates (x, y), each in 0..d.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
         """
         a, b, c = self.coefficients
         xy = np.asarray(points, dtype=np.int64)
@@ -376,10 +368,10 @@ def admitted_parts(lattice: HalfplaneLattice) -> tuple[ConvexPart, ...]:
 def dual_line(lattice: HalfplaneLattice, sheet: Sheet, point: tuple[int, int]) -> Line:
     """The dual line of a grid point.
 
+    Raises ValueError if the point is off the grid.
+
     Parameters
     ----------
-    lattice : HalfplaneLattice
-    sheet : Sheet
     point : (x, y)
         Integers in 0..d.
 
@@ -387,11 +379,6 @@ def dual_line(lattice: HalfplaneLattice, sheet: Sheet, point: tuple[int, int]) -
     -------
     (a, b, c) : tuple of int
         Lattice units; a, b >= 0, not both 0.
-
-    Raises
-    ------
-    ValueError
-        If the point is off the grid.
     """
     x, y = (int(coordinate) for coordinate in point)
     if not (0 <= x <= lattice.d and 0 <= y <= lattice.d):

@@ -56,10 +56,7 @@ class ListedLattice(ABC):
 
     But for balls normals are all primitive vectors with entries in -reach..reach.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    Raises ValueError if a parameter is out of range.
     """
 
     __slots__ = ()
@@ -123,14 +120,7 @@ class ListedLattice(ABC):
 
 @dataclass(frozen=True, slots=True)
 class LiftedRegion:
-    """A closed region of a lattice: the points with normal . lift(point) >= level.
-
-    Parameters
-    ----------
-    lattice : ListedLattice
-    normal : tuple of int
-    level : int
-    """
+    """A closed region of a lattice: the points with normal . lift(point) >= level."""
 
     lattice: ListedLattice
     normal: Normal

@@ -63,6 +63,8 @@ _FINEST = {"disc": 20, "ellipse": 15}
 class ConicLattice:
     """The finite class of discs or of ellipses on the grid {0..d}^2; its base measure is uniform.
 
+    Raises ValueError if d is not in 1..2048, the kind is unknown, or bits is too fine.
+
     Parameters
     ----------
     d : int
@@ -71,11 +73,6 @@ class ConicLattice:
     bits : int, optional
         Parameters are multiples of 2**-bits grid units.  By default the finest for which 64-bit
         tests are exact, at most 10.
-
-    Raises
-    ------
-    ValueError
-        If d is not in 1..2048, the kind is unknown, or bits is too fine.
     """
 
     d: int
@@ -121,10 +118,7 @@ class ConicLattice:
     def conic(self, *parameters: int) -> Conic:
         """The member with these parameters, in lattice units.
 
-        Raises
-        ------
-        ValueError
-            If there is none.
+        Raises ValueError if there is none.
         """
         names = PARAMETERS[self.kind]
         if len(parameters) != len(names):
@@ -142,7 +136,6 @@ class Conic:
 
     Parameters
     ----------
-    lattice : ConicLattice
     parameters : tuple of int
         (p, q, r) or (p, q, w, h, t), in lattice units (see the module).
     """
@@ -153,14 +146,12 @@ class Conic:
     def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Exact membership.
 
+        Returns ndarray of bool, shape (n,).
+
         Parameters
         ----------
         points : ndarray of int, shape (n, 2)
             Grid coordinates (x, y), each in 0..d.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
         """
         xy = np.asarray(points, dtype=np.int64) << self.lattice.bits
         inside: NDArray[np.bool_]

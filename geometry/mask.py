@@ -58,10 +58,8 @@ class Mask:
         A map of the globe lies where the frame's bounds put it, or its own bounds if the frame has
         none; another grid is stretched to this one.
 
-        Raises
-        ------
-        GeoJSONError
-            If it is in degrees and no bounds are known, or nothing of it lies on the grid.
+        Raises GeoJSONError if it is in degrees and no bounds are known, or nothing of it lies on
+        the grid.
         """
         return clipped(self._on_grid(frame, self.target.on_grid), _square(frame))
 
@@ -133,10 +131,7 @@ class Mask:
     def from_dict(cls, data: Any) -> Mask:
         """Read what :meth:`to_dict` wrote.
 
-        Raises
-        ------
-        ValueError
-            If it is something else.
+        Raises ValueError if it is something else.
         """
         if not isinstance(data, dict) or set(data) != {"name", "map"}:
             raise ValueError("within: must be an object of name and map")
@@ -168,6 +163,10 @@ def read_mask(
 ) -> Mask:
     """Read the polygons of a map: GeoJSON, or what GDAL and pyarrow read.
 
+    Raises GeoJSONError if its polygons are not usable, or there are none; InputError if it is a GIS
+    file that cannot be read, or which of its layers is meant is not said; if a name is a file's,
+    too; OSError if it cannot be opened.
+
     Parameters
     ----------
     path : path-like
@@ -176,17 +175,6 @@ def read_mask(
         Of a file with several.
     option : str
         What names the layer, for messages.
-    max_vertices : int
-
-    Raises
-    ------
-    GeoJSONError
-        If its polygons are not usable, or there are none.
-    InputError
-        If it is a GIS file that cannot be read, or which of its layers is meant is not said; if a
-        name is a file's, too.
-    OSError
-        If it cannot be opened.
     """
     try:
         path = shape_path(os.fspath(path))
@@ -205,19 +193,15 @@ def read_mask(
 def mask_of(source: Any, frame: Frame, layer: str | None = None) -> Mask:
     """The mask that a file is, as :func:`read_mask` says, or polygons in memory.
 
+    Raises GeoJSONError, InputError, OSError as :func:`read_mask`; if it is something else.
+
     Parameters
     ----------
     source : path-like, GeoDataFrame, GeoSeries, or shapely geometry
         Of geopandas in its own system; without one, and of shapely, in that of the bounds, or in
         grid units where there are none.
-    frame : Frame
     layer : str, optional
         Of a file with several.
-
-    Raises
-    ------
-    GeoJSONError, InputError, OSError
-        As :func:`read_mask`; if it is something else.
     """
     if isinstance(source, str | os.PathLike):
         return read_mask(source, layer, option="layer")

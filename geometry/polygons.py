@@ -79,7 +79,6 @@ def piece_polygon(halfplanes: Sequence[Halfplane], d: int) -> Polygon:
 
     Parameters
     ----------
-    halfplanes : sequence of Halfplane
     d : int
         Side of the square, in grid units.
 
@@ -99,7 +98,6 @@ def piece_sides(
 
     Parameters
     ----------
-    halfplanes : sequence of Halfplane
     d : int
         Side of the square, in grid units.
 
@@ -133,7 +131,6 @@ def union_shape(pieces: Iterable[Sequence[Halfplane]], d: int) -> BaseGeometry:
 
     Parameters
     ----------
-    pieces : iterable of sequences of Halfplane
     d : int
         Side of the square, in grid units.
 
@@ -353,6 +350,9 @@ def polygons_of_rings(rings: NDArray[Any], owners: NDArray[np.int64]) -> list[Po
 def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.bool_]:
     """Which points polygons hold, exactly; points on their boundary belong to them.
 
+    Returns ndarray of bool, shape (n,). Raises ValueError if the points do not have the shape (n,
+    2).
+
     Parameters
     ----------
     geometry : shapely geometry
@@ -360,15 +360,6 @@ def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.boo
         even-odd, parts may overlap (:mod:`geometry.rings`).
     points : array_like of int or float, shape (n, 2)
         Coordinates (x, y), exact up to 2**53 in size.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If the points do not have the shape (n, 2).
     """
     given = np.asarray(points)
     if given.ndim != 2 or given.shape[1] != 2:
@@ -404,16 +395,14 @@ def cornered(shape: BaseGeometry, d: int) -> BaseGeometry:
 class Outline:
     """Polygons in the square of a grid of size d; none at all hold no point.
 
+    Raises ValueError if a polygon has no ring, a ring fewer than three corners, or a corner lies
+    off the square.
+
     Attributes
     ----------
     d : int
     polygons : tuple of tuple of Ring
         Of each polygon the outer ring, then its holes.
-
-    Raises
-    ------
-    ValueError
-        If a polygon has no ring, a ring fewer than three corners, or a corner lies off the square.
     """
 
     d: int

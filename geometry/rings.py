@@ -46,15 +46,13 @@ _AT_ONCE = 1 << 19
 def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> Flags:
     """Which points one of some polygons holds.
 
+    Returns ndarray of bool, shape (n,).
+
     Parameters
     ----------
     polygons : sequence of sequence of ndarray of float, shape (m, 2)
         Of each the outline, then its holes; the first vertex of a ring is not repeated, or it is.
     points : ndarray of int or float, shape (n, 2)
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
     """
     # one corner twice: of four corners GEOS takes some that go back for a rectangle
     figures = [
@@ -207,7 +205,6 @@ def crossings_up_to(limit: int, edges: Floats) -> int:
 
     Parameters
     ----------
-    limit : int
     edges : ndarray of float, shape (n, 4)
         x1, y1, x2, y2 in any frame.  Edges that share an end do not cross.
 

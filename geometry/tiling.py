@@ -50,10 +50,7 @@ _HALF = Fraction(1, 2)
 class Tile:
     """The grid points x0..x1, y0..y1, both ends included, of a grid of size d.
 
-    Raises
-    ------
-    ValueError
-        If it holds no point, or points off the grid.
+    Raises ValueError if it holds no point, or points off the grid.
     """
 
     d: int
@@ -109,10 +106,7 @@ def tile_square(d: int, per_side: int) -> tuple[Tile, ...]:
 
     Their sides differ by at most one grid point.
 
-    Raises
-    ------
-    ValueError
-        If there are not so many grid points along a side.
+    Raises ValueError if there are not so many grid points along a side.
     """
     if not 1 <= per_side <= d + 1:
         raise ValueError(f"a grid of size {d} has no {per_side} tiles along a side")
@@ -151,10 +145,7 @@ class TileIndex:
     def of(cls, tiles: Sequence[Tile]) -> TileIndex:
         """Index tiles.
 
-        Raises
-        ------
-        ValueError
-            If they do not hold every grid point exactly once.
+        Raises ValueError if they do not hold every grid point exactly once.
         """
         columns = np.unique([tile.x0 for tile in tiles])
         rows = np.unique([tile.y0 for tile in tiles])
@@ -206,17 +197,14 @@ _CHUNK = 1 << 16
 class EdgeZones:
     """The zones of all edges of some pieces.
 
+    Raises ValueError if there are no pieces, or no such side.
+
     Attributes
     ----------
     pieces : tuple of tuple of Halfplane
         At least one; all of the same number of halfplanes, of one lattice.
     side : int
         Most grid points along a side of a zone's box; by default an edge has one zone.
-
-    Raises
-    ------
-    ValueError
-        If there are no pieces, or no such side.
     """
 
     pieces: tuple[tuple[Halfplane, ...], ...]
@@ -298,16 +286,13 @@ class EdgeZone:
     Its box holds x0..x1, y0..y1, both ends included, and with them all points of the zone but those
     on lines without area where edges tie, which no sharpening reaches.
 
+    Raises ValueError if there is no zone of that number.
+
     Attributes
     ----------
     zones : EdgeZones
     number : int
         Its number among them.
-
-    Raises
-    ------
-    ValueError
-        If there is no zone of that number.
     """
 
     zones: EdgeZones

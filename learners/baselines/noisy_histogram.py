@@ -128,7 +128,6 @@ def between_centres(
     ----------
     doubled : ndarray of int64
         Twice the places, 0 to 2 (d + 1); grid point x is the interval x..x+1, its middle x + 1/2.
-    d, per_side, parts : int
 
     Returns
     -------
@@ -228,10 +227,7 @@ def plan_histogram(
 ) -> HistogramBudget:
     """Divide epsilon between the number of examples, if it is counted, and the cells.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee.
+    Raises ValueError if a parameter states no guarantee.
     """
     check_budget(epsilon, delta)
     inner, _ = inner_budget(epsilon, 0.0, neighbours)
@@ -293,12 +289,10 @@ def noisy_field(
 
     Parameters
     ----------
-    counts : GridCounts
     per_side : int
         Cells along a side.
     scale : Fraction
         Of the noise, in examples; one example moves the cells by SHARES parts together.
-    source : RandomSource
     """
     field = bin_linearly(counts, per_side)
     noise = discrete_laplace_array(source, SHARES * scale, field.size)
@@ -324,7 +318,6 @@ def noisy_cells(
         Number of cells.
     scale : Fraction
         Of the noise; one example moves one cell by 1.
-    source : RandomSource
     """
     negatives, positives = counts.by_group(cells, count)
     return np.asarray(positives - negatives + discrete_laplace_array(source, scale, count))

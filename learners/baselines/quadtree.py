@@ -91,10 +91,7 @@ def plan_quadtree(
 ) -> QuadtreeBudget:
     """Divide epsilon between the tree and its leaves.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee.
+    Raises ValueError if a parameter states no guarantee.
     """
     check_budget(epsilon, delta)
     inner, _ = inner_budget(epsilon, 0.0, neighbours)
@@ -123,7 +120,6 @@ def grow(
         Examples on the grid, m entries.
     scale, decay :
         As in :class:`QuadtreeBudget`.
-    source : RandomSource
     watch : callable, optional
         Called before every level; may raise Cancelled.
 

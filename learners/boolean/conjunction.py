@@ -166,10 +166,7 @@ def cover_budget(
 ) -> Budget:
     """Noise of the counts and rate of the selections by this account, (epsilon, delta)-DP.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee, or there is no such account.
+    Raises ValueError if a parameter states no guarantee, or there is no such account.
     """
     budget = plan_budget(epsilon, delta, steps, beta, neighbours, private, NOISE_SHARE)
     return by_account(budget, account)
@@ -302,10 +299,7 @@ def strawman_budget(
     """Noise of the list and rate of the draws over d variables: a literal is listed if its noisy
     count is at most the margin.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee.
+    Raises ValueError if a parameter states no guarantee.
     """
     check_budget(epsilon, delta)
     inner = inner_budget(epsilon, delta, neighbours)

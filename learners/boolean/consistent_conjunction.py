@@ -223,7 +223,6 @@ def mistakes_of_all(
 
     Parameters
     ----------
-    columns : Columns
     labels : ndarray of bool, shape (n,)
     only : int, optional
         1 for conjunctions of variables alone, 0 of negated variables alone.
@@ -380,10 +379,7 @@ def greedy_examples(d: int, k: int, alpha: float, beta: float) -> int:
 def consistency_rate(epsilon: float, neighbours: Neighbours) -> Fraction:
     """Nats per mistake in the private consistency learner: all of epsilon under add/remove.
 
-    Raises
-    ------
-    ValueError
-        If epsilon is not positive, or there are no such neighbours.
+    Raises ValueError if epsilon is not positive, or there are no such neighbours.
     """
     rate = private_rate(epsilon, one_way=True)
     # with delta = 0 a replacement halves epsilon, and exactly

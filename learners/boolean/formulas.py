@@ -110,15 +110,13 @@ class SparseColumns:
 def read_columns(X: ArrayLike | Any) -> Columns:
     """Examples, checked.
 
+    Raises ValueError if the shape is wrong, or a value is neither 0 nor 1; the message names the
+    first row.
+
     Parameters
     ----------
     X : array, data frame or scipy sparse matrix, shape (n, d)
         Zeros and ones, of any numeric or Boolean type; at least one column.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, or a value is neither 0 nor 1; the message names the first row.
     """
     sparse = hasattr(X, "tocsr") and hasattr(X, "tocsc")  # scipy's matrices and arrays
     return SparseColumns(_clean(X)) if sparse else DenseColumns(zeros_and_ones(X))
@@ -284,10 +282,7 @@ class FormulaRelease:
     def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of examples, shape (n, d), dense or sparse.
 
-        Raises
-        ------
-        ValueError
-            If X has other values than 0 and 1, or another number of columns.
+        Raises ValueError if X has other values than 0 and 1, or another number of columns.
         """
         return evaluate(self.role, self.literals, self._columns(X)).astype(np.int64)
 
@@ -335,17 +330,14 @@ class BooleanLearner(WithParameters, ABC):
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Learn a formula.
 
+        Raises ValueError if an example or a parameter is out of range.
+
         Parameters
         ----------
         X : array, data frame or scipy sparse matrix, shape (n, d)
             Zeros and ones.  The number of columns is public.
         y : array, shape (n,)
             Labels as :meth:`learners.core.estimator.Estimator.fit` takes them.
-
-        Raises
-        ------
-        ValueError
-            If an example or a parameter is out of range.
         """
         for _ in self.steps(X, y):
             pass

@@ -28,16 +28,13 @@ def word_count(bits: int) -> int:
 class PackedBits:
     """Rows of d bits as words: bit j in word j // 64 at place j % 64, unused bits 0.
 
+    Raises ValueError if shape, kind or an unused bit is wrong.
+
     Attributes
     ----------
     words : ndarray of uint64, shape (n, ceil(d / 64))
     d : int
         Bits in a row, at least 1.
-
-    Raises
-    ------
-    ValueError
-        If shape, kind or an unused bit is wrong.
     """
 
     words: NDArray[np.uint64]
@@ -143,19 +140,12 @@ class Echelon:
         Every solution belongs to exactly one choice of the free bits, so uniform bits give a
         uniform solution.
 
+        Returns ndarray of uint64, shape (ceil(d / 64),). Raises ValueError if there is no solution.
+
         Parameters
         ----------
         free : ndarray of uint64, shape (ceil(d / 64),)
             Bits at pivots, and beyond d, are ignored.
-
-        Returns
-        -------
-        ndarray of uint64, shape (ceil(d / 64),)
-
-        Raises
-        ------
-        ValueError
-            If there is no solution.
         """
         if not self.consistent:
             raise ValueError("the equations contradict each other: there is no solution")

@@ -96,10 +96,7 @@ class ParityPlan:
 
         If the plan was made for this beta, f^T is at most beta/2.
 
-        Raises
-        ------
-        ValueError
-            If alpha or beta is not in (0, 1), or d < 1.
+        Raises ValueError if alpha or beta is not in (0, 1), or d < 1.
         """
         check_open_unit(alpha=alpha, beta=beta)
         needed = check_count("d", d) * math.log(2) + math.log(2 * self.blocks / beta)
@@ -116,6 +113,8 @@ def plan_parity(
 ) -> ParityPlan:
     """Choose f, p and the number of blocks.
 
+    Raises ValueError if a parameter is out of range.
+
     Parameters
     ----------
     epsilon : float
@@ -128,11 +127,6 @@ def plan_parity(
         Share of the examples kept for the test, in [0, 1).
     private : bool
         Whether the coins are the system's.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     inner = pure_budget(epsilon, neighbours)
     if beta is not None:
@@ -206,10 +200,7 @@ class ParityRelease:
     def predict(self, rows: PackedBits) -> NDArray[np.int64]:
         """<r, x> mod 2, int64 of shape (n,).
 
-        Raises
-        ------
-        ValueError
-            If the run ended with ⊥, or the rows have another number of bits.
+        Raises ValueError if the run ended with ⊥, or the rows have another number of bits.
         """
         if self.parity is None:
             raise ValueError("the run ended without a parity (⊥): there is nothing to predict by")

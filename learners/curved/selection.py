@@ -110,7 +110,6 @@ def make_tables(counts: GridCounts, eta: float) -> Tables:
 
     Parameters
     ----------
-    counts : GridCounts
     eta : float
         Nats an example; it steers the sampler, never its law.
     """
@@ -189,10 +188,7 @@ class ConicSelection:
     ) -> Selected:
         """Draw one (see :class:`learners.core.selection.Sampler`).
 
-        Raises
-        ------
-        ValueError
-            If a score may be above 0.
+        Raises ValueError if a score may be above 0.
         """
         if score.value(counts.positives, 0) > 0:
             raise ValueError("scores of discs and ellipses must be at most 0")
@@ -266,10 +262,7 @@ class LiftedSelection:
 
     See :class:`learners.core.selection.Sampler`; counts are of points of the lattice's dimensions.
 
-    Raises
-    ------
-    ValueError
-        If the class is too large to be enumerated.
+    Raises ValueError if the class is too large to be enumerated.
     """
 
     lattice: ListedLattice
@@ -327,10 +320,7 @@ class HalfspaceSelection3(LiftedSelection):
 class SimplexSelection3(LiftedSelection):
     """Sampler of simplices of a lattice with reach 1.
 
-    Raises
-    ------
-    ValueError
-        If the reach is larger, or the class is too large to be enumerated.
+    Raises ValueError if the reach is larger, or the class is too large to be enumerated.
     """
 
     lattice: HalfspaceLattice3

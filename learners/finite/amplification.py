@@ -96,17 +96,13 @@ class AmplificationPlan:
 
         The plan must have been made for this beta.
 
+        Raises ValueError if alpha or beta is not in (0, 1).
+
         Parameters
         ----------
         base : callable
             base(a): how many examples one run needs for error at most a, except with the
             probability that the plan was made for.
-        alpha, beta : float
-
-        Raises
-        ------
-        ValueError
-            If alpha or beta is not in (0, 1).
         """
         check_open_unit(alpha=alpha, beta=beta)
         share, log_part = self.used / COIN, math.log(3 * self.runs / beta)
@@ -131,6 +127,8 @@ def plan_amplification(
 ) -> AmplificationPlan:
     """Choose the number of runs.
 
+    Raises ValueError if a parameter is out of range.
+
     Parameters
     ----------
     epsilon : float
@@ -142,11 +140,6 @@ def plan_amplification(
         Probability, in (0, 1), with which one run may fail.
     test_share : float
         Share of the examples, in (0, 1), on which the runs are compared.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     check_open_unit(beta=beta, failure=failure, test_share=test_share)
     runs = max(1, math.ceil(math.log(beta / 3) / math.log(failure)))

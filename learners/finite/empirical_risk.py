@@ -86,20 +86,15 @@ def choose_least(
 ) -> Choice:
     """Choose a hypothesis by its sum of losses.
 
+    Raises ValueError if a parameter is out of range.
+
     Parameters
     ----------
     sums : ndarray of int64, shape (hypotheses,)
     bound : int
         Largest loss of one example, at least 1.
-    epsilon : float
-    source : RandomSource
     neighbours : {"add-remove", "replace-one"}
     mechanism : {"exponential", "laplace"}
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     check_count("bound", bound)
     inner = pure_budget(epsilon, neighbours)
@@ -184,15 +179,12 @@ class _LeastLoss(WithParameters):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis.
 
+        Raises ValueError if X and y differ in length, or a loss or a parameter is out of range.
+
         Parameters
         ----------
         X : array, shape (n, ...)
         y : array, shape (n, ...)
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, or a loss or a parameter is out of range.
         """
         own = self._fresh()
         rows, targets = unmasked(X), unmasked(y)

@@ -114,10 +114,7 @@ class MultiplicativeWeights:
 def check_losses(losses: ArrayLike, experts: int, bound: int) -> NDArray[np.int64]:
     """Losses of one round, int64 of shape (N,).
 
-    Raises
-    ------
-    ValueError
-        If they are not N whole numbers in 0..bound.
+    Raises ValueError if they are not N whole numbers in 0..bound.
     """
     values = unmasked(losses)
     if values.shape != (experts,) or values.dtype.kind not in "iufb":
@@ -157,10 +154,8 @@ def plan_experts(
 ) -> ExpertsPlan:
     """The largest rate that the account grants, or the best rate without privacy if that is less.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than two experts or one round, or the budget states no guarantee.
+    Raises ValueError if there are fewer than two experts or one round, or the budget states no
+    guarantee.
     """
     check_budget(epsilon, delta)
     # refuses other neighbours; a replacement is charged by its own range, not as two steps

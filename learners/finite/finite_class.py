@@ -300,16 +300,12 @@ class ThresholdClass(ConceptClass):
 def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
     """Points of the domain, int64 of shape (n,).
 
+    Raises ValueError if the shape is another, or a point is no whole number in 0..domain-1; the
+    message names the first such row.
+
     Parameters
     ----------
     X : array of int, shape (n,) or (n, 1)
-    domain : int
-
-    Raises
-    ------
-    ValueError
-        If the shape is another, or a point is no whole number in 0..domain-1; the message names
-        the first such row.
     """
     points = unmasked(X)
     if points.ndim == 2 and points.shape[1] == 1:
@@ -366,17 +362,14 @@ class _FiniteClass(WithParameters):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples; whether there are any is private too.
 
+        Raises ValueError if an example or a parameter is out of range.
+
         Parameters
         ----------
         X : array of int, shape (n,) or (n, 1)
             Points 0..domain-1.
         y : array, shape (n,)
             Labels 0 or 1.
-
-        Raises
-        ------
-        ValueError
-            If an example or a parameter is out of range.
         """
         own, domain = self._fresh(), self.concepts.domain
         points = check_domain_points(X, domain)

@@ -115,8 +115,6 @@ def run_delta(eta: float, steps: int, epsilon: float, noise: float = 0.0) -> flo
     ----------
     eta : float
         Range of each selection.
-    steps : int
-    epsilon : float
     noise : float
         What each noisy count costs, 1 / scale of its integer Laplace noise; 0 for none.
     """
@@ -135,10 +133,7 @@ def run_delta(eta: float, steps: int, epsilon: float, noise: float = 0.0) -> flo
 def run_rate(epsilon: float, delta: float, steps: int, noise: float = 0.0) -> float:
     """The largest eta of a run that is (epsilon, delta)-DP, add/remove, less GIVEN_UP.
 
-    Raises
-    ------
-    ValueError
-        If epsilon does not exceed steps * noise.
+    Raises ValueError if epsilon does not exceed steps * noise.
     """
     # by basic composition
     low = (epsilon - steps * noise) / steps
@@ -242,10 +237,7 @@ def advanced_epsilon(epsilon0: float, count: int, delta: float) -> float:
 def advanced_rate(epsilon: float, delta: float, count: int) -> float:
     """The largest epsilon0, within a relative 1e-12, that advanced composition grants `count`.
 
-    Raises
-    ------
-    ValueError
-        If epsilon or delta states no guarantee, or count < 1.
+    Raises ValueError if epsilon or delta states no guarantee, or count < 1.
     """
     check_budget(epsilon, delta)
     if count < 1:
@@ -332,10 +324,7 @@ def selection_account(epsilon: float, delta: float, steps: int) -> Account:
 
     `epsilon` here already excludes the charge for arithmetic; `delta` is the whole delta.
 
-    Raises
-    ------
-    ValueError
-        If epsilon <= 0, delta is not in (0, 1), or steps < 1.
+    Raises ValueError if epsilon <= 0, delta is not in (0, 1), or steps < 1.
     """
     check_budget(epsilon, delta)
     if steps < 1:
@@ -373,6 +362,8 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     It holds for a number of steps fixed beforehand; stopping a run because of what its
     diagnostics show is not covered.
 
+    Raises ValueError if `steps` is negative.
+
     Parameters
     ----------
     privacy : PrivacySpent
@@ -387,11 +378,6 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
         At privacy.delta, for privacy.neighbours; privacy.epsilon after the last step.
     account : {"optimal", "basic", "zcdp", "set-cover"}
         The run's if it is optimal, else the one that charges least.
-
-    Raises
-    ------
-    ValueError
-        If `steps` is negative.
     """
     if steps < 0:
         raise ValueError(f"steps must not be negative, got {steps}")

@@ -62,9 +62,11 @@ def exponential_index(
 ) -> int:
     """An index i with probability exactly proportional to multiplicity_i * exp(rate * score_i).
 
+    Raises ValueError if there are no candidates, or scores, rate or multiplicities are of another
+    kind.
+
     Parameters
     ----------
-    source : RandomSource
     scores : array of int, shape (N,)
         Within int64.
     rate : float or Fraction
@@ -77,11 +79,6 @@ def exponential_index(
     -------
     int
         In 0..N-1.
-
-    Raises
-    ------
-    ValueError
-        If there are no candidates, or scores, rate or multiplicities are of another kind.
 
     Notes
     -----
@@ -118,16 +115,7 @@ def private_rate(
     and so is epsilon^2/8-zCDP (docs/privacy.md, lemma X1).  Rates are per unit of the score that
     is passed: with scores multiplied by k to make them whole, D is multiplied too.
 
-    Parameters
-    ----------
-    epsilon : float or Fraction
-    sensitivity : int or Fraction
-    one_way : bool
-
-    Raises
-    ------
-    ValueError
-        If epsilon or sensitivity is not positive and finite.
+    Raises ValueError if epsilon or sensitivity is not positive and finite.
     """
     moved = _positive("sensitivity", sensitivity)
     return _positive("epsilon", epsilon) / (moved if one_way else 2 * moved)
@@ -145,7 +133,6 @@ def utility_loss(log_candidates: float, rate: float | Fraction, beta: float) -> 
     ----------
     log_candidates : float
         ln N, at least 0.
-    rate : float or Fraction
     beta : float
         In (0, 1).
 

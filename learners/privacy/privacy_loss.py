@@ -247,7 +247,6 @@ def mechanism(
 
     Parameters
     ----------
-    charge : Charge
     stated : {"add-remove", "replace-one", "replace-label"}
         Neighbours of the statement that it is a part of.
     relation : {"add-remove", "replace-one", "replace-label"}, optional
@@ -267,7 +266,6 @@ def rounding_epsilon(privacy: PrivacySpent, moves: int = 1) -> float:
 
     Parameters
     ----------
-    privacy : PrivacySpent
     moves : {1, 2}
         2 where an example is replaced: it may change twice as many draws.
     """
@@ -308,10 +306,7 @@ def check_statement(privacy: PrivacySpent) -> None:
     None of them may cost more.  By the accounts of all learners but experts, votes and those that
     are there to be compared, they do not cost less either, unless a rate is the greatest there is.
 
-    Raises
-    ------
-    ValueError
-        If they do.
+    Raises ValueError if they do.
     """
     if privacy.rows != 1:
         if privacy.neighbours == "replace-label" or privacy.charge(APART) is not None:
@@ -425,10 +420,6 @@ def _of_a_cover(privacy: PrivacySpent) -> float:
 
 def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     """A statement's charges as a JSON-ready object that other accountants can compose.
-
-    Parameters
-    ----------
-    privacy : PrivacySpent
 
     Returns
     -------

@@ -156,10 +156,7 @@ class GradientDescentClassifier(WithParameters):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.
 
-        Raises
-        ------
-        ValueError
-            If an example or a parameter is out of range, or there is no example.
+        Raises ValueError if an example or a parameter is out of range, or there is no example.
         """
         configured = self._fresh()
         points, labels = check_examples(X, y, configured.grid, positive=configured.positive)

@@ -156,16 +156,13 @@ class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train a model on each chunk; nothing is published yet.
 
+        Raises ValueError if X and y differ in length, a label is out of range, or a parameter is.
+
         Parameters
         ----------
         X : array, shape (n, ...)
         y : array, shape (n,)
             Labels as the class says.
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, a label is out of range, or a parameter is.
         """
         own = self._fresh()
         check_base(own.base)

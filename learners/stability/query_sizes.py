@@ -74,10 +74,7 @@ class QuerySizes:
 def examples_of_chunks(chunks: int, each: int, beta: float) -> int:
     """n with which each of K chunks gets `each` examples by coins, with probability 1 - beta.
 
-    Raises
-    ------
-    ValueError
-        If a count is below 1, or beta not in (0, 1).
+    Raises ValueError if a count is below 1, or beta not in (0, 1).
     """
     k, least = check_count("chunks", chunks), check_count("each", each)
     check_open_unit(beta=beta)
@@ -107,6 +104,8 @@ def query_sizes(
 ) -> QuerySizes | None:
     """Theorems 4.3 and 4.4: at most alpha m of m queries are answered wrong or not at all.
 
+    Raises ValueError if a parameter is out of range.
+
     Parameters
     ----------
     vc : int
@@ -126,11 +125,6 @@ def query_sizes(
     -------
     QuerySizes or None
         None if m queries are too few, or alpha too close to 3 gamma.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     check_open_unit(alpha=alpha, beta=beta)
     halts = min(math.floor(alpha * check_count("queries", queries)), MOST_MECHANISMS)
@@ -190,6 +184,8 @@ def soft_sizes(
 ) -> QuerySizes | None:
     """Theorem 5.14: m predictions within alpha of those that are expected of one model.
 
+    Raises ValueError if a parameter is out of range.
+
     Parameters
     ----------
     queries, halts : int
@@ -208,11 +204,6 @@ def soft_sizes(
     -------
     QuerySizes or None
         None for alpha above 3/4, where nothing need be learned.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     check_open_unit(alpha=alpha, beta=beta)
     if not stable > 0:

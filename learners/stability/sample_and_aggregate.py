@@ -184,10 +184,7 @@ def trained(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Any:
 def check_base(base: Any) -> None:
     """Refuse what cannot be trained, before anything is spent.
 
-    Raises
-    ------
-    ValueError
-        Unless base has `fit` and `predict`, or is a factory.
+    Raises ValueError unless base has `fit` and `predict`, or is a factory.
     """
     if isinstance(base, type) or (callable(base) and not hasattr(base, "fit")):
         return
@@ -200,10 +197,7 @@ def check_base(base: Any) -> None:
 def check_classes(classes: ArrayLike) -> NDArray[np.int64]:
     """Public labels as int64, ascending, shape (classes,).
 
-    Raises
-    ------
-    ValueError
-        Unless there are at least two, whole numbers, all different.
+    Raises ValueError unless there are at least two, whole numbers, all different.
     """
     labels = np.asarray(classes)
     if labels.ndim != 1 or len(labels) < 2 or labels.dtype.kind not in "iub":
@@ -217,10 +211,7 @@ def check_classes(classes: ArrayLike) -> NDArray[np.int64]:
 def same_examples(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Points and labels as arrays, a label for each point.
 
-    Raises
-    ------
-    ValueError
-        If they are not as many; the message does not tell how many.
+    Raises ValueError if they are not as many; the message does not tell how many.
     """
     points, labels = unmasked(X), unmasked(y)
     if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
@@ -293,10 +284,7 @@ def winners(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def distances(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Distance of each winner to instability, int64 (m,), at least 0, by votes (m, classes).
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than two classes.
+    Raises ValueError if there are fewer than two classes.
     """
     m, classes = counts.shape
     if classes < 2:
@@ -380,10 +368,7 @@ def plan_noisy_votes(
 ) -> NoisyVotesBudget:
     """The largest rate at which m queries are (epsilon, delta)-DP.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    Raises ValueError if a parameter is out of range.
     """
     check_budget(epsilon, delta)
     inner_budget(epsilon, delta, neighbours)

@@ -119,10 +119,7 @@ def bin_counts(
 def check_width(width: float) -> None:
     """Refuse a width out of range.
 
-    Raises
-    ------
-    ValueError
-        Unless it lies in [1e-6, 1].
+    Raises ValueError unless it lies in [1e-6, 1].
     """
     if not 1e-6 <= width <= 1:
         raise ValueError(f"a width must lie in [1e-6, 1], got {width}")
@@ -144,17 +141,14 @@ class SoftQueries:
     def ask(self, predictions: NDArray[np.float64], width: float) -> SoftRecord:
         """Answer one query, or not.
 
+        Raises ValueError if all m queries have been asked, or the width is out of range.
+
         Parameters
         ----------
         predictions : ndarray of float64, shape (K,)
             Of the chunks' models, in [0, 1].
         width : float
             nu, public.
-
-        Raises
-        ------
-        ValueError
-            If all m queries have been asked, or the width is out of range.
         """
         check_width(width)
         if self.queries_left == 0:

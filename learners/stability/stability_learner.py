@@ -104,10 +104,7 @@ def label_points(
 ) -> list[tuple[Point, QueryRelease]]:
     """Choose points of 0..d and have them labelled, until `most` are or the run is halted.
 
-    Raises
-    ------
-    ValueError
-        If the choice is unknown.
+    Raises ValueError if the choice is unknown.
     """
     if choice not in get_args(PointChoice):
         raise ValueError(f"points must be 'refined' or 'random', got {choice!r}")

@@ -191,6 +191,9 @@ def plan_sparse_vector(
 ) -> SparseVectorBudget:
     """Noise and margin for m tests of distances to instability, T of which may fail.
 
+    Raises ValueError if a parameter is out of range, or the printed constants do not give (epsilon,
+    delta).
+
     Parameters
     ----------
     epsilon, delta : float
@@ -201,11 +204,6 @@ def plan_sparse_vector(
     neighbours : {"add-remove", "replace-one", "replace-label"}
     private : bool
         False when the noise is seeded.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or the printed constants do not give (epsilon, delta).
     """
     check_budget(epsilon, delta)
     m, most = check_count("queries", queries), check_count("halts", halts)
@@ -359,10 +357,7 @@ class QueryRelease:
 def kept_queries(budget: SparseVectorBudget, kept: int) -> int:
     """How many queries are kept with so many halts: half of them, or none with none.
 
-    Raises
-    ------
-    ValueError
-        Unless at least one halt and one query are left to begin with.
+    Raises ValueError unless at least one halt and one query are left to begin with.
     """
     if isinstance(kept, bool) or int(kept) != kept or not 0 <= kept < budget.halts:
         raise ValueError(
@@ -428,18 +423,14 @@ DEFAULT_BETA = 0.1
 def chunks_needed(budget: SparseVectorBudget, beta: float, agreement: float = 2 / 3) -> int:
     """Chunks that answer every query on which this share agrees, with probability 1 - beta.
 
+    Raises ValueError if a parameter is out of range.
+
     Parameters
     ----------
-    budget : SparseVectorBudget
     beta : float
         For all queries together, in (0, 1).
     agreement : float
         Share of the chunks that vote for the winner, in (1/2, 1]; taken to four digits.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     if not 0.5002 < agreement <= 1:
         raise ValueError(f"agreement must lie in (1/2, 1], got {agreement}")
@@ -455,10 +446,8 @@ MOST_CHUNKS = 1_000_000
 def default_chunks(budget: SparseVectorBudget, chunks: int | None) -> int:
     """K: as given, or as many as answer queries on which 85 % of the chunks agree.
 
-    Raises
-    ------
-    ValueError
-        If the number that is given is none, or so many are needed that no sample fills them.
+    Raises ValueError if the number that is given is none, or so many are needed that no sample
+    fills them.
     """
     if chunks is not None:
         return check_count("chunks", chunks)
