@@ -187,9 +187,9 @@ def test_a_damaged_file_of_the_cache_is_thrown_away_and_made_anew(
 #: What the learners' own loops say of their cache.
 LOOP = """
 import numpy as np
-from learners.boolean import gf2
-rows = np.array([[1, 0, 1], [0, 1, 1]], dtype=bool)
-print(gf2.solve(gf2.PackedBits.of(rows), np.array([True, False])).rank, end="")
+from geometry.rings import crossings_up_to
+edges = np.array([[0.0, 0.0, 4.0, 4.0], [0.0, 4.0, 4.0, 0.0], [3.0, 0.0, 3.0, 1.5]])
+print(crossings_up_to(9, edges), end="")
 """
 
 
