@@ -97,8 +97,6 @@ class Arrangement:
 
     Attributes
     ----------
-    lattice : HalfplaneLattice
-    sheet : Sheet
     examples : tuple of (x, y)
         Distinct examples, sorted; signatures refer to this order.
     lines : tuple of (a, b, c)

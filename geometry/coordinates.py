@@ -47,18 +47,15 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
 
     Raises ValueError if a geometry is no point, or columns are latitude and longitude.
 
+    Returns ndarray: as the array is; of geopandas float of shape (n, 2), NaN where there is no
+    point or where the bounds' system does not reach.
+
     Parameters
     ----------
     X : array, data frame, GeoDataFrame or GeoSeries
         Two columns are longitude and latitude, or easting and northing, in the system of the
         bounds.  Of geopandas it is the geometry that counts, in its own system; without one in
         that of the bounds.
-
-    Returns
-    -------
-    ndarray
-        As the array is; of geopandas float of shape (n, 2), NaN where there is no point or where
-        the bounds' system does not reach.
     """
     if not has_geometry(X):
         _refuse_swapped(X)
@@ -113,15 +110,13 @@ _HEAD, _LENGTH = np.array([1, 1, 0, 0, 0], dtype=np.uint8), 21
 def points_of_wkb(data: Any, sizes: Any) -> NDArray[np.float64] | None:
     """Coordinates, shape (n, 2), of WKB one after the other, if all are plain points.
 
+    Returns ndarray or None: None if one is no point of two finite coordinates, or written in
+    another way.
+
     Parameters
     ----------
     sizes : iterable of int
         How long each is.
-
-    Returns
-    -------
-    ndarray or None
-        None if one is no point of two finite coordinates, or written in another way.
     """
     if set(sizes) != {_LENGTH}:
         return None

@@ -118,7 +118,6 @@ class Pole:
 
     Attributes
     ----------
-    x, y : float
     latitude : float
         90 or -90.
     turning : int

@@ -137,10 +137,8 @@ class TargetFile:
 
         Parameters and errors as in :meth:`on_grid`.
 
-        Returns
-        -------
-        shapely geometry
-            A GeometryCollection of polygons that may overlap, if there are several.
+        Returns shapely geometry: a GeometryCollection of polygons that may overlap, if there are
+        several.
         """
         placed = [self._placed(part, d, bounds) for part in self.parts]
         return cornered(placed[0] if len(placed) == 1 else GeometryCollection(placed), d)
@@ -194,6 +192,8 @@ def read_geojson(
     polygons have short, open or crossing rings, non-finite or out-of-range coordinates, or cross
     the antimeridian; OSError if the file cannot be opened.
 
+    Returns TargetFile: altitudes are dropped.
+
     Parameters
     ----------
     allow_empty : bool
@@ -202,11 +202,6 @@ def read_geojson(
         Limits on the file's size and on its number of positions.
     any_system : bool
         Take the system that an old member ``crs`` names; else it must be longitude and latitude.
-
-    Returns
-    -------
-    TargetFile
-        Altitudes are dropped.
     """
     try:
         document, odd_numbers = load_object(path, max_bytes)

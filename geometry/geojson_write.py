@@ -45,6 +45,11 @@ def feature_collection(
 
     Raises GeoJSONError if the shape leaves the square.
 
+    Returns dict: with ``bbox``, closed rings, outer counter-clockwise, holes clockwise, valid in
+    its own coordinates; an empty shape is no feature, and without features there is no ``bbox``.
+    Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``,
+    ``grid``, ``bounds`` and ``georeferenced`` (whether the bounds are the user's), then ``member``.
+
     Parameters
     ----------
     shape : shapely geometry
@@ -61,15 +66,6 @@ def feature_collection(
     layers : mapping, optional
         Other shapes by name, each a feature after the first with its name as ``name`` and
         ``layer``: readers of the shape leave them out.
-
-    Returns
-    -------
-    dict
-        With ``bbox``, closed rings, outer counter-clockwise, holes clockwise, valid in its own
-        coordinates; an empty shape is no feature, and without features there is no ``bbox``.
-        Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``,
-        ``grid``, ``bounds`` and ``georeferenced`` (whether the bounds are the user's), then
-        ``member``.
     """
     place = None if raw_grid else frame.place or unit_box_map(frame.d)
     said = frame_member(frame, raw_grid=raw_grid)

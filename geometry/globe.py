@@ -237,18 +237,16 @@ def in_bounds(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
 
     Raises CrsError if one system cannot follow the other there.
 
+    Returns shapely geometry: polygonal and valid, in the units of the bounds, with longitudes that
+    go on after 180 as those of the bounds do.  In its own system a shape may still reach over the
+    bounds.
+
     Parameters
     ----------
     shape : shapely geometry
         Polygonal and valid, in the units of its system.
     crs : str
         Its system, as :func:`geometry.crs.canonical_crs` names it.
-
-    Returns
-    -------
-    shapely geometry
-        Polygonal and valid, in the units of the bounds, with longitudes that go on after 180 as
-        those of the bounds do.  In its own system a shape may still reach over the bounds.
     """
     bounds = place.bounds
     if crs == bounds.crs:

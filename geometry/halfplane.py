@@ -276,17 +276,15 @@ def side(inequality: Inequality, vertex: Vertex) -> int:
 def clip(vertices: Sequence[Vertex], inequality: Inequality) -> tuple[Vertex, ...]:
     """The part of a convex polygon in a closed halfplane (Sutherland and Hodgman 1974).
 
+    Returns tuple of (U, V, W): counterclockwise, each once, without common factors where they are
+    new.  A polygon that only touches the line leaves the corner or the edge on it, one beyond it
+    nothing.
+
     Parameters
     ----------
     vertices : sequence of (U, V, W)
         Counterclockwise, each once.
     inequality : (a, b, c)
-
-    Returns
-    -------
-    tuple of (U, V, W)
-        Counterclockwise, each once, without common factors where they are new.  A polygon that
-        only touches the line leaves the corner or the edge on it, one beyond it nothing.
 
     Notes
     -----

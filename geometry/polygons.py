@@ -37,18 +37,15 @@ _NEIGHBOURS = 16
 def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...]:
     """Exact vertices of the intersection of closed halfplanes with the square [0, d]^2.
 
+    Returns tuple of (X, Y, W): corners (X/W, Y/W) in grid units, counter-clockwise, each once, no
+    three on a line. Empty if the intersection has no area (empty, a point or a segment).
+
     Parameters
     ----------
     halfplanes : sequence of Halfplane
         With no halfplane the result is the square.
     d : int
         Side of the square, in grid units.
-
-    Returns
-    -------
-    tuple of (X, Y, W)
-        Corners (X/W, Y/W) in grid units, counter-clockwise, each once, no three on a line.
-        Empty if the intersection has no area (empty, a point or a segment).
     """
     return clip_to_box(halfplanes, 0, 0, d, d)
 
@@ -77,16 +74,13 @@ def clip_to_box(
 def piece_polygon(halfplanes: Sequence[Halfplane], d: int) -> Polygon:
     """The clipped intersection as a shapely polygon with double coordinates.
 
+    Returns shapely.Polygon: valid, counter-clockwise; empty if there is no area, or none after
+    rounding.  Every vertex is the exact one rounded to the nearest double.
+
     Parameters
     ----------
     d : int
         Side of the square, in grid units.
-
-    Returns
-    -------
-    shapely.Polygon
-        Valid, counter-clockwise; empty if there is no area, or none after rounding.  Every
-        vertex is the exact one rounded to the nearest double.
     """
     return convex_polygon(clip_to_square(halfplanes, d))
 
@@ -96,15 +90,13 @@ def piece_sides(
 ) -> tuple[tuple[tuple[float, float], tuple[float, float]] | None, ...]:
     """What of each halfplane's boundary bounds the intersection in the square.
 
+    Returns tuple: for each halfplane both ends of its side, in grid units, or None where it bounds
+    nothing.
+
     Parameters
     ----------
     d : int
         Side of the square, in grid units.
-
-    Returns
-    -------
-    tuple
-        For each halfplane both ends of its side, in grid units, or None where it bounds nothing.
     """
     corners = clip_to_square(halfplanes, d)
     found = []
@@ -129,16 +121,13 @@ def convex_polygon(corners: Sequence[Vertex]) -> Polygon:
 def union_shape(pieces: Iterable[Sequence[Halfplane]], d: int) -> BaseGeometry:
     """Union of pieces, each an intersection of halfplanes clipped to the square.
 
+    Returns shapely.Polygon or shapely.MultiPolygon: valid, outer rings counter-clockwise and holes
+    clockwise; an empty Polygon if no piece has area.
+
     Parameters
     ----------
     d : int
         Side of the square, in grid units.
-
-    Returns
-    -------
-    shapely.Polygon or shapely.MultiPolygon
-        Valid, outer rings counter-clockwise and holes clockwise; an empty Polygon if no piece
-        has area.
 
     Notes
     -----
@@ -152,16 +141,13 @@ def union_shape(pieces: Iterable[Sequence[Halfplane]], d: int) -> BaseGeometry:
 def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
     """Make a geometry valid and areal, outer rings counter-clockwise, holes clockwise.
 
+    Returns shapely.Polygon or shapely.MultiPolygon: valid; an empty Polygon if nothing areal is
+    left.  A valid polygon keeps its vertices, but where hundreds of parts have a corner in common.
+
     Parameters
     ----------
     geometry : shapely geometry
         Of any kind and validity, in any frame; points and lines are dropped.
-
-    Returns
-    -------
-    shapely.Polygon or shapely.MultiPolygon
-        Valid; an empty Polygon if nothing areal is left.  A valid polygon keeps its vertices, but
-        where hundreds of parts have a corner in common.
     """
     # where hundreds of parts meet, to ask of all takes as long as GEOS takes to unite them
     if common_corner(shapely.get_parts(geometry)) is not None or not shapely.is_valid(geometry):
@@ -256,15 +242,13 @@ def even_odd_region(ring: NDArray[np.float64]) -> BaseGeometry:
     repair by the same rule ("linework") takes 35 s for a ring of 200 random vertices.  A face
     thinner than doubles resolve has no area to speak of.
 
+    Returns shapely.Polygon or shapely.MultiPolygon: valid; an empty Polygon if the ring has no
+    area.
+
     Parameters
     ----------
     ring : ndarray of float, shape (n, 2)
         Vertices, n >= 3, the first not repeated.
-
-    Returns
-    -------
-    shapely.Polygon or shapely.MultiPolygon
-        Valid; an empty Polygon if the ring has no area.
     """
     closed = np.vstack([ring, ring[:1]])
     pieces = shapely.get_parts(shapely.node(shapely.linestrings(closed)))
@@ -282,15 +266,13 @@ def even_odd_region(ring: NDArray[np.float64]) -> BaseGeometry:
 def region_of(figure: BaseGeometry) -> BaseGeometry:
     """The region of polygons whose rings may cross themselves and each other, to be drawn.
 
+    Returns shapely.Polygon or shapely.MultiPolygon: the valid union, of each the outline's region
+    without those of its holes.
+
     Parameters
     ----------
     figure : shapely geometry
         Polygons, valid or not, that may overlap.
-
-    Returns
-    -------
-    shapely.Polygon or shapely.MultiPolygon
-        Valid: the union, of each the outline's region without those of its holes.
     """
     parts = np.array(polygon_parts(figure), dtype=object)
     # where hundreds meet, to ask whether all are valid together takes as long as to unite them
@@ -400,7 +382,6 @@ class Outline:
 
     Attributes
     ----------
-    d : int
     polygons : tuple of tuple of Ring
         Of each polygon the outer ring, then its holes.
     """

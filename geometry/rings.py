@@ -203,15 +203,12 @@ def crossings_up_to(limit: int, edges: Floats) -> int:
     the edges, along the axis on which fewer of them lie side by side, and each is tried with those
     that lie beside it; signs of determinants in doubles decide, which is exact enough to count.
 
+    Returns int: the count; beyond `limit` it is only known to be larger than that.
+
     Parameters
     ----------
     edges : ndarray of float, shape (n, 4)
         x1, y1, x2, y2 in any frame.  Edges that share an end do not cross.
-
-    Returns
-    -------
-    int
-        The count; beyond `limit` it is only known to be larger than that.
     """
     from geometry.crossing_loop import swept  # compiled: loaded where it is needed
 

@@ -290,7 +290,6 @@ class EdgeZone:
 
     Attributes
     ----------
-    zones : EdgeZones
     number : int
         Its number among them.
     """

@@ -213,7 +213,6 @@ class HistogramBudget:
         Scale of the integer Laplace noise of every cell, in examples.
     inner : float
         Epsilon for neighbours that add or remove one example.
-    spent : PrivacySpent
     """
 
     count_scale: Fraction | None

@@ -76,7 +76,6 @@ class QuadtreeBudget:
         Scale of the integer Laplace noise of a leaf's majority.
     epsilon_tree : float
         What the tree costs, for neighbours that add or remove one example.
-    spent : PrivacySpent
     """
 
     tree_scale: Fraction

@@ -251,7 +251,6 @@ class FormulaRelease:
 
     Attributes
     ----------
-    learner : str
     role : {"disjunction", "conjunction"}
     d : int
         Number of variables.

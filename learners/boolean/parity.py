@@ -81,7 +81,6 @@ class ParityPlan:
         Probability, times COIN, that an example belongs to the test.
     rate : Fraction
         Nats per mistake in the test.
-    spent : PrivacySpent
     """
 
     blocks: int
@@ -179,8 +178,6 @@ class ParityRelease:
 
     Attributes
     ----------
-    learner : str
-    d : int
     parity : tuple of int or None
         r, d bits; None for ⊥.
     parameters : tuple of (str, value)
@@ -220,7 +217,6 @@ class BlockDiagnostics:
         Examples that it used; 0 if its first coin said ⊥.
     rank : int
         Independent ones among them.
-    consistent : bool
     failed : bool
         Whether its first coin said ⊥.
     """

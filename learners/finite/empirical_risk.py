@@ -58,7 +58,6 @@ class Choice:
 
     Attributes
     ----------
-    index : int
     noisy_sums : tuple of int or None
         All noisy sums of losses; None with the exponential mechanism.
     spent : PrivacySpent or None
@@ -132,7 +131,6 @@ class ErmRelease:
 
     Attributes
     ----------
-    learner : str
     index : int
         In the list of hypotheses.
     noisy_sums : tuple of int or None
@@ -158,7 +156,6 @@ class ErmDiagnostics:
 
     Attributes
     ----------
-    examples : int
     loss, least_loss : float
         Average loss of the chosen hypothesis, and of the best one; of its scale.
     """

@@ -136,7 +136,6 @@ class ExpertsPlan:
         Nats per unit of loss in [0, 1].
     regret : float
         Bound on the expected regret over all rounds.
-    spent : PrivacySpent
     """
 
     rate: float
@@ -181,7 +180,6 @@ class ExpertsRelease:
 
     Attributes
     ----------
-    learner : str
     chosen : tuple of int
         One a round.
     parameters : tuple of (str, value)

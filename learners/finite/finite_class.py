@@ -66,7 +66,6 @@ class MemorizedLabels:
 
     Attributes
     ----------
-    learner : str
     table : tuple of bool
         Labels of points 0..N-1.
     privacy : None
@@ -337,7 +336,6 @@ class FiniteClassDiagnostics:
 
     Attributes
     ----------
-    examples : int
     mistakes, fewest_mistakes : int
         On the sample, by the chosen concept, and by the best one.
     """

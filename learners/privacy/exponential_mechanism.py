@@ -65,6 +65,8 @@ def exponential_index(
     Raises ValueError if there are no candidates, or scores, rate or multiplicities are of another
     kind.
 
+    Returns int: in 0..N-1.
+
     Parameters
     ----------
     scores : array of int, shape (N,)
@@ -74,11 +76,6 @@ def exponential_index(
     multiplicities : array of int, shape (N,), optional
         How many candidates each entry stands for, at least 0 and not all 0; by default 1.
         Their sum must not exceed 2^62.
-
-    Returns
-    -------
-    int
-        In 0..N-1.
 
     Notes
     -----
@@ -129,17 +126,14 @@ def utility_loss(log_candidates: float, rate: float | Fraction, beta: float) -> 
     N exp(-rate L) = beta (KMMS proposition 2.5, with epsilon/2 for their rate).  If B candidates
     attain the best score, ln(N / B) may stand for ln N.
 
+    Returns float: in units of the score.
+
     Parameters
     ----------
     log_candidates : float
         ln N, at least 0.
     beta : float
         In (0, 1).
-
-    Returns
-    -------
-    float
-        In units of the score.
     """
     if not 0 < beta < 1:
         raise ValueError(f"beta must lie strictly between 0 and 1, got {beta}")

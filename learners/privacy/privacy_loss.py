@@ -141,15 +141,12 @@ class LossLaw:
     def upper_masses(self, step: float) -> dict[int, float]:
         """Probabilities of the loss rounded up to multiples of `step`: never too little is lost.
 
+        Returns dict of int to float: probability by the number of steps.
+
         Parameters
         ----------
         step : float
             Positive, in nats.
-
-        Returns
-        -------
-        dict of int to float
-            Probability by the number of steps.
         """
         if not step > 0:
             raise ValueError(f"step must be positive, got {step}")
@@ -421,13 +418,10 @@ def _of_a_cover(privacy: PrivacySpent) -> float:
 def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     """A statement's charges as a JSON-ready object that other accountants can compose.
 
-    Returns
-    -------
-    dict
-        With `whole`, the proved guarantee; `charges`, each with its mechanism, parameters, pure
-        epsilon, zCDP rho, bounded range and the law of its privacy loss, for the statement's own
-        neighbours; `besides`, what they leave out (rounding, and margins of votes); and of a run
-        that was checked `apart`, what is of other examples.
+    Returns dict: with `whole`, the proved guarantee; `charges`, each with its mechanism,
+    parameters, pure epsilon, zCDP rho, bounded range and the law of its privacy loss, for the
+    statement's own neighbours; `besides`, what they leave out (rounding, and margins of votes); and
+    of a run that was checked `apart`, what is of other examples.
 
     Examples
     --------

@@ -106,6 +106,8 @@ def query_sizes(
 
     Raises ValueError if a parameter is out of range.
 
+    Returns QuerySizes or None: None if m queries are too few, or alpha too close to 3 gamma.
+
     Parameters
     ----------
     vc : int
@@ -120,11 +122,6 @@ def query_sizes(
         Whether labels need not be those of a concept.
     epsilon, delta, others :
         As of :func:`learners.stability.stable_queries.plan_sparse_vector`.
-
-    Returns
-    -------
-    QuerySizes or None
-        None if m queries are too few, or alpha too close to 3 gamma.
     """
     check_open_unit(alpha=alpha, beta=beta)
     halts = min(math.floor(alpha * check_count("queries", queries)), MOST_MECHANISMS)
@@ -148,10 +145,7 @@ def label_sizes(
     Parameters and errors as of :func:`query_sizes`; `vc` is of the final class, too, and `queries`
     the number of public points.
 
-    Returns
-    -------
-    QuerySizes or None
-        None if m points are too few, or alpha too close to 7 gamma.
+    Returns QuerySizes or None: None if m points are too few, or alpha too close to 7 gamma.
     """
     check_open_unit(alpha=alpha, beta=beta)
     m, part = check_count("queries", queries), beta / 5
@@ -186,6 +180,8 @@ def soft_sizes(
 
     Raises ValueError if a parameter is out of range.
 
+    Returns QuerySizes or None: None for alpha above 3/4, where nothing need be learned.
+
     Parameters
     ----------
     queries, halts : int
@@ -199,11 +195,6 @@ def soft_sizes(
         In (0, 3/4] and (0, 1).
     epsilon, delta, others :
         As of :func:`learners.stability.soft_labels.plan_soft_queries`.
-
-    Returns
-    -------
-    QuerySizes or None
-        None for alpha above 3/4, where nothing need be learned.
     """
     check_open_unit(alpha=alpha, beta=beta)
     if not stable > 0:

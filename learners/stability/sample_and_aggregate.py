@@ -100,7 +100,6 @@ class ChunkModels:
 
     Attributes
     ----------
-    models : tuple
     classes : ndarray, shape (classes,)
         Public labels, ascending.
     sizes : ndarray of int64, shape (K,)

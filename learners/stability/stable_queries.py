@@ -139,7 +139,6 @@ class SparseVectorBudget:
         w.
     epsilon0 : float
         Cost of each halt.
-    spent : PrivacySpent
     """
 
     queries: int
