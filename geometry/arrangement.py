@@ -115,14 +115,10 @@ class Arrangement:
 def arrange(
     lattice: HalfplaneLattice, sheet: Sheet, points: NDArray[np.int64] | Iterable[tuple[int, int]]
 ) -> Arrangement:
-    """Build the arrangement of the examples' dual lines.
+    """Build the arrangement of the examples' dual lines, of grid points, int of shape (n, 2), in
+    0..d; repeated examples share a line.
 
     Raises ValueError if the sheet is not one of the lattice's, or a point is off the grid.
-
-    Parameters
-    ----------
-    points : array_like of int, shape (n, 2)
-        Grid coordinates in 0..d; repeated examples share a line.
     """
     if sheet not in lattice.sheets:
         raise ValueError(f"{sheet!r} is not a sheet of the {lattice.measure} measure")

@@ -108,16 +108,8 @@ _HEAD, _LENGTH = np.array([1, 1, 0, 0, 0], dtype=np.uint8), 21
 
 
 def points_of_wkb(data: Any, sizes: Any) -> NDArray[np.float64] | None:
-    """Coordinates, shape (n, 2), of WKB one after the other, if all are plain points.
-
-    Returns ndarray or None: None if one is no point of two finite coordinates, or written in
-    another way.
-
-    Parameters
-    ----------
-    sizes : iterable of int
-        How long each is.
-    """
+    """Coordinates, shape (n, 2), of WKB one after the other, each of so many bytes; None if one is
+    no point of two finite coordinates, or written in another way."""
     if set(sizes) != {_LENGTH}:
         return None
     rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, _LENGTH)

@@ -34,12 +34,8 @@ class CrsError(ValueError):
 def canonical_crs(text: str) -> str:
     """The name by which a system is kept: an authority's code where it has one, else WKT.
 
-    Raises CrsError if PROJ does not know it, or it has no two axes of the earth's surface.
-
-    Parameters
-    ----------
-    text : str
-        A code such as EPSG:32633, WKT, PROJ's own notation, or PROJJSON.
+    The text is a code such as EPSG:32633, WKT, PROJ's own notation, or PROJJSON; CrsError if PROJ
+    does not know it, or it has no two axes of the earth's surface.
     """
     if text.strip().upper() in _PLAIN:
         return LONLAT

@@ -132,13 +132,9 @@ class TargetFile:
         """Its polygons in units of a grid of size d as they were read, by which points are judged.
 
         Each corner is at the nearest multiple of 1/:func:`geometry.polygons.units` grid unit, so
-        that rounding leaves no grid point beside an edge on which it lies; several polygons are
-        not united, as a union rounds where edges cross.
-
+        that rounding leaves no grid point beside an edge on which it lies; several polygons, which
+        may overlap, are a GeometryCollection, not united, as a union rounds where edges cross.
         Parameters and errors as in :meth:`on_grid`.
-
-        Returns shapely geometry: a GeometryCollection of polygons that may overlap, if there are
-        several.
         """
         placed = [self._placed(part, d, bounds) for part in self.parts]
         return cornered(placed[0] if len(placed) == 1 else GeometryCollection(placed), d)
@@ -146,15 +142,9 @@ class TargetFile:
     def on_grid(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
         """Their union in units of a grid of size d; it may reach over the square's edges.
 
+        `bounds` say where that grid lies, for a shape on the globe; by default the file's own.
         Raises GeoJSONError if the shape is in degrees and no bounds are known, or it has no place
         in their system; as :attr:`geometry`.
-
-        Parameters
-        ----------
-        d : int
-            Grid size.
-        bounds : Bounds, optional
-            Where that grid lies, for a shape on the globe; by default the file's own bounds.
         """
         return self._placed(self.geometry, d, bounds)
 
@@ -221,14 +211,8 @@ def read_geojson(
 def target_of(document: dict[str, Any], name: str, *, any_system: bool = False) -> TargetFile:
     """A target from the object of a GeoJSON file, of finite numbers; read like the file.
 
-    Raises GeoJSONError as :func:`read_geojson`; the message names no file.
-
-    Parameters
-    ----------
-    name : str
-        Stands for the file's stem.
-    any_system : bool
-        As in :func:`read_geojson`.
+    `name` stands for the file's stem, `any_system` is that of :func:`read_geojson`.  Raises
+    GeoJSONError as there; the message names no file.
     """
     target = _read_document(document, MAX_VERTICES, name, any_system)
     _refuse_empty(target)

@@ -177,15 +177,11 @@ def _position(value: Any, where: str, index: int) -> tuple[float, float]:
 
 
 def check_lonlat(coordinates: NDArray[np.float64]) -> None:
-    """Check that a ring's vertices are degrees that one map sheet can hold.
+    """Check that a ring's vertices (lon, lat), float of shape (n, 2), are degrees that one map
+    sheet can hold.
 
     Raises GeoJSONError if a vertex is not finite or outside -180..180 / -90..90, or neighbours are
     more than 180 degrees of longitude apart (the ring crosses the antimeridian).
-
-    Parameters
-    ----------
-    coordinates : ndarray of float, shape (n, 2)
-        (lon, lat) in degrees, in order along the ring.
     """
     fault = _lonlat_fault(np.asarray(coordinates, dtype=np.float64))
     if fault:
@@ -311,19 +307,9 @@ class PointsFile:
 def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFile:
     """Read the features of a file as points.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    data : bytes
-        One object, or one on each line (GeoJSON text sequences).
-    max_bytes : int
-        Limit on their number.
-
-    Raises
-    ------
-    GeoJSONError
-        If it is too large, not JSON, or not GeoJSON.
+    `name` is that of the file, for messages; `data` is one object, or one on each line (GeoJSON
+    text sequences), at most `max_bytes` of it.  Raises GeoJSONError if it is too large, not JSON,
+    or not GeoJSON.
     """
     try:
         if len(data) > max_bytes:

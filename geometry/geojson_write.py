@@ -191,9 +191,8 @@ def _geometry(shape: BaseGeometry) -> dict[str, Any]:
 def geojson_text(collection: Mapping[str, Any]) -> str:
     """What a file with this GeoJSON object holds.
 
-    Numbers keep full double precision.  NumPy scalars are written as plain numbers.
-
-    Raises ValueError if a number is not finite; TypeError if a value has no JSON form.
+    Numbers keep full double precision; those of NumPy are written as plain ones.  Raises ValueError
+    if one is not finite, TypeError if a value has no JSON form.
     """
     return json.dumps(collection, allow_nan=False, default=_plain) + "\n"
 

@@ -88,18 +88,11 @@ _HEADER = 1 << 14
 
 
 def refuse_reference(name: str, data: bytes | None = None) -> None:
-    """Refuse a file that says where data lie and holds none.
+    """Refuse a file, by its path or what is read of it already, that says where data lie and holds
+    none.
 
-    In a program of somebody else's GDAL may be loaded already, with all that it follows.
-
-    Raises InputError if it is one, or holds one, and nobody has set GDAL_SKIP.
-
-    Parameters
-    ----------
-    name : str
-        Path.
-    data : bytes, optional
-        What is in it, where it is read already.
+    In a program of somebody else's GDAL may be loaded already, with all that it follows.  Raises
+    InputError if it is one, or holds one, and nobody has set GDAL_SKIP.
     """
     starts = [] if data is None else [data[:_HEADER]]
     if data is None and os.path.isfile(name):

@@ -101,13 +101,8 @@ class GridCounts:
         )
 
     def by_group(self, group: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """Examples of each label in each group of entries, int64 of shape (2, count).
-
-        Parameters
-        ----------
-        group : ndarray of int64, shape (m,)
-            The group of every entry, in 0..count-1.
-        """
+        """Examples of each label in each group of entries, int64 of shape (2, count); `group`,
+        int64 of shape (m,), is the group of every entry, in 0..count-1."""
         # sums of amounts are exact in doubles
         sums = np.bincount(group + count * self.labels, self.amounts, 2 * count)
         return sums.astype(np.int64).reshape(2, count)
@@ -142,15 +137,10 @@ class GridCounts:
     def of_examples(
         cls, points: NDArray[np.int64], labels: NDArray[np.bool_], d: int
     ) -> GridCounts:
-        """Counts of examples given one by one.
+        """Counts of examples given one by one: grid points, int64 of shape (n, D), in 0..d, not
+        checked, and labels, bool of shape (n,).
 
         Raises ValueError if there are not as many labels as points.
-
-        Parameters
-        ----------
-        points : ndarray of int64, shape (n, D)
-            Grid coordinates in 0..d; not checked.
-        labels : ndarray of bool, shape (n,)
         """
         if len(points) != len(labels):
             raise ValueError("there must be as many labels as points")
@@ -166,15 +156,11 @@ class GridCounts:
 
     @classmethod
     def of_array(cls, counts: ArrayLike, dimensions: int = 2) -> GridCounts:
-        """Counts of every grid point.
+        """Counts of every grid point, int of shape (2, d + 1, d + 1): counts[label, x, y]; in space
+        counts[label, x, y, z].
 
         Raises ValueError if the shape is another, or a count is negative, no whole number or too
         large.
-
-        Parameters
-        ----------
-        counts : array of int, shape (2, d + 1, d + 1)
-            counts[label, x, y]; in space counts[label, x, y, z].
         """
         array = unmasked(counts)
         if array.ndim != dimensions + 1 or len(array) != 2 or len(set(array.shape[1:])) != 1:
@@ -189,16 +175,10 @@ class GridCounts:
     def of_entries(cls, entries: ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
         """Counts of the grid points that hold examples, as a database gives them.
 
-        Raises ValueError if the shape is another, a coordinate lies off 0..d, a label is neither 0
-        nor 1, or a count is negative, no whole number or too large.
-
-        Parameters
-        ----------
-        entries : array of int, shape (m, 4)
-            Rows (x, y, label, count) in any order; rows with the same x, y and label are added.
-            In space (x, y, z, label, count).
-        d : int
-            Grid size.
+        Entries, int of shape (m, 4), are rows (x, y, label, count) in any order, in space (x, y, z,
+        label, count); rows with the same x, y and label are added.  Raises ValueError if the shape
+        is another, a coordinate lies off 0..d, a label is neither 0 nor 1, or a count is negative,
+        no whole number or too large.
         """
         names = (*_AXES[:dimensions], "label")
         rows = np.asarray(entries)
@@ -321,15 +301,11 @@ def label_places(
     points: NDArray[np.int64],
     sides: tuple[int, ...],
 ) -> NDArray[np.int64]:
-    """Labels of points; where many lie on a grid each place is asked about once, then looked up.
+    """Labels of points, int64 of shape (n, D); where many lie on a grid each place is asked about
+    once, then looked up.
 
-    Parameters
-    ----------
-    label : callable
-        Labels 0/1 of grid points, shape (m, D), of each by itself.
-    points : ndarray of int64, shape (n, D)
-    sides : tuple of int
-        Places of the grid along each axis, from 0 on; points beside them are labelled, too.
+    `label` gives labels 0/1 of grid points, shape (m, D), of each by itself.  The grid has so many
+    places along each axis, from 0 on; points beside them are labelled, too.
     """
     n, places = len(points), math.prod(sides)
     if n < _MANY:

@@ -202,10 +202,8 @@ class HalfplaneLattice:
         return (s + 1) * (3 * s + 1)
 
     def halfplane(self, sheet: Sheet, u: int, v: int) -> Halfplane:
-        """The halfplane at a dual lattice point.
-
-        Raises ValueError if the sheet or the point does not belong to this measure.
-        """
+        """The halfplane at a dual lattice point; ValueError if sheet or point are none of this
+        measure."""
         if sheet not in self.sheets or not self.admits(u, v):
             raise ValueError(f"({sheet!r}, {u}, {v}) is not in the {self.measure} lattice")
         return Halfplane(self, Sheet(sheet), int(u), int(v))
@@ -240,15 +238,7 @@ class Halfplane:
         return (along, across, level) if self.sheet.flat else (across, along, level)
 
     def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Exact membership.
-
-        Returns ndarray of bool, shape (n,).
-
-        Parameters
-        ----------
-        points : ndarray of int, shape (n, 2)
-            Grid coordinates (x, y), each in 0..d.
-        """
+        """Exact membership, bool of shape (n,), of grid points (x, y) in 0..d, shape (n, 2)."""
         a, b, c = self.coefficients
         xy = np.asarray(points, dtype=np.int64)
         inside: NDArray[np.bool_] = a * xy[:, 0] + b * xy[:, 1] >= c
@@ -276,20 +266,10 @@ def side(inequality: Inequality, vertex: Vertex) -> int:
 def clip(vertices: Sequence[Vertex], inequality: Inequality) -> tuple[Vertex, ...]:
     """The part of a convex polygon in a closed halfplane (Sutherland and Hodgman 1974).
 
-    Returns tuple of (U, V, W): counterclockwise, each once, without common factors where they are
-    new.  A polygon that only touches the line leaves the corner or the edge on it, one beyond it
-    nothing.
-
-    Parameters
-    ----------
-    vertices : sequence of (U, V, W)
-        Counterclockwise, each once.
-    inequality : (a, b, c)
-
-    Notes
-    -----
-    The figure is convex and signs are exact: one pass is complete, and a corner on the line is
-    met once and never twice.
+    The vertices (U, V, W) are counterclockwise, each once; so are those that are left, without
+    common factors where they are new.  A polygon that only touches the line leaves the corner or
+    the edge on it, one beyond it nothing.  The figure is convex and signs are exact: one pass is
+    complete, and a corner on the line is met once and never twice.
     """
     sides = [side(inequality, vertex) for vertex in vertices]
     if min(sides, default=0) >= 0:
@@ -364,19 +344,10 @@ def admitted_parts(lattice: HalfplaneLattice) -> tuple[ConvexPart, ...]:
 
 
 def dual_line(lattice: HalfplaneLattice, sheet: Sheet, point: tuple[int, int]) -> Line:
-    """The dual line of a grid point.
+    """The dual line (a, b, c), in lattice units, of a grid point of integers (x, y) in 0..d; a, b
+    >= 0, not both 0.
 
     Raises ValueError if the point is off the grid.
-
-    Parameters
-    ----------
-    point : (x, y)
-        Integers in 0..d.
-
-    Returns
-    -------
-    (a, b, c) : tuple of int
-        Lattice units; a, b >= 0, not both 0.
     """
     x, y = (int(coordinate) for coordinate in point)
     if not (0 <= x <= lattice.d and 0 <= y <= lattice.d):

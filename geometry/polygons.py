@@ -35,17 +35,11 @@ _NEIGHBOURS = 16
 
 
 def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...]:
-    """Exact vertices of the intersection of closed halfplanes with the square [0, d]^2.
+    """Exact vertices of the intersection of closed halfplanes, or of none, with the square [0,
+    d]^2.
 
-    Returns tuple of (X, Y, W): corners (X/W, Y/W) in grid units, counter-clockwise, each once, no
-    three on a line. Empty if the intersection has no area (empty, a point or a segment).
-
-    Parameters
-    ----------
-    halfplanes : sequence of Halfplane
-        With no halfplane the result is the square.
-    d : int
-        Side of the square, in grid units.
+    Returns corners (X, Y, W), X/W and Y/W in grid units, counter-clockwise, each once, no three on
+    a line; none if the intersection has no area (empty, a point or a segment).
     """
     return clip_to_box(halfplanes, 0, 0, d, d)
 
@@ -72,15 +66,10 @@ def clip_to_box(
 
 
 def piece_polygon(halfplanes: Sequence[Halfplane], d: int) -> Polygon:
-    """The clipped intersection as a shapely polygon with double coordinates.
+    """The clipped intersection in the square of side d as a shapely polygon, in grid units.
 
-    Returns shapely.Polygon: valid, counter-clockwise; empty if there is no area, or none after
-    rounding.  Every vertex is the exact one rounded to the nearest double.
-
-    Parameters
-    ----------
-    d : int
-        Side of the square, in grid units.
+    Valid, counter-clockwise; empty if there is no area, or none after rounding.  Every vertex is
+    the exact one rounded to the nearest double.
     """
     return convex_polygon(clip_to_square(halfplanes, d))
 
@@ -88,16 +77,8 @@ def piece_polygon(halfplanes: Sequence[Halfplane], d: int) -> Polygon:
 def piece_sides(
     halfplanes: Sequence[Halfplane], d: int
 ) -> tuple[tuple[tuple[float, float], tuple[float, float]] | None, ...]:
-    """What of each halfplane's boundary bounds the intersection in the square.
-
-    Returns tuple: for each halfplane both ends of its side, in grid units, or None where it bounds
-    nothing.
-
-    Parameters
-    ----------
-    d : int
-        Side of the square, in grid units.
-    """
+    """What of each halfplane's boundary bounds the intersection in the square of side d: both ends,
+    in grid units, or None where it bounds nothing."""
     corners = clip_to_square(halfplanes, d)
     found = []
     for halfplane in halfplanes:
@@ -119,18 +100,10 @@ def convex_polygon(corners: Sequence[Vertex]) -> Polygon:
 
 
 def union_shape(pieces: Iterable[Sequence[Halfplane]], d: int) -> BaseGeometry:
-    """Union of pieces, each an intersection of halfplanes clipped to the square.
+    """Union of pieces, each an intersection of halfplanes clipped to the square of side d, in grid
+    units.
 
-    Returns shapely.Polygon or shapely.MultiPolygon: valid, outer rings counter-clockwise and holes
-    clockwise; an empty Polygon if no piece has area.
-
-    Parameters
-    ----------
-    d : int
-        Side of the square, in grid units.
-
-    Notes
-    -----
+    Valid, outer rings counter-clockwise and holes clockwise; an empty Polygon if no piece has area.
     The overlay runs in full double precision.  Its own fallbacks keep it valid for nearly
     coincident edges, so no snapping grid is set: one would move every vertex for nothing.
     """
@@ -141,13 +114,9 @@ def union_shape(pieces: Iterable[Sequence[Halfplane]], d: int) -> BaseGeometry:
 def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
     """Make a geometry valid and areal, outer rings counter-clockwise, holes clockwise.
 
-    Returns shapely.Polygon or shapely.MultiPolygon: valid; an empty Polygon if nothing areal is
-    left.  A valid polygon keeps its vertices, but where hundreds of parts have a corner in common.
-
-    Parameters
-    ----------
-    geometry : shapely geometry
-        Of any kind and validity, in any frame; points and lines are dropped.
+    It may be of any kind and validity, in any frame; points and lines are dropped, and an empty
+    Polygon is made if nothing areal is left.  A valid polygon keeps its vertices, but where
+    hundreds of parts have a corner in common.
     """
     # where hundreds of parts meet, to ask of all takes as long as GEOS takes to unite them
     if common_corner(shapely.get_parts(geometry)) is not None or not shapely.is_valid(geometry):
@@ -237,18 +206,11 @@ def _grown(parts: NDArray[Any]) -> BaseGeometry:
 def even_odd_region(ring: NDArray[np.float64]) -> BaseGeometry:
     """The points that a ring goes around an odd number of times, closed, without dangling lines.
 
-    The ring is cut at its crossings, the faces of the plane that this leaves are found, and those
-    are taken that it goes around so: for c crossings about (n + c) log (n + c), where GEOS's own
-    repair by the same rule ("linework") takes 35 s for a ring of 200 random vertices.  A face
-    thinner than doubles resolve has no area to speak of.
-
-    Returns shapely.Polygon or shapely.MultiPolygon: valid; an empty Polygon if the ring has no
-    area.
-
-    Parameters
-    ----------
-    ring : ndarray of float, shape (n, 2)
-        Vertices, n >= 3, the first not repeated.
+    The ring, float of shape (n, 2), n >= 3, the first vertex not repeated, is cut at its crossings,
+    the faces of the plane that this leaves are found, and those are taken that it goes around so:
+    for c crossings about (n + c) log (n + c), where GEOS's own repair by the same rule ("linework")
+    takes 35 s for a ring of 200 random vertices.  A face thinner than doubles resolve has no area
+    to speak of.  Valid; an empty Polygon if the ring has no area.
     """
     closed = np.vstack([ring, ring[:1]])
     pieces = shapely.get_parts(shapely.node(shapely.linestrings(closed)))
@@ -264,16 +226,8 @@ def even_odd_region(ring: NDArray[np.float64]) -> BaseGeometry:
 
 
 def region_of(figure: BaseGeometry) -> BaseGeometry:
-    """The region of polygons whose rings may cross themselves and each other, to be drawn.
-
-    Returns shapely.Polygon or shapely.MultiPolygon: the valid union, of each the outline's region
-    without those of its holes.
-
-    Parameters
-    ----------
-    figure : shapely geometry
-        Polygons, valid or not, that may overlap.
-    """
+    """The region of polygons whose rings may cross themselves and each other, and that may overlap,
+    to be drawn: the valid union, of each the outline's region without those of its holes."""
     parts = np.array(polygon_parts(figure), dtype=object)
     # where hundreds meet, to ask whether all are valid together takes as long as to unite them
     whole = figure.geom_type in ("Polygon", "MultiPolygon") and common_corner(parts) is None
@@ -330,18 +284,12 @@ def polygons_of_rings(rings: NDArray[Any], owners: NDArray[np.int64]) -> list[Po
 
 
 def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.bool_]:
-    """Which points polygons hold, exactly; points on their boundary belong to them.
+    """Which points polygons hold, exactly, bool of shape (n,); points on their boundary belong to
+    them.
 
-    Returns ndarray of bool, shape (n,). Raises ValueError if the points do not have the shape (n,
-    2).
-
-    Parameters
-    ----------
-    geometry : shapely geometry
-        Polygons in the frame of the points, valid or not: a ring that crosses itself counts
-        even-odd, parts may overlap (:mod:`geometry.rings`).
-    points : array_like of int or float, shape (n, 2)
-        Coordinates (x, y), exact up to 2**53 in size.
+    The polygons are in the frame of the points, valid or not: a ring that crosses itself counts
+    even-odd, parts may overlap (:mod:`geometry.rings`).  Points (x, y), int or float of shape (n,
+    2), are exact up to 2**53 in size; ValueError for another shape.
     """
     given = np.asarray(points)
     if given.ndim != 2 or given.shape[1] != 2:

@@ -44,15 +44,10 @@ _AT_ONCE = 1 << 19
 
 
 def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> Flags:
-    """Which points one of some polygons holds.
+    """Which points, int or float of shape (n, 2), one of some polygons holds, bool of shape (n,).
 
-    Returns ndarray of bool, shape (n,).
-
-    Parameters
-    ----------
-    polygons : sequence of sequence of ndarray of float, shape (m, 2)
-        Of each the outline, then its holes; the first vertex of a ring is not repeated, or it is.
-    points : ndarray of int or float, shape (n, 2)
+    Of each polygon the rings are given, the outline, then its holes, float of shape (m, 2); the
+    first vertex of a ring is not repeated, or it is.
     """
     # one corner twice: of four corners GEOS takes some that go back for a rectangle
     figures = [
@@ -198,17 +193,12 @@ def _by_angle(one: _Ray, other: _Ray) -> int:
 def crossings_up_to(limit: int, edges: Floats) -> int:
     """Proper crossings among edges, or more than `limit` if there are more.
 
-    What a union of polygons costs grows with the points in which their outlines cross, and n edges
-    can cross n^2 / 4 times: a file of 200 kB may ask for hours and gigabytes.  A line sweeps over
-    the edges, along the axis on which fewer of them lie side by side, and each is tried with those
-    that lie beside it; signs of determinants in doubles decide, which is exact enough to count.
-
-    Returns int: the count; beyond `limit` it is only known to be larger than that.
-
-    Parameters
-    ----------
-    edges : ndarray of float, shape (n, 4)
-        x1, y1, x2, y2 in any frame.  Edges that share an end do not cross.
+    Edges x1, y1, x2, y2 are float of shape (n, 4), in any frame; those that share an end do not
+    cross. What a union of polygons costs grows with the points in which their outlines cross, and n
+    edges can cross n^2 / 4 times: a file of 200 kB may ask for hours and gigabytes.  A line sweeps
+    over the edges, along the axis on which fewer of them lie side by side, and each is tried with
+    those that lie beside it; signs of determinants in doubles decide, which is exact enough to
+    count.
     """
     from geometry.crossing_loop import swept  # compiled: loaded where it is needed
 

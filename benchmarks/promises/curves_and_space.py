@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
-from geometry.lift import Conic, ConicKind, ConicLattice
+from geometry.lift import (
+    BallLattice,
+    Conic,
+    ConicKind,
+    ConicLattice,
+    HalfspaceLattice3,
+    PolynomialLattice,
+)
 from learners.core.selection import mistakes_score
 from learners.curved.curved_learners import (
     BallUnionLearner,

@@ -26,20 +26,11 @@ def labelled_stream(
 ) -> Stream:
     """One record a tile, as the tile learner's; tiles to come count as labelled 0.
 
-    Parameters
-    ----------
-    boxes : ndarray of int64, shape (t, 4)
-        x0, y0, x1, y1 of each tile, both ends included; they hold every grid point once.
-    inside : ndarray of bool, shape (t,)
-        The tiles' labels.
-    owner : ndarray of int64, shape (m,)
-        The tile that holds each entry.
-    counts : GridCounts
-        The examples, m entries.
-    started : float
-        When the run began, by `time.perf_counter`; each record is given an equal part of its time.
-    parameters : tuple of (str, value)
-        Public parameters of the run.
+    `boxes`, int64 of shape (t, 4), are x0, y0, x1, y1 of each tile, both ends included: they hold
+    every grid point once.  `inside`, bool of shape (t,), are their labels; `owner`, int64 of shape
+    (m,), is the tile that holds each of the m entries.  The run began at `started`, by
+    `time.perf_counter`: each record is given an equal part of its time.  `parameters` are the run's
+    public ones.
     """
     tiles = [Tile(counts.d, *box) for box in boxes.tolist()]
     count, seconds = len(tiles), time.perf_counter() - started

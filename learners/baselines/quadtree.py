@@ -111,23 +111,11 @@ def grow(
     source: RandomSource,
     watch: Watch | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw a tree, level by level.
+    """Draw a tree, level by level; `scale` and `decay` are those of :class:`QuadtreeBudget`, and
+    `watch`, called before every level, may raise Cancelled.
 
-    Parameters
-    ----------
-    counts : GridCounts
-        Examples on the grid, m entries.
-    scale, decay :
-        As in :class:`QuadtreeBudget`.
-    watch : callable, optional
-        Called before every level; may raise Cancelled.
-
-    Returns
-    -------
-    boxes : ndarray of int64, shape (leaves, 4)
-        x0, y0, x1, y1 of each tile that is not split, both ends included; large ones first.
-    owner : ndarray of int64, shape (m,)
-        The leaf of every entry.
+    Returns x0, y0, x1, y1 of each tile that is not split, both ends included, large ones first,
+    int64 of shape (leaves, 4); and the leaf of every entry, int64 of shape (m,).
     """
     boxes: NDArray[np.int64] = np.array([[0, 0, counts.d, counts.d]], dtype=np.int64)
     rows, node = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)

@@ -108,15 +108,11 @@ class SparseColumns:
 
 
 def read_columns(X: ArrayLike | Any) -> Columns:
-    """Examples, checked.
+    """Examples, checked: an array, data frame or scipy sparse matrix of shape (n, d), d >= 1, of
+    zeros and ones of any numeric or Boolean type.
 
     Raises ValueError if the shape is wrong, or a value is neither 0 nor 1; the message names the
     first row.
-
-    Parameters
-    ----------
-    X : array, data frame or scipy sparse matrix, shape (n, d)
-        Zeros and ones, of any numeric or Boolean type; at least one column.
     """
     sparse = hasattr(X, "tocsr") and hasattr(X, "tocsc")  # scipy's matrices and arrays
     return SparseColumns(_clean(X)) if sparse else DenseColumns(zeros_and_ones(X))

@@ -90,13 +90,8 @@ def _bit(column: int) -> np.uint64:
 
 
 def solve(rows: PackedBits, sides: NDArray[np.bool_]) -> Echelon:
-    """The system <row, r> = side in row echelon form; its solutions are read off it.
-
-    Parameters
-    ----------
-    rows : PackedBits, n of them
-    sides : ndarray of bool, shape (n,)
-    """
+    """The system <row, r> = side in row echelon form, of n rows and sides, bool of shape (n,); its
+    solutions are read off it."""
     d = rows.d
     system = np.zeros((len(rows), word_count(d + 1)), dtype=np.uint64)
     system[:, : rows.words.shape[1]] = rows.words
@@ -135,17 +130,11 @@ class Echelon:
         return len(self.pivots)
 
     def solution(self, free: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The solution that has these bits where no pivot is.
+        """The solution, uint64 of shape (ceil(d / 64),), that has these bits, of the same shape,
+        where no pivot is; bits at pivots, and beyond d, are ignored.
 
         Every solution belongs to exactly one choice of the free bits, so uniform bits give a
-        uniform solution.
-
-        Returns ndarray of uint64, shape (ceil(d / 64),). Raises ValueError if there is no solution.
-
-        Parameters
-        ----------
-        free : ndarray of uint64, shape (ceil(d / 64),)
-            Bits at pivots, and beyond d, are ignored.
+        uniform solution.  Raises ValueError if there is none.
         """
         if not self.consistent:
             raise ValueError("the equations contradict each other: there is no solution")

@@ -112,20 +112,9 @@ def plan_parity(
 ) -> ParityPlan:
     """Choose f, p and the number of blocks.
 
-    Raises ValueError if a parameter is out of range.
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy of the whole run.
-    neighbours : {"add-remove", "replace-one"}
-    beta : float, optional
-        In (0, 1); without it there is one block, which outputs ⊥ half of the time.
-    constants : {"tight", "source"}
-    test_share : float
-        Share of the examples kept for the test, in [0, 1).
-    private : bool
-        Whether the coins are the system's.
+    Epsilon is of the whole run.  beta is in (0, 1); without it there is one block, which outputs ⊥
+    half of the time.  `test_share`, in [0, 1), is the share of the examples kept for the test;
+    `private`: the coins are the system's.  Raises ValueError if a parameter is out of range.
     """
     inner = pure_budget(epsilon, neighbours)
     if beta is not None:

@@ -18,14 +18,14 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple, TypeAlias
 
 from geometry.geojson_reading import short
-from geometry.halfspaces import (
+from geometry.lift import (
     BallLattice,
+    ConicLattice,
     HalfspaceLattice3,
     LiftedRegion,
     ListedLattice,
     PolynomialLattice,
 )
-from geometry.lift import ConicLattice
 from geometry.tiling import EdgeZones
 from learners.core.accuracy import COUNTS
 from learners.core.codec_parts import (

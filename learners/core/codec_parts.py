@@ -12,8 +12,7 @@ from typing import Any, get_args
 
 from geometry.geojson_reading import short
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.halfspaces import LiftedRegion, ListedLattice
-from geometry.lift import Conic, ConicLattice
+from geometry.lift import Conic, ConicLattice, LiftedRegion, ListedLattice
 from geometry.polygons import Outline
 from geometry.tiling import EdgeZone, EdgeZones, Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep

@@ -20,14 +20,16 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.grid_counts import label_places
 from geometry.halfplane import HalfplaneLattice, Region
-from geometry.halfspaces import (
+from geometry.lift import (
     BallLattice,
+    Conic,
+    ConicLattice,
     HalfspaceLattice3,
     LiftedRegion,
     PolynomialLattice,
     cells_shape,
+    conic_union,
 )
-from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import piece_polygon, union_shape
 from geometry.tiling import (
     EdgeZone,

@@ -6,7 +6,7 @@ pieces of the greedy cover (:mod:`learners.cover.set_cover`) are drawn, in place
 the exponential mechanism over a public class: discs or ellipses from a lattice of them
 (:mod:`learners.curved.selection`); regions of degree 2 (ellipses, parabolas, hyperbolas,
 strips) or 3, and in three dimensions halfspaces, simplices or balls, from coarser classes that are
-listed (:mod:`geometry.halfspaces`), exactly (:mod:`learners.curved.selection`).  A convex
+listed (:mod:`geometry.lift`), exactly (:mod:`learners.curved.selection`).  A convex
 polytope is an intersection of halfspaces.
 Departs from the source: it would enumerate the cells of an arrangement in the lifted space, n^m of
 them in m dimensions, one for each monomial.
@@ -30,8 +30,7 @@ from functools import partial
 from typing import ClassVar
 
 from geometry.grid import Box
-from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
-from geometry.lift import ConicKind, ConicLattice
+from geometry.lift import BallLattice, ConicKind, ConicLattice, HalfspaceLattice3, PolynomialLattice
 from learners.core.estimator import Estimator, Run
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
@@ -144,7 +143,7 @@ class PolynomialUnionLearner(Estimator):
     reach : int
         Largest coefficient of a polynomial, in size.
     levels : int
-        Levels of each polynomial (:class:`geometry.halfspaces.PolynomialLattice`).
+        Levels of each polynomial (:class:`geometry.lift.PolynomialLattice`).
     n_steps, beta, neighbours, seed :
         As in :class:`DiscUnionLearner`.
 
@@ -198,7 +197,7 @@ class ConvexPolytopeLearner(Estimator):
     reach : int
         Largest entry of a normal, at most 12.  A larger one fits more bodies, and takes longer.
     levels : int
-        Levels of each normal of a halfspace (:class:`geometry.halfspaces.HalfspaceLattice3`).
+        Levels of each normal of a halfspace (:class:`geometry.lift.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
         As in :class:`learners.curved.curved_learners.DiscUnionLearner`.
 
@@ -273,7 +272,7 @@ class BallUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of balls; parameters as of polytopes.
 
     `k` is a number of balls.  Every ball of the class is scored in every step:
-    :class:`geometry.halfspaces.BallLattice`, with `centres` along a side and `levels` radii.
+    :class:`geometry.lift.BallLattice`, with `centres` along a side and `levels` radii.
 
     Examples
     --------

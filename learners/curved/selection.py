@@ -37,7 +37,7 @@ depends on the data, and so does the time (docs/privacy.md).  Labels that fit ar
 hundred boxes for a disc, ten thousand for an ellipse.  One ellipse that fits badly takes some
 400,000, the late steps of a cover up to millions, whatever n is.
 
-*Lists* of halfspaces, simplices, balls and regions of polynomials (:mod:`geometry.halfspaces`).
+*Lists* of halfspaces, simplices, balls and regions of polynomials (:mod:`geometry.lift`).
 KMMS: their constructions extend to constant dimension D, in time exponential in D; an arrangement
 of n hyperplanes has n^D cells, and a simplex is one of n^(D(D+1)) tuples.  Here the class is public
 and small, and every member is scored: halfspaces from prefix sums over the levels of each normal,
@@ -65,8 +65,14 @@ from numpy.typing import NDArray
 from geometry.columns import Counts
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Region
-from geometry.halfspaces import HalfspaceLattice3, ListedLattice, Normal, spanning_fours
-from geometry.lift import Conic, ConicLattice
+from geometry.lift import (
+    Conic,
+    ConicLattice,
+    HalfspaceLattice3,
+    ListedLattice,
+    Normal,
+    spanning_fours,
+)
 from learners.core.selection import (
     POWER,
     Score,
@@ -106,13 +112,8 @@ class Tables(NamedTuple):
 
 
 def make_tables(counts: GridCounts, eta: float) -> Tables:
-    """Take the shared points out, and count.
-
-    Parameters
-    ----------
-    eta : float
-        Nats an example; it steers the sampler, never its law.
-    """
+    """Take the shared points out, and count; eta, nats an example, steers the sampler, never its
+    law."""
     second = heavy_points(counts, eta, MOST)
     left = np.ones(len(counts), dtype=np.bool_)
     left[second] = left[second - 1] = False

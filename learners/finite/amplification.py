@@ -92,17 +92,12 @@ class AmplificationPlan:
         return COIN - self.runs * self.used
 
     def examples_needed(self, base: Callable[[float], int], alpha: float, beta: float) -> int:
-        """n for error at most alpha with probability 1 - beta, see the module.
+        """n for error at most alpha with probability 1 - beta, see the module; the plan must have
+        been made for this beta.
 
-        The plan must have been made for this beta.
-
-        Raises ValueError if alpha or beta is not in (0, 1).
-
-        Parameters
-        ----------
-        base : callable
-            base(a): how many examples one run needs for error at most a, except with the
-            probability that the plan was made for.
+        base(a) says how many examples one run needs for error at most a, except with the
+        probability that the plan was made for.  Raises ValueError if alpha or beta is not in (0,
+        1).
         """
         check_open_unit(alpha=alpha, beta=beta)
         share, log_part = self.used / COIN, math.log(3 * self.runs / beta)
@@ -125,21 +120,11 @@ def plan_amplification(
     failure: float = 0.5,
     test_share: float = 0.25,
 ) -> AmplificationPlan:
-    """Choose the number of runs.
+    """Choose the number of runs at epsilon, of one and of all.
 
-    Raises ValueError if a parameter is out of range.
-
-    Parameters
-    ----------
-    epsilon : float
-        Of one run, and of all.
-    beta : float
-        In (0, 1).
-    neighbours : {"add-remove", "replace-one"}
-    failure : float
-        Probability, in (0, 1), with which one run may fail.
-    test_share : float
-        Share of the examples, in (0, 1), on which the runs are compared.
+    beta and `failure`, with which one run may fail, are probabilities in (0, 1); `test_share`, in
+    (0, 1), is the share of the examples on which the runs are compared.  Raises ValueError if a
+    parameter is out of range.
     """
     check_open_unit(beta=beta, failure=failure, test_share=test_share)
     runs = max(1, math.ceil(math.log(beta / 3) / math.log(failure)))

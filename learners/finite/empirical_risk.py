@@ -83,17 +83,10 @@ def choose_least(
     neighbours: Neighbours = "add-remove",
     mechanism: Mechanism = "exponential",
 ) -> Choice:
-    """Choose a hypothesis by its sum of losses.
+    """Choose a hypothesis by its sum of losses, int64 of shape (hypotheses,); one example's loss is
+    at most the bound, at least 1.
 
     Raises ValueError if a parameter is out of range.
-
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (hypotheses,)
-    bound : int
-        Largest loss of one example, at least 1.
-    neighbours : {"add-remove", "replace-one"}
-    mechanism : {"exponential", "laplace"}
     """
     check_count("bound", bound)
     inner = pure_budget(epsilon, neighbours)

@@ -297,14 +297,10 @@ class ThresholdClass(ConceptClass):
 
 
 def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
-    """Points of the domain, int64 of shape (n,).
+    """Points of the domain, int of shape (n,) or (n, 1), as int64 of shape (n,).
 
     Raises ValueError if the shape is another, or a point is no whole number in 0..domain-1; the
     message names the first such row.
-
-    Parameters
-    ----------
-    X : array of int, shape (n,) or (n, 1)
     """
     points = unmasked(X)
     if points.ndim == 2 and points.shape[1] == 1:

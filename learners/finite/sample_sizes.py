@@ -99,22 +99,11 @@ def uniform_convergence_examples(size: int, alpha: float, beta: float) -> int:
 def private_examples(
     size: int, alpha: float, beta: float, rate: float, *, agnostic: bool = False
 ) -> int:
-    """n for the exponential mechanism with weights exp(-rate * mistakes).
+    """n for the exponential mechanism with weights exp(-rate * mistakes) over so many hypotheses.
 
-    Raises ValueError if a parameter is out of range.
-
-    Parameters
-    ----------
-    size : int
-        Number of hypotheses.
-    alpha, beta : float
-        In (0, 1).
-    rate : float
-        epsilon, or epsilon/2 when an example is replaced: nats per mistake, or per unit of a
-        loss in [0, 1].
-    agnostic : bool
-        Whether alpha is meant above the best hypothesis' error; else some hypothesis errs
-        nowhere.
+    The rate, nats per mistake or per unit of a loss in [0, 1], is epsilon, or epsilon/2 when an
+    example is replaced.  `agnostic`: alpha, in (0, 1) as beta, is meant above the best hypothesis'
+    error; else some hypothesis errs nowhere.  Raises ValueError if a parameter is out of range.
     """
     log_size = _check(size, alpha, beta)
     if not rate > 0:
@@ -178,16 +167,11 @@ def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
 
 
 def dichotomies(concepts: ArrayLike, points: Sequence[int] | None = None) -> NDArray[np.bool_]:
-    """The distinct labellings of some points, in lexicographic order.
+    """The distinct labellings of some points, by default all, bool of shape (dichotomies, points),
+    in lexicographic order.
 
-    Returns ndarray of bool, shape (dichotomies, len(points)). Raises ValueError if the class is
-    none, or a point is not one of its columns.
-
-    Parameters
-    ----------
-    concepts : array of bool, shape (concepts, points)
-    points : sequence of int, optional
-        Columns; by default all.
+    The class is bool of shape (concepts, points), and points are columns of it; ValueError if they
+    are none.
     """
     matrix = as_class(concepts)
     if points is not None:
@@ -216,23 +200,11 @@ def vc_dimension(concepts: ArrayLike, most_work: int = MOST_WORK) -> int:
 
 
 def largest_shattered(concepts: ArrayLike, most_work: int = MOST_WORK) -> tuple[int, ...]:
-    """Points that the class shatters, as many as possible.
+    """Points that the class, bool of shape (concepts, points), shatters, as many as possible:
+    columns, increasing; of the largest such sets the first that the search meets.
 
-    Parameters
-    ----------
-    concepts : array of bool, shape (concepts, points)
-    most_work : int
-        Limit on the 64-bit words of concepts that are looked at.
-
-    Returns
-    -------
-    tuple of int
-        Columns, increasing; of the largest shattered sets, the first that the search meets.
-
-    Raises
-    ------
-    ValueError
-        If the class is none, or would take more work.
+    Raises ValueError if the class is none, or more 64-bit words of concepts would be looked at than
+    `most_work`.
     """
     matrix = dichotomies(concepts)
     # equal columns, or opposite ones, are never shattered together

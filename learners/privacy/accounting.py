@@ -223,18 +223,12 @@ def _group_factor(each: float, rows: int) -> float:
 def of_persons(
     spent: PrivacySpent | None, epsilon: float, delta: float, rows: int
 ) -> PrivacySpent | None:
-    """The statement of a run at what :func:`one_of_several` leaves of (epsilon, delta).
+    """The statement of a run at what :func:`one_of_several` leaves of (epsilon, delta), for persons
+    of so many examples.
 
-    Raises ValueError if persons cannot have several examples in such a run.
-
-    Parameters
-    ----------
-    spent : PrivacySpent or None
-        About one example; None stays None.
-    epsilon, delta : float
-        What was asked for; delta is what the run uses of it.
-    rows : int
-        Examples of each person.
+    `spent` is about one example; None stays None.  Epsilon and delta are what was asked for; delta
+    is what the run uses of it.  Raises ValueError if persons cannot have several examples in such a
+    run.
     """
     if spent is None or rows == 1:
         return spent
@@ -278,16 +272,8 @@ def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, f
 
 
 def neglected_delta(eta: float, draws: int, neighbours: Neighbours) -> float:
-    """What events that the samplers' arithmetic neglects add to delta (docs/privacy.md, lemma 5).
-
-    Parameters
-    ----------
-    eta : float
-        Nats per example in every selection.
-    draws : int
-        Selections whose law an example may change.
-    neighbours : {"add-remove", "replace-one"}
-    """
+    """What events that the samplers' arithmetic neglects add to delta (docs/privacy.md, lemma 5),
+    of so many selections, at eta nats per example, whose law an example may change."""
     moved = (2 if neighbours == "replace-one" else 1) * eta + 2 * ARITHMETIC
     # rates are at most MOST_RATE; one that is read from a file may be anything
     return draws * (1 + math.exp(min(moved, _VANISHING))) * NEGLECTED

@@ -64,20 +64,11 @@ from learners.privacy.accounting import (
 
 @lru_cache(maxsize=8)
 def right_answers(count: int, epsilon: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probability of each number 0..count of right bits, and what they show.
+    """Probability of each number 0..count of right bits of this epsilon, and what they show: both
+    float64 of shape (count + 1,).
 
-    Parameters
-    ----------
-    count : int
-        At least 0.
-    epsilon : float
-        Of each bit, not negative.
-
-    Returns
-    -------
-    odds, losses : ndarray of float64, shape (count + 1,)
-        A loss is the log ratio of the two laws, epsilon for each right bit less epsilon for each
-        wrong one.
+    A loss is the log ratio of the two laws, epsilon for each right bit less epsilon for each wrong
+    one.
     """
     right = np.arange(count + 1, dtype=np.float64)
     ways = np.cumsum(np.log(np.append(1.0, (count + 1 - right[1:]) / right[1:])))
@@ -93,31 +84,15 @@ _ROUNDING = 1e-14
 
 
 def selections_delta(eta: float, steps: int, epsilon: ArrayLike) -> NDArray[np.float64]:
-    """V_m at each epsilon: the least delta of m selections over all classes of pieces, for the
-    sample of lower scores.
-
-    Parameters
-    ----------
-    eta : float
-        Range of each selection, positive: nats per example.
-    steps : int
-        m, at least 1.
-    epsilon : array of float
-        Of any sign.
-    """
+    """V_m at each epsilon, of any sign: the least delta of m >= 1 selections of range eta > 0, in
+    nats per example, over all classes of pieces, for the sample of lower scores."""
     return np.exp(_log_delta(eta, steps, np.asarray(epsilon, dtype=np.float64)))
 
 
 def run_delta(eta: float, steps: int, epsilon: float, noise: float = 0.0) -> float:
-    """A delta for which a whole run is (epsilon, delta)-DP, add/remove.
-
-    Parameters
-    ----------
-    eta : float
-        Range of each selection.
-    noise : float
-        What each noisy count costs, 1 / scale of its integer Laplace noise; 0 for none.
-    """
+    """A delta for which a whole run is (epsilon, delta)-DP, add/remove: selections of range eta,
+    and in every step a count that costs `noise`, 1 / scale of its integer Laplace noise, or none
+    with 0."""
     odds, losses = right_answers(steps, noise)
     left = epsilon - losses
     lower = selections_delta(eta, steps, left)

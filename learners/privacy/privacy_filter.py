@@ -79,19 +79,12 @@ def _written(value: float) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def renyi_cost(spent: PrivacySpent, relation: Relation, order: float) -> tuple[float, float]:
-    """Renyi divergence that a run is charged at an order, and delta beside it (lemma R2).
+    """Renyi divergence that a run is charged at an order above 1, and delta beside it (lemma R2),
+    added up for the neighbours of `relation`.
 
     Either by the statement alone, as of any mechanism of pure epsilon but for delta; or, if that is
-    less, by the charges one by one; of persons with several examples, by the statement.
-
-    Raises ValueError if the statement says nothing about these neighbours.
-
-    Parameters
-    ----------
-    relation : {"add-remove", "replace-one", "replace-label"}
-        Neighbours for which it is added up.
-    order : float
-        Above 1.
+    less, by the charges one by one; of persons with several examples, by the statement.  Raises
+    ValueError if the statement says nothing about these neighbours.
     """
     epsilon, delta = restated(spent.epsilon, spent.delta, spent.neighbours, relation)
     cost = min(order * (epsilon * epsilon) / 2, epsilon)  # a square may be beyond all numbers

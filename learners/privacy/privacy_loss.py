@@ -240,15 +240,8 @@ class Mechanism:
 def mechanism(
     charge: Charge, stated: Relation = "add-remove", relation: Relation | None = None
 ) -> Mechanism:
-    """What a charge stands for.
-
-    Parameters
-    ----------
-    stated : {"add-remove", "replace-one", "replace-label"}
-        Neighbours of the statement that it is a part of.
-    relation : {"add-remove", "replace-one", "replace-label"}, optional
-        Neighbours for which it is told; by default those of the statement.
-    """
+    """What a charge stands for, of a statement for the neighbours `stated`, told for those of
+    `relation`, by default the same."""
     relation = stated if relation is None else relation
     own = stated if charge.name in _FOR_ITS_OWN else "add-remove"
     moves = 1 if own == relation or own != "add-remove" else 2

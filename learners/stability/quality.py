@@ -86,16 +86,10 @@ def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def stable_histograms(
     predictions: NDArray[np.float64], width: float, least: int
 ) -> NDArray[np.bool_]:
-    """Which queries have a stable plain, and a stable shifted histogram, bool of shape (m, 2).
+    """Which queries have a stable plain, and a stable shifted histogram, bool of shape (m, 2), of
+    predictions in [0, 1], float64 of shape (K, m), in bins of that width.
 
-    Parameters
-    ----------
-    predictions : ndarray of float64, shape (K, m)
-        In [0, 1].
-    width : float
-        Of the bins.
-    least : int
-        Distance to instability that counts as stable, in votes.
+    `least` is the distance to instability that counts as stable, in votes.
     """
     found = [
         [distances(bin_counts(column, width, bins)[0][None])[0] >= least for bins in BINS]

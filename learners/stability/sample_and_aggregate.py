@@ -246,22 +246,11 @@ def train_chunks(
     mapper: Mapper = map,
     progress: Callable[[int], None] | None = None,
 ) -> ChunkModels:
-    """Train a model on each chunk.
+    """Train a model on each of K chunks, of objects with fit and predict, or a factory of such.
 
-    Parameters
-    ----------
-    base : object with fit and predict, or factory of such
-    X : ndarray, shape (n, ...)
-    y : ndarray, shape (n,)
-    chunk : ndarray of int64, shape (n,)
-        In 0..chunks-1.
-    chunks : int
-        K.
-    classes : ndarray, shape (classes,)
-    mapper : callable
-        `map`, or the `map` of an executor: the models do not depend on which.
-    progress : callable, optional
-        Called with the number of models trained; may raise Cancelled.
+    X has the shape (n, ...), y (n,), `chunk` int64 (n,) in 0..chunks-1, `classes` (classes,).
+    `mapper` is `map`, or the `map` of an executor: the models do not depend on which.  `progress`,
+    called with the number of models trained, may raise Cancelled.
     """
     models: list[Any] = []
     failures = 0

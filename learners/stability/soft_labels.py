@@ -139,16 +139,10 @@ class SoftQueries:
         return self._most - self._asked
 
     def ask(self, predictions: NDArray[np.float64], width: float) -> SoftRecord:
-        """Answer one query, or not.
+        """Answer one query, or not, by predictions of the chunks' models, float64 of shape (K,) in
+        [0, 1], to the public width nu.
 
         Raises ValueError if all m queries have been asked, or the width is out of range.
-
-        Parameters
-        ----------
-        predictions : ndarray of float64, shape (K,)
-            Of the chunks' models, in [0, 1].
-        width : float
-            nu, public.
         """
         check_width(width)
         if self.queries_left == 0:

@@ -422,14 +422,9 @@ DEFAULT_BETA = 0.1
 def chunks_needed(budget: SparseVectorBudget, beta: float, agreement: float = 2 / 3) -> int:
     """Chunks that answer every query on which this share agrees, with probability 1 - beta.
 
-    Raises ValueError if a parameter is out of range.
-
-    Parameters
-    ----------
-    beta : float
-        For all queries together, in (0, 1).
-    agreement : float
-        Share of the chunks that vote for the winner, in (1/2, 1]; taken to four digits.
+    beta, in (0, 1), is for all queries together; `agreement`, in (1/2, 1], is the share of the
+    chunks that vote for the winner, taken to four digits.  Raises ValueError if a parameter is out
+    of range.
     """
     if not 0.5002 < agreement <= 1:
         raise ValueError(f"agreement must lie in (1/2, 1], got {agreement}")

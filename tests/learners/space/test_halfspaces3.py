@@ -14,7 +14,7 @@ from grids import cornered
 from quick_draws import QuickBits
 from scipy import optimize
 
-from geometry.halfspaces import HalfspaceLattice3, LiftedRegion, spanning_fours
+from geometry.lift import HalfspaceLattice3, LiftedRegion, spanning_fours
 from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score

@@ -14,7 +14,7 @@ from counted import counted
 from grids import cornered
 from quick_draws import QuickBits
 
-from geometry.halfspaces import (
+from geometry.lift import (
     BallLattice,
     HalfspaceLattice3,
     LiftedRegion,
