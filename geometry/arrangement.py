@@ -95,14 +95,8 @@ class Cell:
 class Arrangement:
     """The arrangement of a sample's dual lines within the admitted region of one sheet.
 
-    Attributes
-    ----------
-    examples : tuple of (x, y)
-        Distinct examples, sorted; signatures refer to this order.
-    lines : tuple of (a, b, c)
-        Their dual lines a*u + b*v = c in lattice units.
-    cells : tuple of Cell
-        No two cells of one part have the same signature.
+    `examples` are distinct and sorted, and signatures refer to this order; `lines` are their dual
+    lines a*u + b*v = c in lattice units.  No two cells of one part have the same signature.
     """
 
     lattice: HalfplaneLattice

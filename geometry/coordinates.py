@@ -43,19 +43,14 @@ def has_geometry(X: object) -> bool:
 
 
 def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
-    """Coordinates of points, in the system of the bounds.
+    """Coordinates of points, in the system of the bounds, of an array, a data frame, a GeoDataFrame
+    or a GeoSeries.
 
-    Raises ValueError if a geometry is no point, or columns are latitude and longitude.
-
-    Returns ndarray: as the array is; of geopandas float of shape (n, 2), NaN where there is no
-    point or where the bounds' system does not reach.
-
-    Parameters
-    ----------
-    X : array, data frame, GeoDataFrame or GeoSeries
-        Two columns are longitude and latitude, or easting and northing, in the system of the
-        bounds.  Of geopandas it is the geometry that counts, in its own system; without one in
-        that of the bounds.
+    Two columns are longitude and latitude, or easting and northing, in the system of the bounds;
+    what comes of them is as the array is.  Of geopandas it is the geometry that counts, in its own
+    system; without one in that of the bounds: float of shape (n, 2), NaN where there is no point or
+    where the bounds' system does not reach.  Raises ValueError if a geometry is no point, or
+    columns are latitude and longitude.
     """
     if not has_geometry(X):
         _refuse_swapped(X)
@@ -81,17 +76,9 @@ def _refuse_swapped(X: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the points of a column of geometries are.
-
-    Attributes
-    ----------
-    xy : ndarray of float, shape (n, 2)
-        NaN where there is none.
-    faults : dict of int to str
-        Why a geometry is no point.
-    systems : ndarray of int, shape (n,)
-        The code of EPSG that a geometry states for itself; 0 where it states none.
-    """
+    """Where the points of a column of geometries are: `xy`, float of shape (n, 2), NaN where there
+    is none; `faults`, why a geometry is no point; and `systems`, int of shape (n,), the code of
+    EPSG that a geometry states for itself, 0 where it states none."""
 
     xy: NDArray[np.float64]
     faults: dict[int, str]

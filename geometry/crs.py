@@ -110,16 +110,10 @@ def turn_of(name: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pole:
-    """A pole that a map shows as a point with all that is round it.
+    """A pole that a map shows as a point (x, y) with all that is round it.
 
-    Attributes
-    ----------
-    latitude : float
-        90 or -90.
-    turning : int
-        1 if longitude grows counterclockwise round it, else -1.
-    blur : float
-        Nearer to it longitudes are an accident of rounding.
+    `latitude` is 90 or -90; `turning` 1 if longitude grows counterclockwise round it, else -1;
+    nearer to it than `blur` longitudes are an accident of rounding.
     """
 
     x: float
@@ -230,23 +224,10 @@ def bent(
 ) -> tuple[Array, NDArray[np.int64], bool]:
     """Rings in another system, with vertices put in where edges would be off.
 
-    Parameters
-    ----------
-    xy : ndarray, shape (n, 2)
-        Vertices of closed rings, one ring after the other.
-    ring_of : ndarray of int, shape (n,)
-        The number of each vertex's ring, from 0 up.
-    tolerance : float
-        In the unit of `off`.
-    fixed : ndarray, shape (n, 2)
-        Where vertices lie there; NaN of those that move.
-
-    Returns
-    -------
-    there : ndarray, shape (m, 2)
-    ring_of : ndarray of int, shape (m,)
-    true : bool
-        Whether all edges are.
+    `xy`, shape (n, 2), are vertices of closed rings, one ring after the other, `ring_of`, int of
+    shape (n,), the number of each one's ring, from 0 up; `fixed`, shape (n, 2), is where vertices
+    lie there, NaN of those that move; the tolerance is in the unit of `off`.  Returns the vertices
+    there, shape (m, 2), their rings, and whether all edges are true.
     """
     there = np.where(np.isnan(fixed), move(xy), fixed)
     waiting = np.r_[ring_of[1:] == ring_of[:-1], False]

@@ -81,14 +81,9 @@ def named_system(crs: Any) -> str | None:
 class ShapeReader:
     """Turns geometry objects into checked shapes; counts positions and what it skips.
 
-    Parameters
-    ----------
-    frame : {"lonlat", "grid"} or None
-        What the coordinates are; None for those of another system.
-    limit : float
-        Largest coordinate of the grid frame, in grid units; the least is 0.
-    max_vertices : int
-        Most positions over all geometries that are read.
+    `frame` is what the coordinates are, None for those of another system; `limit` the largest
+    coordinate of the grid frame, in grid units, the least being 0; `max_vertices` is over all
+    geometries that are read.
     """
 
     def __init__(self, frame: Frame | None, limit: float, max_vertices: int) -> None:
@@ -283,18 +278,10 @@ RECORD = "\x1e"
 class PointsFile:
     """Features as rows; nothing is checked but that they are features.
 
-    Attributes
-    ----------
-    properties : tuple of str
-        Names of the first properties, in the order in which they appear.
-    geometries : list
-        Objects of GeoJSON, None where there is none.
-    rows : list of mapping
-        The features' properties.
-    member : mapping
-        The foreign member ``geodp``; empty if there is none.
-    crs : str or None
-        The system that the file names (GeoJSON 2008).
+    `properties` are names of the first ones, in the order in which they appear; `geometries`
+    objects of GeoJSON, None where there is none; `rows` the features' properties; `member` is the
+    foreign member ``geodp``, empty if there is none, and `crs` the system that the file names
+    (GeoJSON 2008).
     """
 
     properties: tuple[str, ...]

@@ -110,16 +110,9 @@ def placed_shape(
 ) -> BaseGeometry:
     """A shape in the coordinates of a file, still valid after rounding.
 
-    Raises GeoJSONError if the shape leaves the square.
-
-    Parameters
-    ----------
-    shape : shapely geometry
-        Polygonal and valid, in grid units, within the square [0, d]^2.
-    grid_map : GridMap or None
-        None keeps grid units.
-    degrees : bool
-        Longitude and latitude, cut at the antimeridian; else the system of the bounds.
+    It is polygonal and valid, in grid units, within the square [0, d]^2; GeoJSONError if it leaves
+    that.  Without a `grid_map` it keeps grid units.  `degrees`: longitude and latitude, cut at the
+    antimeridian; else the system of the bounds.
     """
     degrees = degrees or grid_map is None or grid_map.bounds.crs == LONLAT
     xy = shapely.get_coordinates(shape)
@@ -202,12 +195,8 @@ def write_geojson(
 ) -> None:
     """Write a GeoJSON object, whole or not at all; a private one for its owner alone.
 
-    Raises
-    ------
-    ValueError, TypeError
-        See :func:`geojson_text`.
-    OSError
-        If the file cannot be written; an older file then stays as it was.
+    Raises ValueError and TypeError as :func:`geojson_text`; OSError if the file cannot be written,
+    and an older file then stays as it was.
     """
     atomic_write(path, geojson_text(collection), private=private)
 

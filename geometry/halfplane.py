@@ -211,17 +211,8 @@ class HalfplaneLattice:
 
 @dataclass(frozen=True, slots=True)
 class Halfplane:
-    """A closed halfplane a*x + b*y >= c with integer coefficients, x and y in grid units.
-
-    Parameters
-    ----------
-    lattice : HalfplaneLattice
-        The class it belongs to.
-    sheet : Sheet
-        How (u, v) is read.
-    u, v : int
-        Dual lattice coordinates (see :class:`HalfplaneLattice`).
-    """
+    """A closed halfplane a*x + b*y >= c with integer coefficients, x and y in grid units: a sheet
+    of a lattice, and dual lattice coordinates (u, v) (see :class:`HalfplaneLattice`)."""
 
     lattice: HalfplaneLattice
     sheet: Sheet
@@ -310,14 +301,9 @@ Line = tuple[int, int, int]
 class ConvexPart:
     """A convex part of the admitted dual points, in lattice units.
 
-    Attributes
-    ----------
-    closed : tuple of (a, b, c)
-        The part as a closed region of the plane, a*u + b*v >= c.  Parts overlap in
-        edges only.
-    lattice : tuple of (a, b, c)
-        The lattice points that are counted to this part: each admitted lattice point
-        belongs to exactly one part.  Same order and normals as `closed`.
+    `closed` is the part as a closed region of the plane, a*u + b*v >= c: parts overlap in edges
+    only.  `lattice`, with the same order and normals, holds the lattice points that are counted to
+    this part: each admitted lattice point belongs to exactly one.
     """
 
     closed: tuple[Inequality, ...]

@@ -161,20 +161,13 @@ def read_mask(
     option: str = "--within-layer",
     max_vertices: int = MAX_VERTICES,
 ) -> Mask:
-    """Read the polygons of a map: GeoJSON, or what GDAL and pyarrow read.
+    """Read the polygons of a map: GeoJSON, or what GDAL and pyarrow read; or those of a shape that
+    ships with geodp, by its name, such as "land".
 
-    Raises GeoJSONError if its polygons are not usable, or there are none; InputError if it is a GIS
-    file that cannot be read, or which of its layers is meant is not said; if a name is a file's,
-    too; OSError if it cannot be opened.
-
-    Parameters
-    ----------
-    path : path-like
-        Or the name of a shape that ships with geodp, such as "land".
-    layer : str, optional
-        Of a file with several.
-    option : str
-        What names the layer, for messages.
+    `layer` is one of a file with several, and `option` what names it, for messages.  Raises
+    GeoJSONError if its polygons are not usable, or there are none; InputError if it is a GIS file
+    that cannot be read, or which of its layers is meant is not said, or if a name is a file's, too;
+    OSError if it cannot be opened.
     """
     try:
         path = shape_path(os.fspath(path))
@@ -191,17 +184,12 @@ def read_mask(
 
 
 def mask_of(source: Any, frame: Frame, layer: str | None = None) -> Mask:
-    """The mask that a file is, as :func:`read_mask` says, or polygons in memory.
+    """The mask that a file is, as :func:`read_mask` says, or polygons in memory: a GeoDataFrame, a
+    GeoSeries or a shapely geometry.
 
-    Raises GeoJSONError, InputError, OSError as :func:`read_mask`; if it is something else.
-
-    Parameters
-    ----------
-    source : path-like, GeoDataFrame, GeoSeries, or shapely geometry
-        Of geopandas in its own system; without one, and of shapely, in that of the bounds, or in
-        grid units where there are none.
-    layer : str, optional
-        Of a file with several.
+    Those of geopandas are in their own system; without one, and of shapely, in that of the bounds,
+    or in grid units where there are none.  `layer` is one of a file with several.  Raises
+    GeoJSONError, InputError and OSError as :func:`read_mask`; and if it is something else.
     """
     if isinstance(source, str | os.PathLike):
         return read_mask(source, layer, option="layer")

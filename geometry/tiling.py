@@ -129,12 +129,9 @@ def tiles_shape(parts: Iterable[BaseGeometry], grain: float | None = None) -> Ba
 class TileIndex:
     """Which of some tiles holds a grid point.
 
-    Attributes
-    ----------
-    columns, rows : int64 arrays
-        Least abscissae, and ordinates, of the stripes that the tiles' sides cut, rising.
-    numbers : int64 array, shape (len(columns), len(rows))
-        The tile that holds a stripe of columns and one of rows.
+    `columns` and `rows`, int64, are the least abscissae, and ordinates, of the stripes that the
+    tiles' sides cut, rising; `numbers`, int64 of shape (columns, rows), is the tile that holds a
+    stripe of columns and one of rows.
     """
 
     columns: NDArray[np.int64]

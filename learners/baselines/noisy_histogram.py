@@ -177,14 +177,9 @@ SUBDIVISION = 8
 class HistogramBudget:
     """What one run may spend, fixed before it starts by public numbers alone.
 
-    Attributes
-    ----------
-    count_scale : Fraction or None
-        Scale of the integer Laplace noise of the number of examples; None when nothing is counted.
-    cell_scale : Fraction
-        Scale of the integer Laplace noise of every cell, in examples.
-    inner : float
-        Epsilon for neighbours that add or remove one example.
+    The scales are of integer Laplace noise: of the number of examples, None when nothing is
+    counted; of every cell, in examples.  `inner` is epsilon for neighbours that add or remove one
+    example.
     """
 
     count_scale: Fraction | None

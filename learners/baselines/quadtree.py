@@ -66,16 +66,9 @@ _LOG_FAN_OUT = Fraction(13862944, 10**7)
 class QuadtreeBudget:
     """What one run may spend, fixed before it starts by public numbers alone.
 
-    Attributes
-    ----------
-    tree_scale : Fraction
-        Scale of the integer Laplace noise of a tile's score.
-    decay : int
-        Taken off the score for every ancestor.
-    leaf_scale : Fraction
-        Scale of the integer Laplace noise of a leaf's majority.
-    epsilon_tree : float
-        What the tree costs, for neighbours that add or remove one example.
+    The scales are of integer Laplace noise: of a tile's score, and of a leaf's majority; `decay` is
+    taken off the score for every ancestor, and `epsilon_tree` is what the tree costs, for
+    neighbours that add or remove one example.
     """
 
     tree_scale: Fraction

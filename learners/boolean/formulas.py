@@ -217,15 +217,9 @@ def formula_text(role: Role, literals: Iterable[Literal | None]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LiteralRelease:
-    """What one step publishes.
-
-    Attributes
-    ----------
-    literal : Literal or None
-        What the step adds to the formula; None if the constant was selected, which adds nothing.
-    threshold : int or None
-        b_j, the noisy lower estimate of the examples left to gain; None when no noise was drawn.
-    """
+    """What one step publishes: what it adds to the formula, None if the constant was selected,
+    which adds nothing; and b_j, the noisy lower estimate of the examples left to gain, None when no
+    noise was drawn."""
 
     literal: Literal | None
     threshold: int | None

@@ -26,15 +26,10 @@ def word_count(bits: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PackedBits:
-    """Rows of d bits as words: bit j in word j // 64 at place j % 64, unused bits 0.
+    """Rows of d >= 1 bits as words, uint64 of shape (n, ceil(d / 64)): bit j in word j // 64 at
+    place j % 64, unused bits 0.
 
     Raises ValueError if shape, kind or an unused bit is wrong.
-
-    Attributes
-    ----------
-    words : ndarray of uint64, shape (n, ceil(d / 64))
-    d : int
-        Bits in a row, at least 1.
     """
 
     words: NDArray[np.uint64]
@@ -105,18 +100,11 @@ def solve(rows: PackedBits, sides: NDArray[np.bool_]) -> Echelon:
 
 @dataclass(frozen=True, slots=True)
 class Echelon:
-    """A system in row echelon form; its solutions are an affine space, unless it has none.
+    """A system over d bits in row echelon form; its solutions are an affine space, unless it has
+    none and is not `consistent`.
 
-    Attributes
-    ----------
-    d : int
-        Unknown bits.
-    rows : ndarray of uint64, shape (rank, words)
-        Independent equations, right side at bit d.
-    pivots : ndarray of int64, shape (rank,)
-        First unknown of each row, increasing; no row below holds it.
-    consistent : bool
-        Whether there is a solution.
+    `rows`, uint64 of shape (rank, words), are independent equations, right side at bit d; `pivots`,
+    int64 of shape (rank,), the first unknown of each row, increasing: no row below holds it.
     """
 
     d: int

@@ -69,18 +69,10 @@ SOURCE_LIMIT = 3.8
 class ParityPlan:
     """What a run does, fixed by public numbers.
 
-    Attributes
-    ----------
-    blocks : int
-        T.
-    fail : int
-        f * COIN: each block outputs ⊥ with probability f whatever the examples are.
-    used : int
-        q * COIN: an example belongs to a given block, and is used there, with probability q.
-    tested : int
-        Probability, times COIN, that an example belongs to the test.
-    rate : Fraction
-        Nats per mistake in the test.
+    There are T `blocks`.  In parts of COIN are the probabilities f, `fail`, with which each block
+    outputs ⊥ whatever the examples are; q, `used`, with which an example belongs to a given block
+    and is used there; and `tested`, with which it belongs to the test.  `rate` is in nats per
+    mistake in the test.
     """
 
     blocks: int
@@ -198,16 +190,8 @@ class ParityRelease:
 
 @dataclass(frozen=True, slots=True)
 class BlockDiagnostics:
-    """What only the curator may see of one block.
-
-    Attributes
-    ----------
-    equations : int
-        Examples that it used; 0 if its first coin said ⊥.
-    rank : int
-        Independent ones among them.
-    failed : bool
-        Whether its first coin said ⊥.
+    """What only the curator may see of one block: how many examples it used, 0 if its first coin
+    said ⊥; the rank of their equations; whether these are consistent; and whether that coin said ⊥.
     """
 
     equations: int

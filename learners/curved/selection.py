@@ -93,16 +93,11 @@ MOST = 30
 
 
 class Tables(NamedTuple):
-    """Prefix sums of a sample, each of shape (d + 2, d + 2).
+    """Prefix sums of a sample, each of shape (d + 2, d + 2): examples of the grid points left, of
+    either label; and in `points` 2**i at shared point i, of shape (1, 1) when there is none.
 
-    Attributes
-    ----------
-    negatives, positives : ndarray of int
-        Examples of the grid points left.
-    points : ndarray of int
-        2**i at shared point i; of shape (1, 1) when there is none.
-    shared : int64 array, shape (m, 2)
-        Negatives and positives of each shared point, the heaviest first.
+    `shared`, int64 of shape (m, 2), are negatives and positives of each shared point, the heaviest
+    first.
     """
 
     negatives: Counts

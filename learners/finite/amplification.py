@@ -70,17 +70,8 @@ _PARTS_OF_ALPHA = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
 
 @dataclass(frozen=True, slots=True)
 class AmplificationPlan:
-    """What a run does, fixed by public numbers.
-
-    Attributes
-    ----------
-    runs : int
-        T.
-    used : int
-        q * COIN: an example belongs to a given run with probability q.
-    rate : Fraction
-        Nats per mistake in the test.
-    """
+    """What a run does, fixed by public numbers: T `runs`, to a given one of which an example
+    belongs with probability q, `used` / COIN; and the rate in nats per mistake in the test."""
 
     runs: int
     used: int
@@ -134,17 +125,8 @@ def plan_amplification(
 
 @dataclass(frozen=True, slots=True)
 class AmplifiedDiagnostics:
-    """What only the curator may see.
-
-    Attributes
-    ----------
-    examples : tuple of int
-        Of each run.
-    tested : int
-        Examples of the test.
-    mistakes : tuple of (int or None)
-        Of each run's hypothesis on the test; None where it gave none.
-    """
+    """What only the curator may see: the examples of each run, those of the test, and the mistakes
+    of each run's hypothesis on it, None where it gave none."""
 
     examples: tuple[int, ...]
     tested: int

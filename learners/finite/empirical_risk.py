@@ -145,13 +145,8 @@ class ErmRelease:
 
 @dataclass(frozen=True, slots=True)
 class ErmDiagnostics:
-    """What only the curator may see.
-
-    Attributes
-    ----------
-    loss, least_loss : float
-        Average loss of the chosen hypothesis, and of the best one; of its scale.
-    """
+    """What only the curator may see: the average loss of the chosen hypothesis, and of the best
+    one; of its scale."""
 
     examples: int
     loss: float

@@ -128,15 +128,8 @@ def check_losses(losses: ArrayLike, experts: int, bound: int) -> NDArray[np.int6
 
 @dataclass(frozen=True, slots=True)
 class ExpertsPlan:
-    """What a private run may do, fixed by public numbers.
-
-    Attributes
-    ----------
-    rate : float
-        Nats per unit of loss in [0, 1].
-    regret : float
-        Bound on the expected regret over all rounds.
-    """
+    """What a private run may do, fixed by public numbers: a rate in nats per unit of loss in [0,
+    1], and the bound on the expected regret over all rounds."""
 
     rate: float
     regret: float
@@ -198,15 +191,8 @@ class ExpertsRelease:
 
 @dataclass(frozen=True, slots=True)
 class ExpertsDiagnostics:
-    """What only the curator may see: losses over all rounds, in units of 1/bound.
-
-    Attributes
-    ----------
-    loss : int
-        Of the experts that were drawn.
-    best_loss : int
-        Of the best expert.
-    """
+    """What only the curator may see: losses over all rounds, in units of 1/bound, of the experts
+    that were drawn, and of the best expert."""
 
     loss: int
     best_loss: int

@@ -62,15 +62,8 @@ from learners.privacy.randomness import open_source
 
 @dataclass(frozen=True, slots=True)
 class MemorizedLabels:
-    """What a run returns; it must not be published.
-
-    Attributes
-    ----------
-    table : tuple of bool
-        Labels of points 0..N-1.
-    privacy : None
-        Nothing of it is private.
-    """
+    """What a run returns; it must not be published, as nothing of it is private: labels of points
+    0..N-1."""
 
     learner: str
     table: tuple[bool, ...]
@@ -328,13 +321,8 @@ def count_labels(
 
 @dataclass(frozen=True, slots=True)
 class FiniteClassDiagnostics:
-    """What only the curator may see.
-
-    Attributes
-    ----------
-    mistakes, fewest_mistakes : int
-        On the sample, by the chosen concept, and by the best one.
-    """
+    """What only the curator may see: mistakes on the sample, by the chosen concept, and by the best
+    one."""
 
     examples: int
     mistakes: int

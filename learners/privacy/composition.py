@@ -278,16 +278,8 @@ def _minimize(f: Callable[[float], float], low: float, high: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The selection rate granted to each of m steps, and by which account.
-
-    Attributes
-    ----------
-    name : {"basic", "zcdp", "set-cover"}
-    eta : float
-        Nats per example of score.
-    alternatives : tuple of (name, eta)
-        What each valid account would have granted.
-    """
+    """The selection rate granted to each of m steps, in nats per example of score, and by which
+    account; `alternatives` are what each valid account would have granted."""
 
     name: AccountName
     eta: float
@@ -366,16 +358,9 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
 
 
 def steps_cost(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName, float]:
-    """What the charges of so many steps of a cover come to, by :func:`spent_after`.
-
-    Returns
-    -------
-    epsilon : float
-        At the statement's delta, however much the statement says.
-    account : {"optimal", "basic", "zcdp", "set-cover"}
-    whole : float
-        What the statement leaves the cover beside its sharpening.
-    """
+    """What the charges of so many steps of a cover come to, by :func:`spent_after`: epsilon at the
+    statement's delta, however much the statement says; by which account; and what the statement
+    leaves the cover beside its sharpening."""
     counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
     sharpening = privacy.charge("sharpening")
     assert selections is not None  # of a cover

@@ -119,21 +119,13 @@ def private_rate(
 
 
 def utility_loss(log_candidates: float, rate: float | Fraction, beta: float) -> float:
-    """What a draw may fall short of the best score with probability at most beta.
+    """What a draw may fall short of the best score with probability at most beta, in units of the
+    score.
 
-    The bound L = (ln N + ln(1/beta)) / rate: each of at most N candidates that fall short by more
-    than L has at most exp(-rate L) times the best one's probability, so together at most
-    N exp(-rate L) = beta (KMMS proposition 2.5, with epsilon/2 for their rate).  If B candidates
-    attain the best score, ln(N / B) may stand for ln N.
-
-    Returns float: in units of the score.
-
-    Parameters
-    ----------
-    log_candidates : float
-        ln N, at least 0.
-    beta : float
-        In (0, 1).
+    The bound L = (ln N + ln(1/beta)) / rate, of ln N at least 0 and beta in (0, 1): each of at most
+    N candidates that fall short by more than L has at most exp(-rate L) times the best one's
+    probability, so together at most N exp(-rate L) = beta (KMMS proposition 2.5, with epsilon/2 for
+    their rate).  If B candidates attain the best score, ln(N / B) may stand for ln N.
     """
     if not 0 < beta < 1:
         raise ValueError(f"beta must lie strictly between 0 and 1, got {beta}")

@@ -139,15 +139,8 @@ class LossLaw:
         return np.where(e < -size, below, inside)
 
     def upper_masses(self, step: float) -> dict[int, float]:
-        """Probabilities of the loss rounded up to multiples of `step`: never too little is lost.
-
-        Returns dict of int to float: probability by the number of steps.
-
-        Parameters
-        ----------
-        step : float
-            Positive, in nats.
-        """
+        """Probabilities of the loss rounded up to multiples of a positive step, in nats, by the
+        number of steps: never too little is lost."""
         if not step > 0:
             raise ValueError(f"step must be positive, got {step}")
         exact = Fraction(self.size) / Fraction(step)
@@ -252,12 +245,8 @@ def mechanism(
 def rounding_epsilon(privacy: PrivacySpent, moves: int = 1) -> float:
     """Bound on |ln(actual law / stated law)| of a run's transcript (docs/privacy.md, lemma 5).
 
-    Where delta is 0, all draws are exact (lemmas X2, F1 and B1).
-
-    Parameters
-    ----------
-    moves : {1, 2}
-        2 where an example is replaced: it may change twice as many draws.
+    `moves` is 2 where an example is replaced: it may change twice as many draws.  Where delta is 0,
+    all draws are exact (lemmas X2, F1 and B1).
     """
     return moves * _rounded_draws(privacy) * ARITHMETIC
 

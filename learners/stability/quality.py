@@ -212,17 +212,9 @@ def check_randomization(
 class StabilityEstimate:
     """What was measured; at the worst query unless said otherwise.
 
-    Attributes
-    ----------
-    n, runs : int
-    squared : float
-        Estimate of gamma^2.
-    mean_squared : float
-        The same, averaged over queries.
-    upper : float
-        Of gamma^2 at every query, at the confidence (Hoeffding, over runs and queries).
-    variance : float
-        Of the predictions over independent samples.
+    `squared` is the estimate of gamma^2, `mean_squared` the same averaged over queries, `upper`
+    that of gamma^2 at every query, at the confidence (Hoeffding, over runs and queries); `variance`
+    is that of the predictions over independent samples.
     """
 
     n: int

@@ -52,17 +52,8 @@ from learners.stability.stable_queries import chunks_needed, plan_sparse_vector
 
 @dataclass(frozen=True, slots=True)
 class QuerySizes:
-    """Public numbers of a run that keeps its promise.
-
-    Attributes
-    ----------
-    queries, halts, chunks : int
-        m, T and K.
-    each : int
-        n0, examples of every chunk.
-    examples : int
-        n, so many that no chunk gets fewer than n0, but for its part of beta.
-    """
+    """Public numbers of a run that keeps its promise: m queries, T halts, K chunks; n0 examples of
+    each chunk, and n, so many that no chunk gets fewer than n0, but for its part of beta."""
 
     queries: int
     halts: int

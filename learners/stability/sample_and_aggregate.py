@@ -98,14 +98,8 @@ class ConstantModel:
 class ChunkModels:
     """Models of all chunks, in their order.
 
-    Attributes
-    ----------
-    classes : ndarray, shape (classes,)
-        Public labels, ascending.
-    sizes : ndarray of int64, shape (K,)
-        Records of each chunk (for the curator).
-    failed : int
-        Chunks whose training raised an error (for the curator).
+    `classes` are the public labels, ascending, shape (classes,).  For the curator: `sizes`, records
+    of each chunk, int64 of shape (K,), and `failed`, chunks whose training raised an error.
     """
 
     models: tuple[Any, ...]

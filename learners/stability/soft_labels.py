@@ -51,22 +51,11 @@ BINS: tuple[Bins, Bins] = ("plain", "shifted")
 
 @dataclass(frozen=True, slots=True)
 class SoftRelease:
-    """What one query publishes.
+    """What one query publishes, `query` being its number, from 1.
 
-    Attributes
-    ----------
-    query : int
-        Its number, from 1.
-    value : float or None
-        Middle of a bin, clipped to [0, 1]; None for ⊥.
-    width : float
-        nu of this query.
-    bins : {"plain", "shifted"} or None
-        Which bins gave the answer.
-    failed : int
-        Tests that failed, 0 to 2; 0 and no value when the run was halted before.
-    failures_left : int
-        Of the 2T.
+    `value` is the middle of a bin, clipped to [0, 1], None for ⊥, of bins `width` wide (nu of this
+    query), which were the plain or the shifted ones.  `failed` tests, 0 to 2, failed; 0 and no
+    value when the run was halted before.  `failures_left` are those of the 2T.
     """
 
     query: int

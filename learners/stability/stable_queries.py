@@ -127,18 +127,8 @@ def least_margin(bound: Callable[[int], float], most: float) -> int:
 class SparseVectorBudget:
     """What one run may spend, fixed before it starts by public numbers alone.
 
-    Attributes
-    ----------
-    queries : int
-        m: most tests.
-    halts : int
-        T: tests that may fail.
-    threshold_scale, query_scale : Fraction
-        Of the integer Laplace noise.
-    margin : int
-        w.
-    epsilon0 : float
-        Cost of each halt.
+    m `queries` are tested at most, and T `halts` of the tests may fail, each at a cost of
+    `epsilon0`; the scales are those of the integer Laplace noise, `margin` is w.
     """
 
     queries: int
@@ -332,18 +322,11 @@ QueryStatus = Literal["answered", "unstable", "halted"]
 
 @dataclass(frozen=True, slots=True)
 class QueryRelease:
-    """What one query publishes.
+    """What one query publishes, `query` being its number, from 1.
 
-    Attributes
-    ----------
-    query : int
-        Its number, from 1.
-    value : int or None
-        The answer: the index of a class or of a bin; None for ⊥.
-    status : {"answered", "unstable", "halted"}
-        "unstable": the test was not passed, which counts as a halt.  "halted": no test was made.
-    halts_left, queries_left : int
-        Of the budget, after this query.
+    `value` is the answer, the index of a class or of a bin; None for ⊥.  "unstable": the test was
+    not passed, which counts as a halt.  "halted": no test was made.  What is left is that of the
+    budget, after this query.
     """
 
     query: int
