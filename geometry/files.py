@@ -37,17 +37,11 @@ _Staged = dict[str | os.PathLike[str], tuple[str, str]]
 class NewFile(NamedTuple):
     """A file that is to be written.
 
-    Attributes
-    ----------
-    path : path-like
-        A symbolic link stays and its target is replaced; an existing file keeps its permissions.
-        Something that is no regular file (a pipe, a device) is written straight through, never
-        replaced; so is :data:`STDOUT`, whatever it leads to.
-    data : bytes or str
-        Text is written as UTF-8, line ends as they are.
-    private : bool
-        The file's owner alone may read and write it (mode 0600), also where an existing file
-        allowed others to; it is so before it has a name or a byte.
+    `path`: a symbolic link stays and its target is replaced; an existing file keeps its
+    permissions. Something that is no regular file (a pipe, a device) is written straight through,
+    never replaced; so is :data:`STDOUT`, whatever it leads to.  `data`: text is written as UTF-8,
+    line ends as they are. `private`: the file's owner alone may read and write it (mode 0600), also
+    where an existing file allowed others to; it is so before it has a name or a byte.
     """
 
     path: str | os.PathLike[str]
@@ -56,15 +50,11 @@ class NewFile(NamedTuple):
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
-    """Write a file whole: on any failure the old file stays and no temporary file is left.
+    """Write a file whole, as a :class:`NewFile`: on any failure the old file stays and no temporary
+    file is left.
 
     Raises OSError as the system reports it: no such folder, no permission, disk full, is a folder.
     Its ``filename`` is the path that was asked for.
-
-    Parameters
-    ----------
-    path, data, private
-        As of a :class:`NewFile`.
     """
     atomic_write_all([NewFile(path, data, private)])
 

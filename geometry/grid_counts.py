@@ -109,14 +109,11 @@ class GridCounts:
 
     @classmethod
     def of(cls, counts: GridCounts | ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
-        """Counts in whichever form they come, on a grid of size d.
+        """Counts in whichever form they come, on a grid of size d: such counts, an array of int,
+        shape (2, d + 1, d + 1), or entries, shape (m, 4), as :meth:`of_array` and
+        :meth:`of_entries` take them.
 
         Raises ValueError if they are counts on another grid, or as these two.
-
-        Parameters
-        ----------
-        counts : GridCounts, array of int, shape (2, d + 1, d + 1), or entries, shape (m, 4)
-            As :meth:`of_array` and :meth:`of_entries` take them.
         """
         if isinstance(counts, GridCounts):
             given = counts

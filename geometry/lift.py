@@ -308,16 +308,10 @@ class LiftedRegion:
 
 @dataclass(frozen=True, slots=True)
 class HalfspaceLattice3(ListedLattice):
-    """Halfspaces of space.
+    """Halfspaces of space, for points with integer coordinates in 0..d, d at most 64.
 
-    Parameters
-    ----------
-    d : int
-        Grid size; points have integer coordinates in 0..d, d at most 64.
-    reach : int
-        Largest entry of a normal, in size, at most 12; 1, 2, 3 give 26, 98, 290 normals.
-    levels : int
-        Most levels of a normal, at least 2.
+    `reach` is the largest entry of a normal, in size, at most 12: 1, 2, 3 give 26, 98, 290 normals;
+    `levels`, at least 2, the most levels of one.
     """
 
     dimensions: ClassVar[int] = 3
@@ -356,20 +350,11 @@ def spanning_fours(normals: tuple[Normal, ...]) -> tuple[tuple[Normal, ...], ...
 
 @dataclass(frozen=True, slots=True)
 class PolynomialLattice(ListedLattice):
-    """Regions bounded by a polynomial.
+    """Regions bounded by a polynomial, for points with integer coordinates in 0..d: d at most 2048,
+    or 64 in space.
 
-    Parameters
-    ----------
-    d : int
-        Grid size; points have integer coordinates in 0..d.  At most 2048, or 64 in space.
-    dimensions : int
-        2 or 3.
-    degree : int
-        2 or 3.
-    reach : int
-        Largest coefficient, in size.
-    levels : int
-        Levels of a normal.
+    `dimensions` and `degree` are 2 or 3; `reach` is the largest coefficient, in size, and `levels`
+    those of a normal.
     """
 
     d: int
@@ -414,17 +399,8 @@ class PolynomialLattice(ListedLattice):
 
 @dataclass(frozen=True, slots=True)
 class BallLattice(ListedLattice):
-    """Balls in space.
-
-    Parameters
-    ----------
-    d : int
-        Grid size, at most 64.
-    centres : int
-        Centres along a side of the cube, at least 2.
-    levels : int
-        Radii of a centre, besides the one that holds everything.
-    """
+    """Balls in space, on a grid of size d, at most 64: `centres`, at least 2, along a side of the
+    cube, and `levels` radii of each, besides the one that holds everything."""
 
     dimensions: ClassVar[int] = 3
     coordinates: ClassVar[int] = 4

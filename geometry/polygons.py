@@ -323,15 +323,11 @@ def cornered(shape: BaseGeometry, d: int) -> BaseGeometry:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Polygons in the square of a grid of size d; none at all hold no point.
+    """Polygons in the square of a grid of size d, of each the outer ring, then its holes; none at
+    all hold no point.
 
     Raises ValueError if a polygon has no ring, a ring fewer than three corners, or a corner lies
     off the square.
-
-    Attributes
-    ----------
-    polygons : tuple of tuple of Ring
-        Of each polygon the outer ring, then its holes.
     """
 
     d: int

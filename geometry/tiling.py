@@ -192,16 +192,11 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class EdgeZones:
-    """The zones of all edges of some pieces.
+    """The zones of all edges of some pieces, at least one, all of the same number of halfplanes, of
+    one lattice.
 
+    `side` is the most grid points along a side of a zone's box; by default an edge has one zone.
     Raises ValueError if there are no pieces, or no such side.
-
-    Attributes
-    ----------
-    pieces : tuple of tuple of Halfplane
-        At least one; all of the same number of halfplanes, of one lattice.
-    side : int
-        Most grid points along a side of a zone's box; by default an edge has one zone.
     """
 
     pieces: tuple[tuple[Halfplane, ...], ...]
@@ -278,17 +273,12 @@ class EdgeZones:
 
 @dataclass(frozen=True, slots=True)
 class EdgeZone:
-    """One zone, with a frame of its own: the origin is the corner (x0, y0) of its box.
+    """One zone, by its number, with a frame of its own: the origin is the corner (x0, y0) of its
+    box.
 
     Its box holds x0..x1, y0..y1, both ends included, and with them all points of the zone but those
-    on lines without area where edges tie, which no sharpening reaches.
-
-    Raises ValueError if there is no zone of that number.
-
-    Attributes
-    ----------
-    number : int
-        Its number among them.
+    on lines without area where edges tie, which no sharpening reaches.  Raises ValueError if there
+    is no zone of that number.
     """
 
     zones: EdgeZones

@@ -89,14 +89,9 @@ from learners.privacy.randomness import RandomSource, open_source
 class LiteralCover:
     """Alive examples of a run, and how many of them each literal would decide.
 
-    A conjunction gains negatives and loses positives, a disjunction the other way round.
-
-    Attributes
-    ----------
-    alive : ndarray of bool, shape (n,)
-        Examples that no literal has decided.
-    gain, loss : int
-        How many of them there are to gain, and to lose.
+    A conjunction gains negatives and loses positives, a disjunction the other way round.  `alive`,
+    bool of shape (n,), are the examples that no literal has decided; `gain` and `loss` are how many
+    of them there are to gain, and to lose.
     """
 
     def __init__(self, columns: Columns, labels: NDArray[np.bool_], role: Role) -> None:

@@ -155,16 +155,8 @@ def _inclusion(epsilon: float, neighbours: Neighbours, fail: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ParityRelease:
-    """A parity that may be published, or ⊥.
-
-    Attributes
-    ----------
-    parity : tuple of int or None
-        r, d bits; None for ⊥.
-    parameters : tuple of (str, value)
-    privacy : PrivacySpent or None
-        None for the learner that is not private.
-    """
+    """A parity that may be published, r as d bits, or None for ⊥; `privacy` is None for the learner
+    that is not private."""
 
     #: In files (:mod:`learners.core.codec`).
     kind: ClassVar[str] = "parity"

@@ -157,15 +157,10 @@ _FIRST_BOXES = 1 << 8
 
 @dataclass(frozen=True, slots=True)
 class ConicSelection:
-    """Sampler of discs or ellipses.
+    """Sampler of the discs or ellipses of a lattice.
 
-    Parameters
-    ----------
-    lattice : ConicLattice
-        The class.
-    max_boxes : int
-        Boxes kept; at most 2**22, as the proof of the arithmetic assumes, and rounded up to a
-        power of two.
+    `max_boxes` are kept; at most 2**22, as the proof of the arithmetic assumes, and rounded up to a
+    power of two.
     """
 
     lattice: ConicLattice

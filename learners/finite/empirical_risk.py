@@ -54,15 +54,8 @@ _BATCH = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a choice publishes.
-
-    Attributes
-    ----------
-    noisy_sums : tuple of int or None
-        All noisy sums of losses; None with the exponential mechanism.
-    spent : PrivacySpent or None
-        None for a choice that is not private.
-    """
+    """What a choice publishes: all noisy sums of losses, too, but with the exponential mechanism;
+    and what it spent, but of a choice that is not private."""
 
     index: int
     noisy_sums: tuple[int, ...] | None = None
@@ -120,17 +113,10 @@ def chosen(
 
 @dataclass(frozen=True, slots=True)
 class ErmRelease:
-    """A chosen hypothesis that may be published.
+    """A chosen hypothesis that may be published, by its index in the list of hypotheses.
 
-    Attributes
-    ----------
-    index : int
-        In the list of hypotheses.
-    noisy_sums : tuple of int or None
-        Of losses, in units of 1/levels where those are given.
-    parameters : tuple of (str, value)
-    privacy : PrivacySpent or None
-        None for a learner that is not private.
+    `noisy_sums` are of losses, in units of 1/levels where those are given; `privacy` is None for a
+    learner that is not private.
     """
 
     #: In files (:mod:`learners.core.codec`).

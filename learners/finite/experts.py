@@ -169,16 +169,7 @@ def plan_experts(
 
 @dataclass(frozen=True, slots=True)
 class ExpertsRelease:
-    """The experts that were drawn.
-
-    Attributes
-    ----------
-    chosen : tuple of int
-        One a round.
-    parameters : tuple of (str, value)
-    privacy : PrivacySpent
-        Of all rounds.
-    """
+    """The experts that were drawn, one a round; `privacy` is that of all rounds."""
 
     #: In files (:mod:`learners.core.codec`).
     kind: ClassVar[str] = "experts"

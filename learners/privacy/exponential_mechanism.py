@@ -106,13 +106,12 @@ def private_rate(
 ) -> Fraction:
     """The rate at which a draw is epsilon-DP, as an exact fraction.
 
-    One neighbouring step moves every score by at most the sensitivity D.  Then the draw with
-    rate epsilon / (2 D) is epsilon-DP.  If the step moves all scores in one direction (all up by
-    0..D, or all down by 0..D), rate epsilon / D is enough, and the draw has bounded range epsilon
-    and so is epsilon^2/8-zCDP (docs/privacy.md, lemma X1).  Rates are per unit of the score that
-    is passed: with scores multiplied by k to make them whole, D is multiplied too.
-
-    Raises ValueError if epsilon or sensitivity is not positive and finite.
+    One neighbouring step moves every score by at most the sensitivity D.  Then the draw with rate
+    epsilon / (2 D) is epsilon-DP.  If the step moves all scores in one direction (all up by 0..D,
+    or all down by 0..D), rate epsilon / D is enough, and the draw has bounded range epsilon and so
+    is epsilon^2/8-zCDP (docs/privacy.md, lemma X1).  Rates are per unit of the score that is
+    passed: with scores multiplied by k to make them whole, D is multiplied too.  Raises ValueError
+    if epsilon or sensitivity is not positive and finite.
     """
     moved = _positive("sensitivity", sensitivity)
     return _positive("epsilon", epsilon) / (moved if one_way else 2 * moved)

@@ -122,15 +122,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How runs are added up; fixed before the first of them.
-
-    Attributes
-    ----------
-    relation : {"add-remove", "replace-one", "replace-label"}
-        The neighbours that the sum is about.
-    order : float or None
-        Of the Renyi divergences that are added up; None for basic composition.
-    """
+    """How runs are added up, fixed before the first of them: the neighbours that the sum is about,
+    and the order of the Renyi divergences that are added up, None for basic composition."""
 
     relation: Relation
     order: float | None = None

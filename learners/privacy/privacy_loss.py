@@ -103,15 +103,9 @@ _OF_APART = (
 class LossLaw:
     """The law of the privacy loss L = ln P/P', drawn from P, of a worst pair of laws (P, P').
 
-    It is the same with P and P' exchanged.
-
-    Attributes
-    ----------
-    kind : {"two points", "log-uniform"}
-        Two points: L = size with odds e^size to 1, else -size (randomized response).
-        Log-uniform: L = size + 2 ln W, W uniform on e^-size .. 1 (bounded range).
-    size : float
-        Positive, in nats.
+    It is the same with P and P' exchanged.  Two points: L = size, in nats and positive, with odds
+    e^size to 1, else -size (randomized response).  Log-uniform: L = size + 2 ln W, W uniform on
+    e^-size .. 1 (bounded range).
     """
 
     kind: Literal["two points", "log-uniform"]
@@ -170,18 +164,12 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """One of the mechanisms that a charge stands for, for the neighbours of its statement.
+    """One of the mechanisms that a charge stands for, for the neighbours of its statement; it is so
+    much DP.
 
-    Attributes
-    ----------
-    kind : {"discrete Laplace", "pure", "exponential mechanism"}
-    epsilon : float
-        It is so much DP.
-    moves : {1, 2}
-        Neighbouring steps by which one example is added or removed; 2 for a replacement that is
-        charged as two.
-    one_way : bool
-        Of an exponential mechanism: such a step moves all scores in one direction.
+    `moves` are the neighbouring steps by which one example is added or removed, 2 for a replacement
+    that is charged as two; `one_way`: such a step moves all scores of an exponential mechanism in
+    one direction.
     """
 
     kind: Kind

@@ -67,12 +67,7 @@ Order = Literal["replacement", "permutation", "one-pass"]
 class MajorityCells:
     """Labels every cell of the square by the majority of its examples.
 
-    Parameters
-    ----------
-    grid : int
-        d: points have integer coordinates in 0..d.
-    cells : int
-        Along a side.
+    Points have integer coordinates in 0..grid; `cells` is their number along a side.
     """
 
     def __init__(self, *, grid: int = 1024, cells: int = 8) -> None:

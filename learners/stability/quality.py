@@ -126,19 +126,12 @@ def quality(predictions: NDArray[np.float64], truth: ArrayLike, alpha: float) ->
 class RandomizationCheck:
     """Whether expected predictions depend on a learner's coins.
 
-    Attributes
-    ----------
-    shared, own : float
-        Spread of predictions over chunks, standard deviations averaged over queries: with the same
-        coins for all models, and with coins of their own.
-    lower, upper : float
-        Of the largest difference, over queries and the coins that were tried, of two expected
-        predictions with different coins.
-    threshold : float
-        The difference that still counts as none.
-    verdict : {"yes", "no", "open"}
-        Whether randomization is consistent: "yes" if `upper` is at most the threshold, "no" if
-        `lower` is above it.
+    `shared` and `own` are the spread of predictions over chunks, standard deviations averaged over
+    queries: with the same coins for all models, and with coins of their own.  `lower` and `upper`
+    bound the largest difference, over queries and the coins that were tried, of two expected
+    predictions with different coins; the threshold still counts as none.  The verdict is on
+    consistent randomization: "yes" if `upper` is at most the threshold, "no" if `lower` is above
+    it.
     """
 
     shared: float

@@ -287,23 +287,12 @@ PLACES = 65
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteView:
-    """What a curator may watch of a run by votes: how the chunks vote, and what has been asked.
+    """What a curator may watch of a run by votes: how the K chunks vote, and what has been asked.
 
-    The answers are published in the end; the margins are private.
-
-    Attributes
-    ----------
-    chunks : int
-        K.
-    margins : ndarray of float64, shape (PLACES, PLACES)
-        (votes for 1 - votes for 0) / K, in -1..1; [i, j] at abscissa i d / (PLACES - 1) and
-        ordinate j d / (PLACES - 1).
-    asked : ndarray of int64, shape (m, 2)
-        Public points asked so far, grid units.
-    answers : ndarray of int8, shape (m,)
-        1 or 0, or -1 for ⊥.
-    halts_left, queries_left : int
-        Of the budget.
+    The answers are published in the end; the margins are private: (votes for 1 - votes for 0) / K,
+    in -1..1, float64 of shape (PLACES, PLACES), [i, j] at abscissa i d / (PLACES - 1) and ordinate
+    j d / (PLACES - 1).  `asked`, int64 of shape (m, 2), are the public points asked so far, in grid
+    units; `answers`, int8 of shape (m,), 1 or 0, or -1 for ⊥.  What is left is that of the budget.
     """
 
     chunks: int

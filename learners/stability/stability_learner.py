@@ -328,14 +328,10 @@ class StabilityLearner(Estimator):
 
     @staticmethod
     def check_votes(parameters: Mapping[str, Any], privacy: PrivacySpent) -> None:
-        """Refuse a statement that no run of these public parameters makes.
+        """Refuse a statement that no run of these public parameters makes: ValueError, or KeyError
+        if one is missing.
 
         What the halts cost is its charge; what is left of delta pays for the margin alone.
-
-        Raises
-        ------
-        ValueError, KeyError
-            If it is none, or a parameter is missing.
         """
         planned = plan_sparse_vector(
             privacy.epsilon,
