@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.baselines.labelled_tiles import labelled_stream
-from learners.core.estimator import Estimator, Run, Stream
+from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
 from learners.core.sklearn_support import keyword_parameters
 from learners.privacy.accounting import (
