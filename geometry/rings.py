@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cmp_to_key
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ _Rings = tuple[Sequence[Floats], list[Polygon]]
 _ERROR = 3.34e-16
 #: Points that are looked at at a time: bounds memory.
 _AT_ONCE = 1 << 19
+#: Points of which the edges at their height are looked at, at a time.
+_RAYS = 64
 
 
 def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> Flags:
@@ -49,11 +52,13 @@ def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> F
     Of each polygon the rings are given, the outline, then its holes, float of shape (m, 2); the
     first vertex of a ring is not repeated, or it is.
     """
-    # one corner twice: of four corners GEOS takes some that go back for a rectangle
-    figures = [
-        (rings, [Polygon(np.vstack([ring, ring[:1], ring[:1]])) for ring in rings])
-        for rings in polygons
-    ]
+    figures: list[_Rings] = []
+    for outline, *holes in polygons:
+        if (outline != outline[:1]).any():
+            rings = [outline, *(hole for hole in holes if (hole != hole[:1]).any())]
+            # one corner twice: of four corners GEOS takes some that go back for a rectangle
+            solids = [Polygon(np.vstack([ring, ring[:1], ring[:1]])) for ring in rings]
+            figures.append((rings, solids))
     for _, solids in figures:
         shapely.prepare(solids)
     parts = (points[i : i + _AT_ONCE] for i in range(0, len(points), _AT_ONCE))
@@ -106,8 +111,6 @@ def _edge_holds(rings: Sequence[Floats], x: Floats, y: Floats) -> Flags:
     ends = np.concatenate([np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings])
     owner = np.repeat(np.arange(len(rings)), [len(ring) for ring in rings])
     real = (ends[:, :2] != ends[:, 2:]).any(axis=1)
-    if not real.any():
-        return ~held
     ends, owner = ends[real], owner[real]
     tree = shapely.STRtree(shapely.linestrings(ends.reshape(-1, 2, 2)))
     spot, edge = tree.query(shapely.points(x, y), predicate="intersects")
@@ -119,13 +122,19 @@ def _edge_holds(rings: Sequence[Floats], x: Floats, y: Floats) -> Flags:
     one, other = edge[pair], edge[pair + 1]
     clear = pair[(owner[one] == owner[other]) & _not_parallel(ends[one], ends[other])]
     asked = (count > 1) & ~np.isin(first, clear)
-    places = spot[first[asked]]
-    around = _around(tree, ends, owner, x[places], y[places], len(rings))
-    for place, begin, several, odd in zip(
-        places.tolist(), first[asked].tolist(), count[asked].tolist(), around, strict=True
-    ):
-        met = edge[begin : begin + several]
-        held[place] = _touches((x[place], y[place]), ends[met], owner[met].tolist(), odd)
+    waiting: list[tuple[int, list[_Ray]]] = []
+    for begin, several in zip(first[asked].tolist(), count[asked].tolist(), strict=True):
+        place, met = int(spot[begin]), edge[begin : begin + several]
+        rays = _rays((x[place], y[place]), ends[met], owner[met].tolist())
+        turns = any(len(list(same)) % 2 for _, same in groupby(rays, key=_ANGLE))
+        # where one ring turns there is a place beside it in it, and one out of it
+        if not turns or len(set(owner[met].tolist())) > 1:
+            waiting.append((place, rays))
+    for i in range(0, len(waiting), _RAYS):
+        places = [place for place, _ in waiting[i : i + _RAYS]]
+        around = _around(tree, ends, owner, x[places], y[places], len(rings))
+        for (place, rays), odd in zip(waiting[i : i + _RAYS], around, strict=True):
+            held[place] = _touches(rays, odd)
     return held
 
 
@@ -155,32 +164,20 @@ def _not_parallel(one: Floats, other: Floats) -> Flags:
     return sure
 
 
-def _touches(
-    point: tuple[float, float], edges: Floats, owner: list[int], around: list[bool]
-) -> bool:
-    """Whether a point on several edges, shape (t, 4), has the open region beside it.
+#: Whether it goes down, or to the right; how far across and up; and the number of its ring.
+_Ray = tuple[bool, Fraction, Fraction, int]
 
-    `owner` is the ring of each edge; `around` as :func:`_around` has it, but for these edges.
-    """
+
+def _rays(point: tuple[float, float], edges: Floats, owner: list[int]) -> list[_Ray]:
+    """What leaves a point of edges, shape (t, 4), and of these rings: counter-clockwise from just
+    above the ray to the right, which comes last."""
     x, y = map(Fraction, point)
     rays = []
     for ring, (x1, y1, x2, y2) in zip(owner, edges.tolist(), strict=True):
         for u, v in ((Fraction(x1) - x, Fraction(y1) - y), (Fraction(x2) - x, Fraction(y2) - y)):
             if u or v:
                 rays.append((v < 0 or (v == 0 and u > 0), u, v, ring))
-    # counter-clockwise from just above the ray to the right, which comes last
-    rays.sort(key=cmp_to_key(_by_angle))
-    if around[0] and not any(around[1:]):
-        return True
-    for i, ray in enumerate(rays):
-        around[ray[3]] ^= True
-        last = i + 1 == len(rays) or _by_angle(ray, rays[i + 1]) != 0
-        if last and around[0] and not any(around[1:]):
-            return True
-    return False
-
-
-_Ray = tuple[bool, Fraction, Fraction, int]
+    return sorted(rays, key=_ANGLE)
 
 
 def _by_angle(one: _Ray, other: _Ray) -> int:
@@ -188,6 +185,22 @@ def _by_angle(one: _Ray, other: _Ray) -> int:
         return int(one[0]) - int(other[0])
     turn = one[1] * other[2] - one[2] * other[1]
     return (turn < 0) - (turn > 0)
+
+
+_ANGLE = cmp_to_key(_by_angle)
+
+
+def _touches(rays: list[_Ray], around: list[bool]) -> bool:
+    """Whether a point with these rays has the open region beside it; `around` is of it as
+    :func:`_around` has it."""
+    if around[0] and not any(around[1:]):
+        return True
+    for _, together in groupby(rays, key=_ANGLE):
+        for ray in together:
+            around[ray[3]] ^= True
+        if around[0] and not any(around[1:]):
+            return True
+    return False
 
 
 def crossings_up_to(limit: int, edges: Floats) -> int:
