@@ -1,4 +1,4 @@
-"""Labels of very many points: each place of the grid is asked about once."""
+"""Labels of very many points: each place of the grid is asked about once, or each run of places."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from geometry import grid_counts as module
-from geometry.grid_counts import label_places
+from geometry import bulk_labels as module
+from geometry.bulk_labels import bulk_labels
 
 
 @pytest.mark.parametrize(("d", "dimensions"), [(7, 2), (4000, 2), (5, 3)])
@@ -28,15 +28,15 @@ def test_labels_are_those_of_each_point(
 
     expected = label(points)
     asked.clear()
-    found = label_places(label, points, sides)
+    found = bulk_labels(label, points, sides)
     assert found.dtype == np.int64
     assert np.array_equal(found, expected)
     assert max(asked) <= 100
     places = len(np.unique(points, axis=0))
     assert sum(asked) == (places if d < 4000 else len(points))
     # few points, and points off the grid, are asked about as they are
-    assert np.array_equal(label_places(label, points[:50] - 1, sides), label(points[:50] - 1))
-    assert np.array_equal(label_places(label, points - 1, sides), label(points - 1))
+    assert np.array_equal(bulk_labels(label, points[:50] - 1, sides), label(points[:50] - 1))
+    assert np.array_equal(bulk_labels(label, points - 1, sides), label(points - 1))
 
 
 _PARAMETERS = {
@@ -69,4 +69,5 @@ def test_every_place_has_the_label_that_it_has_by_itself(
     expected = np.concatenate([release.predict(some) for some in np.array_split(places, 2)])
     monkeypatch.setattr(module, "_MANY", 8)
     monkeypatch.setattr(module, "_AT_ONCE", 8)
+    monkeypatch.setattr(module, "_MOST_CROSSED", 1000)
     assert np.array_equal(release.predict(places), expected)
