@@ -24,7 +24,7 @@ from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.points_out import rows_of
 from geometry.coordinates import has_geometry
-from geometry.crs import LONLAT, CrsError, canonical_crs, ground_area
+from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import SEQUENCES
 from geometry.geojson_write import placed_shape
@@ -32,7 +32,7 @@ from geometry.gis_files import library, polygon_layer, read_polygons, valid_poly
 from geometry.globe import degrees_of
 from geometry.grid import Frame, GridMap
 from geometry.mask import clipped
-from geometry.polygons import orient_valid, united
+from geometry.polygons import ground_area, orient_valid, united
 from learners.core.learned_shape import LearnedShape
 from learners.core.releases import TilesRelease
 
