@@ -25,7 +25,7 @@ _ASKED = ("learner", "k", "epsilon", "neighbours", "grid")
 _OF_VOTES = ("learner", "k", "epsilon", "delta", "neighbours", "grid")
 _PARAMETERS = ("k", "direction", "measure", "beta", "epsilon", "delta", "neighbours")
 
-DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
+PLAN = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
 Learners are those of `geodp learn`.
 
@@ -43,8 +43,7 @@ With --theorem NAME another theorem of the sources answers; --theorems lists the
 n must be a public number: do not take it from the private data."""
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def plan_options(parser: Parser) -> None:
     arguments.add_learner(parser, "plan", _PARAMETERS)
     parser.add_argument(
         "--alpha",
@@ -87,7 +86,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(options: argparse.Namespace) -> None:
+def plan(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
     from learners.parameters import within_floats
 

@@ -13,8 +13,14 @@ from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import refusals
 from geodp_app.files.persons import person_column, person_words
-from geodp_app.files.points import OUT_OF_BOUNDS, UNUSABLE, PointOptions, PointsRead, read_points
-from geodp_app.files.stated_frame import TIGHT
+from geodp_app.files.points import (
+    OUT_OF_BOUNDS,
+    TIGHT,
+    UNUSABLE,
+    PointOptions,
+    PointsRead,
+    read_points,
+)
 from geodp_app.progress import tell, tell_curator
 from geodp_app.tables.source import columns_of
 from geometry.crs import canonical_crs

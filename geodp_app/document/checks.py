@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import (
     DISTRIBUTIONS,
     LEARNERS,
     PARAMETERS,
+    RunCharge,
     RunSettings,
     SampleSettings,
     Work,

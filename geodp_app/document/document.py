@@ -15,14 +15,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
 from geodp_app.document.sampling import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
-from geodp_app.document.work import Dab, RunSettings, SampleSettings, Work
+from geodp_app.document.work import Dab, RunCharge, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.formatting import count

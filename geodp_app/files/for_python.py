@@ -158,10 +158,15 @@ def read_points(
 
     from geodp_app.errors import InputError
     from geodp_app.files.csv_table import as_cells
-    from geodp_app.files.data_frames import is_data_frame, open_frame
+    from geodp_app.files.import_file import is_data_frame, open_frame
     from geodp_app.files.persons import person_column, person_words
-    from geodp_app.files.points import UNUSABLE, PointOptions, read_opened, read_points as read
-    from geodp_app.files.stated_frame import TIGHT
+    from geodp_app.files.points import (
+        TIGHT,
+        UNUSABLE,
+        PointOptions,
+        read_opened,
+        read_points as read,
+    )
     from geometry.grid import checked_bounds
     from learners.core.examples import LabelWords
     from learners.core.sklearn_support import PrivacyWarning

@@ -1,9 +1,9 @@
 """Opens a file of examples whose columns have any names, and gives batches of its columns.
 
 A reader for each format knows nothing but columns: text (:mod:`geodp_app.files.csv_table`),
-GeoJSON, what GDAL reads, Parquet (:mod:`geodp_app.files.layers`), data frames
-(:mod:`geodp_app.files.data_frames`).  What they mean, and which rows are examples, is told in one
-place for all of them (:mod:`geodp_app.files.import_rows`).
+GeoJSON, what GDAL reads, Parquet (:mod:`geodp_app.files.layers`), data frames, of which nothing is
+imported.  What they mean, and which rows are examples, is told in one place for all of them
+(:mod:`geodp_app.files.import_rows`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from geodp_app.errors import InputError, refusals
 from geodp_app.files import csv_table
-from geodp_app.files.csv_table import GEOMETRY, Batch, Column, as_cells, open_csv
+from geodp_app.files.csv_table import GEOMETRY, Batch, Column, as_cells, geometry_column, open_csv
 from geodp_app.files.layers import AXES, ArrayRows, open_layer, open_parquet
-from geometry.coordinates import read_places
+from geometry.coordinates import has_geometry, read_places
 from geometry.crs import LONLAT
 from geometry.geojson import MAX_BYTES as MAX_MAP
 from geometry.geojson_points import RECORD, SEQUENCES, read_points
@@ -222,3 +225,52 @@ def _open_points(name: str, data: bytes) -> ImportFile:
     values = [[row.get(name) for row in points.rows] for name in names]
     rows = ArrayRows(values, len(points.rows), points.geometries)
     return ImportFile(name, columns, rows, member, placed=True, crs=crs, headless=empty)
+
+
+#: What messages call a data frame.
+_NAME = "the data frame"
+
+
+def is_data_frame(value: object) -> bool:
+    """Whether something is a data frame, by its attributes."""
+    return hasattr(value, "columns") and hasattr(value, "iloc")
+
+
+def open_frame(frame: Any) -> ImportFile:
+    """A data frame as a file of points; of geopandas with its places and their system.
+
+    Raises
+    ------
+    InputError
+        If it has no columns.
+    """
+    names = [str(name) for name in frame.columns]
+    if not names:
+        raise InputError(f"{_NAME} has no columns")
+    columns, places, crs = list(range(len(names))), None, None
+    if has_geometry(frame):
+        places = np.asarray(frame.geometry.array, dtype=object)
+        crs = None if frame.crs is None else frame.crs.to_wkt()
+        columns = [i for i in columns if names[i] != str(frame.geometry.name)]
+    values = [_values(frame.iloc[:, i]) for i in columns]
+    names = [names[i] for i in columns]
+    if places is None and (found := geometry_column(names)) is not None:
+        places = values[found]
+    rows = ArrayRows(values, len(frame), places)
+    placed, loose = places is not None, not has_geometry(frame)
+    heads = (*AXES, *names) if placed else names
+    return ImportFile(_NAME, heads, rows, placed=placed, crs=crs, loose=loose)
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """A column's values, None where there is none; numbers in their width."""
+    missing = np.asarray(column.isna(), dtype=bool)
+    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # of pandas' own numbers
+    if isinstance(kind, np.dtype) and kind.kind == "f":
+        return np.asarray(column.to_numpy(dtype=kind, na_value=np.nan))
+    values = np.asarray(column)
+    if not missing.any():
+        return values
+    values = values.astype(object)
+    values[missing] = None
+    return values

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from geodp_app.document.charges import RunCharge
+from geodp_app.document.work import RunCharge
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger_state import (
     FORMAT,

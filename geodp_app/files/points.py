@@ -1,24 +1,39 @@
-"""Reads labelled points of any file for commands, by columns that are stated or known by name.
+"""Reads labelled points of any file, by columns that are stated or known by name; writes CSV.
 
 Batches of columns (:mod:`geodp_app.files.import_file`) become examples
 (:mod:`geodp_app.files.import_rows`) as in the window's dialog, but nothing is asked: columns are
 chosen by their names alone, labels by what their words say, and what was guessed is told.
 
-What a row becomes depends on that row and on public choices only (docs/privacy.md, lemma T0).
+What a row becomes depends on that row and on public choices only (docs/privacy.md, lemma T0).  Grid
+and bounds are public: options say them, else the file, else a fallback.  CSV of geodp keeps them in
+a first line::
+
+    # geodp {"grid": 1024, "bounds": [13.0, 42.0, 20.0, 47.0]}
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.examples import Frame
+from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
 from geodp_app.errors import InputError, printable, refusals
-from geodp_app.files.import_columns import ROLES, Columns, Kind, choose_columns, cut, place_of
+from geodp_app.files.csv_table import MARK
+from geodp_app.files.import_columns import (
+    ROLES,
+    Columns,
+    Kind,
+    choose_columns,
+    cut,
+    is_plain,
+    place_of,
+)
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
     CheckedRows,
@@ -31,9 +46,10 @@ from geodp_app.files.import_rows import (
     check_rows,
     read_rows,
 )
-from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
+from geometry.geojson_rings import short
 from geometry.grid import Bounds
+from geometry.halfplane import MAX_D
 from learners.core.examples import COMMON, LabelWords
 
 #: What `--out-of-bounds` may say.
@@ -271,3 +287,119 @@ def _guessed(file: ImportFile, kind: Kind, columns: Columns, options: PointOptio
         if place is not None and role not in options.columns and file.columns[place].lower() != role
     ]
     return f"{file.name}: read by its column names: {', '.join(taken)}" if taken else ""
+
+
+#: What to say of bounds that are the extent of the points.
+TIGHT = (
+    "the bounds are the extent of the points, and tell where the outermost of them are: take "
+    "bounds that are known without the points"
+)
+
+
+def settle_frame(
+    name: str,
+    member: dict[str, Any],
+    grid: int | None,
+    bounds: Bounds | None,
+    fallback: Frame | None = None,
+    *,
+    on_grid: bool,
+) -> Frame:
+    """Grid and bounds from the arguments, the file's member, or the fallback.
+
+    Raises
+    ------
+    InputError
+        If two of them are at odds, or there are no bounds and the examples are not `on_grid`.
+    """
+    own_grid, own_bounds = member_frame(name, member)
+    if own_bounds and bounds and own_bounds != bounds:
+        raise InputError(
+            f"{name}: its first line says bounds {tuple(own_bounds.to_json())}, --bounds says "
+            f"{tuple(bounds.to_json())}"
+        )
+    if on_grid and own_grid is not None and grid is not None and own_grid != grid:
+        raise InputError(f"{name}: its first line says grid {own_grid}, --grid says {grid}")
+    spare = fallback or Frame(DEFAULT_GRID)
+    frame = Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
+    if not on_grid and frame.bounds is None:
+        raise InputError(
+            f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
+            "(they are never taken from the data)"
+        )
+    return frame
+
+
+def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
+    """Grid size and bounds that a file's frame line states.
+
+    Raises
+    ------
+    InputError
+        If they are unusable.
+    """
+    grid, box = member.get("grid"), member.get("bounds")
+    if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
+        raise InputError(
+            f"{name}: its first line says grid {short(grid)}; it must be an integer in 1..{MAX_D}, "
+            "where counting is exact"
+        )
+    if box is None:
+        return grid, None
+    with refusals(f"{name}: bounds in its first line"):
+        return grid, Bounds.of_json(box)
+
+
+#: Rows formatted at a time, to spare memory.
+_ROWS_AT_ONCE = 100_000
+
+
+def format_examples(examples: Examples) -> str:
+    """The CSV text of examples, with its frame in the first line."""
+    member: dict[str, Any] = {"grid": examples.frame.d}
+    if examples.frame.bounds is not None:
+        member["bounds"] = examples.frame.bounds.to_json()
+    parts = [f"{MARK}{json.dumps(member)}\n{','.join(ROLES['grid'])}\n"]
+    for start in range(0, len(examples.labels), _ROWS_AT_ONCE):
+        some = slice(start, start + _ROWS_AT_ONCE)
+        (xs, ys), labels = examples.points[some].T.tolist(), examples.labels[some].tolist()
+        rows = zip(xs, ys, labels, strict=True)
+        parts.append("".join([f"{x},{y},{label}\n" for x, y, label in rows]))
+    return "".join(parts)
+
+
+def read_examples(
+    path: str | os.PathLike[str],
+    *,
+    grid: int | None = None,
+    bounds: Bounds | None = None,
+    fallback: Frame | None = None,
+) -> Examples:
+    """Read labelled examples of a CSV file that needs no questions: its header has x,y,label, or
+    lon,lat,label in degrees, in any order, maybe among others.
+
+    Parameters
+    ----------
+    path : path-like
+    grid : int, optional
+        Grid size d; by default the file's own, then the fallback's, then 1024.
+    bounds : Bounds, optional
+        Public bounds in degrees; by default the file's own, then the fallback's.  They are
+        never taken from the rows.
+    fallback : Frame, optional
+        Frame of a file that says nothing.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has another header, or a row is wrong; the message names the
+        file, the row (from 1, and its line in the file) and the column.  A header without rows is
+        a sample of no examples: it is the neighbour of every sample of one.
+    """
+    file = open_import(path)
+    if file.placed or file.decimal_comma or not is_plain(file.columns):
+        raise InputError(
+            f"{file.name}: missing column x, y or label: the header must name x,y,label or "
+            f"lon,lat,label, not {cut(','.join(file.columns))!r}"
+        )
+    return read_opened(file, PointOptions(grid, bounds, words=False), fallback).examples

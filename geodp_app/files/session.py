@@ -17,6 +17,7 @@ before it is made, and nothing is unpickled.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
@@ -25,15 +26,15 @@ import tokenize
 import warnings
 import zipfile
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.examples import Examples
-from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.document.work import RunCharge, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.run_record import RunRecord
@@ -46,6 +47,7 @@ from geodp_app.files.strict_reading import (
     read_json,
 )
 from geodp_app.files.writing import write_whole
+from geometry.files import atomic_write
 from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
 from geometry.mask import Mask
@@ -309,3 +311,57 @@ def _flag(value: Any, what: str) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{what}: {short(value)} is neither true nor false")
     return value
+
+
+#: Files that are remembered.
+MOST_RECENT = 10
+
+
+class RecentFiles:
+    """The files that were opened or saved last: a list in a user's settings, the newest first.
+
+    It is a convenience: a damaged list is taken for an empty one, and one that cannot be written
+    is let be.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the user's settings; made if it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "recent.json"
+
+    def paths(self) -> tuple[Path, ...]:
+        """Files that still exist, the newest first, at most ten."""
+        return tuple(path for path in self._read() if path.is_file())[:MOST_RECENT]
+
+    def add(self, path: str | os.PathLike[str]) -> None:
+        """Put a file first."""
+        new = Path(os.path.abspath(path))
+        self._write([new, *(old for old in self._read() if old != new)])
+
+    def remove(self, path: str | os.PathLike[str]) -> None:
+        """Take a file off the list."""
+        gone = Path(os.path.abspath(path))
+        self._write([old for old in self._read() if old != gone])
+
+    def clear(self) -> None:
+        """Forget all files of the list."""
+        self._write([])
+
+    def _read(self) -> list[Path]:
+        # read each time: another window may have written
+        try:
+            names = json.loads(self._file.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return []
+        if not isinstance(names, list):
+            return []
+        return [Path(name) for name in names if isinstance(name, str) and name and "\0" not in name]
+
+    def _write(self, paths: list[Path]) -> None:
+        text = json.dumps([str(path) for path in paths[:MOST_RECENT]], indent=1)
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(self._file, text + "\n")

@@ -28,7 +28,6 @@ from qgis.core import (
     QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
     QgsProcessingParameterString,
-    QgsProcessingParameterVectorLayer,
     QgsProviderRegistry,
 )
 from qgis.PyQt.QtGui import QIcon
@@ -55,10 +54,6 @@ _LEDGER = "geodp.ledger"
 
 #: What the writing of the points is of a run, in hundredths.
 _POINTS_SHARE = 20
-
-
-#: Formats that the program reads; a layer of another one is written as the first.
-_READ = ["gpkg", "geojson", "fgb", "parquet", "shp"]
 
 
 class GeodpAlgorithm(QgsProcessingAlgorithm):
@@ -359,32 +354,6 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def given(self, values: dict[str, Any]) -> list[str]:
         """Options of the verb for values by their names."""
         return option_arguments(declared()["verbs"][self.verb], values)
-
-
-class WithShape(GeodpAlgorithm):
-    """An algorithm that reads a learned shape."""
-
-    #: Parameters of layers whose files are read, the shape's first.
-    layers: tuple[str, ...] = ("LEARNED",)
-
-    def add_shape(self) -> None:
-        """Add the layer."""
-        self.add(
-            QgsProcessingParameterVectorLayer(
-                "LEARNED", "Learned shape", [QgsProcessing.TypeVectorPolygon]
-            ),
-            "A GeoPackage, GeoJSON or GeoParquet that geodp wrote holds the exact shape; of any "
-            "other layer its polygons are taken as they are.",
-        )
-
-    def prepareAlgorithm(self, parameters: dict[str, Any], context: Any, feedback: Any) -> bool:
-        """Find the layers' files, while layers may be looked at."""
-        how = (context, _READ, _READ[0], feedback)
-        self.paths = tuple(
-            self.parameterAsCompatibleSourceLayerPath(parameters, name, *how)
-            for name in self.layers
-        )
-        return all(self.paths)
 
 
 def _ledgers(path: Path) -> list[str]:

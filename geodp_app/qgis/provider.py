@@ -10,11 +10,8 @@ from qgis.core import QgsApplication, QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from .algorithm import PROGRAM_SETTING
-from .areas import Areas
-from .compare import Compare
-from .evaluate import Evaluate
-from .learn import Learn
-from .predict import Predict
+from .learn import Compare, Learn
+from .shapes import Areas, Evaluate, Predict
 
 ICON = str(Path(__file__).with_name("icon.svg"))
 

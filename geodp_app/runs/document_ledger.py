@@ -10,8 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from geodp_app.document.charges import amounts, runs_words
-from geodp_app.document.work import Work
+from geodp_app.document.work import Work, amounts, runs_words
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
 from geodp_app.files.ledger_state import End, State, share_spent

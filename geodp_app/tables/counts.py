@@ -27,17 +27,20 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.import_columns import cut
-from geodp_app.files.stated_frame import settle_frame
+from geodp_app.files.points import settle_frame
 from geodp_app.progress import ProgressBar
-from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
+    DROPPED,
     CsvHead,
+    TableColumns,
     TableSource,
     csv_heads,
+    find_columns,
     hide_password,
     local_path,
     other_encoding,
+    refuse_faults,
 )
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
@@ -114,7 +117,7 @@ def read_counts(
         Column that tells whose a row is: of each person as many as `rows` are counted.
     rows : int
     grid, bounds : optional
-        The public frame, as in :func:`geodp_app.files.examples_csv.read_examples`.
+        The public frame, as in :func:`geodp_app.files.points.read_examples`.
     words : LabelWords
         Which labels say inside and which outside.
     drop : bool

@@ -21,7 +21,7 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import number_fault
 from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
-from geodp_app.tables.columns import DROPPED, Fault, TableColumns
+from geodp_app.tables.source import DROPPED, Fault, TableColumns
 from learners.core.examples import COMMON, OPPOSITES, LabelWords
 
 

@@ -30,10 +30,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.sampling import fresh_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_state import End

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from geodp_app.document.charges import spent_words
 from geodp_app.document.document import Document
-from geodp_app.document.work import Work
+from geodp_app.document.work import Work, spent_words
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun

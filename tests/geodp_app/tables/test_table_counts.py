@@ -18,8 +18,8 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import chisquare
 
 from geodp import Bounds, GridMap, InputError
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.persons import NIL_UUID, names_of
+from geodp_app.files.points import read_examples
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid_counts import GridCounts

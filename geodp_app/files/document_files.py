@@ -1,36 +1,53 @@
-"""Brings files into a document: target shapes, examples, sessions.
+"""Brings files into a document, and writes files of it: target shapes, examples, sessions, bounds.
 
 To *import* a target or examples is an edit of the session that is there.  To *open* them begins
 something else: what was there goes (undo brings it back), and the session's file is let go of, so
 that it is never overwritten by other content.
+
+Only a release may be published (:mod:`learners.core.records`): the other exports are private.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import read_examples
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import TEXT_ENDINGS
+from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.ledger import beside
+from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
+from geodp_app.files.run_report import records_text
 from geodp_app.files.session import load_session
+from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_points import SEQUENCES
+from geometry.geojson_write import feature_collection, write_geojson
 from geometry.gis_files import LAYER_ENDINGS
-from geometry.mask import read_mask
+from geometry.globe import lonlat_box
+from geometry.grid import Bounds
+from geometry.mask import Mask, read_mask
+from learners.core.learned_shape import LearnedShape
+from learners.core.records import StepRecord
+from learners.core.releases import Release
+from learners.version import __version__
 
 Kind = Literal["session", "target", "examples"]
 
@@ -276,3 +293,154 @@ def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
         if str(error).startswith(os.fspath(path)):
             raise
         raise InputError(f"{os.fspath(path)}: {error}") from None
+
+
+def export_release(
+    path: str | os.PathLike[str], release: Release, frame: Frame, within: Mask | None = None
+) -> str:
+    """The learned shape by the name's ending, GeoJSON without: what may be published.
+
+    Parameters
+    ----------
+    path : path-like
+    release : Release
+    frame : Frame
+    within : Mask, optional
+        Public; the polygons are clipped to it.
+
+    The person was asked whether a file that is there may go; other layers of a GeoPackage stay.
+
+    Returns
+    -------
+    str
+        What has been written, where, and what it holds.
+
+    Raises
+    ------
+    InputError
+        If the name has another format's ending, or the file cannot be written; so do the other
+        exports.
+    """
+    check_ending(path, "a shape")
+    shape = LearnedShape(release, frame, () if within is None else (within,))
+    with named_failures(path):
+        write_files(shape_files(path, shape, overwrite=True))
+    return _written(Path(path), shape)
+
+
+def _written(path: Path, shape: LearnedShape) -> str:
+    layers = shape.layers()
+    polygons = sum(part.geom_type == "Polygon" for part in shapely.get_parts(layers["learned"]))
+    holds = [counted(polygons, "polygon")]
+    if "support" in layers:
+        holds.append("where there were enough reports")
+    whose = "its" if polygons == 1 else "their"
+    private = shape.privacy is not None and shape.privacy.private
+    holds.append(
+        f"{whose} privacy statement" if private else "the statement that the run is not private"
+    )
+    held = f"{', '.join(holds[:-1])} and {holds[-1]}"
+    clipped = f", clipped to {shape.clipped_to}" if shape.masks else ""
+    nowhere = "" if shape.frame.bounds is not None else "; at 0..1 degrees: no bounds are known"
+    kind = SHAPE_FORMATS.get(path.suffix.lower(), "GeoJSON")
+    return f"{kind} written: {path.name} in {path.parent}; {held}{clipped}{nowhere}"
+
+
+def export_target(path: str | os.PathLike[str], work: Work) -> None:
+    """The drawing as GeoJSON: private, mode 0600.  Reading it back gives the same region.
+
+    Shapes whose union has corners off the grid are features by themselves: there the union is
+    rounded, and a grid point on an edge would lie beside it.
+
+    Raises
+    ------
+    InputError
+        If nothing is drawn, or as :func:`export_release`.
+    """
+    check_ending(path, "GeoJSON")
+    region = work.drawing.region()
+    if region.is_empty:
+        raise InputError("nothing is drawn: draw a shape first")
+
+    def written(shape: BaseGeometry) -> dict[str, Any]:
+        about = {"name": work.name}
+        return feature_collection(
+            shape, work.frame, member={"version": __version__}, properties=about
+        )
+
+    collection = written(region)
+    corners = shapely.get_coordinates(region)
+    if (corners != np.rint(corners)).any():
+        features = [written(shape.region())["features"] for shape in work.drawing.shapes]
+        collection["features"] = list(itertools.chain.from_iterable(features))
+    with named_failures(path):
+        write_geojson(path, collection, private=True)
+
+
+def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:
+    """The examples as CSV with their frame: private, mode 0600."""
+    check_ending(path, "CSV")
+    write_whole(path, format_examples(examples), private=True)
+
+
+def export_steps(path: str | os.PathLike[str], records: Iterable[StepRecord]) -> None:
+    """The steps of a run as JSON lines, with the curator's diagnostics: private, mode 0600."""
+    check_ending(path, "JSON lines")
+    write_whole(path, records_text(records), private=True)
+
+
+#: In the order of :meth:`geometry.grid.Bounds.as_tuple`.
+SIDES = ("West", "South", "East", "North")
+
+
+def typed_bounds(texts: Mapping[str, str]) -> Bounds:
+    """The box that is typed.
+
+    Parameters
+    ----------
+    texts : mapping
+        A text for each of :data:`SIDES`.
+
+    Raises
+    ------
+    InputError
+        If it is no box; the message is empty as long as something is missing.
+    """
+    values = []
+    for side in SIDES:
+        text = texts[side].strip()
+        try:
+            # a minus sign or a comma as they come from a map's page
+            values.append(float(text.replace("−", "-").replace(",", ".").rstrip("° ")))
+        except ValueError:
+            if text and text not in "-−+.":
+                raise InputError(f"{side}: {text[:40]!r} is not a number of degrees") from None
+    if len(values) < len(SIDES):
+        raise InputError("")
+    with refusals():
+        return Bounds(*values)
+
+
+def bounds_of_map(path: str | os.PathLike[str]) -> Bounds:
+    """The bounds that a map file states, else the box around its shapes.
+
+    A file of points is refused: it may hold the examples themselves.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, has no shapes, or lies nowhere on the globe.
+    """
+    name = os.fspath(path)
+    try:
+        with _refusals(path):
+            target = read_geojson(path)
+            if target.bounds is not None and target.member.get("georeferenced") is not False:
+                return target.bounds
+            if target.frame == "grid" or target.bounds is not None:
+                raise InputError(f"{name}: its shape lies nowhere on the globe; choose another map")
+            return Bounds(*lonlat_box(target.outlines))
+    except PointsOnlyError:
+        raise InputError(
+            f"{name}: has no shape; bounds are taken from shapes only, as points may be private"
+        ) from None
