@@ -64,7 +64,7 @@ def load(arguments: Sequence[str]) -> None:
     verb = next(iter(arguments), _default()[0])
     if verb in VERBS:
         verb_module(verb)
-        import_module("geodp_app.files.layers")
+        import_module("geodp_app.files.import_file")
 
 
 def _run(arguments: list[str]) -> int | None:
