@@ -110,10 +110,7 @@ def four_numbers(text: str) -> tuple[float, float, float, float]:
 def stated_bounds(options: argparse.Namespace) -> Bounds | None:
     """The bounds that `--bounds` and `--crs` say; None if there are none.
 
-    Raises
-    ------
-    InputError
-        If they are unusable.
+    Raises InputError if they are unusable.
     """
     if options.bounds is None:
         if options.crs is not None:
@@ -270,20 +267,16 @@ def check_outputs(
 ) -> None:
     """Find out before long work whether every output can be written, and is what its name says.
 
+    Raises InputError if an output is a folder, its name has the ending of another format, its
+    folder is missing or cannot be written to, it is the same file as an input or another output, or
+    something is there that is to be kept.
+
     Parameters
     ----------
     options : Namespace
         Also whether files may go that geodp has not written.
-    inputs : sequence of path or None
     **outputs : str
         What files will hold, by the names of their options; None is one that is not wanted.
-
-    Raises
-    ------
-    InputError
-        If an output is a folder, its name has the ending of another format, its folder is missing
-        or cannot be written to, it is the same file as an input or another output, or something is
-        there that is to be kept.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs if path is not None}
     for name, holds in outputs.items():
@@ -326,8 +319,6 @@ def add_learner(
 
     Parameters
     ----------
-    parser : Parser
-    place : str
     names : iterable of str, optional
         Parameters to be offered; by default all that are not for Python alone.
     unset : str, optional
@@ -373,12 +364,8 @@ def resolved_learner(
 ) -> tuple[Learner, dict[str, Any]]:
     """The learner, and its parameters: those given, else its defaults.
 
-    `place` and `names` are those of :func:`add_learner`.
-
-    Raises
-    ------
-    InputError
-        If an option is given that means nothing to the learner, or a value that it does not take.
+    `place` and `names` are those of :func:`add_learner`.  Raises InputError if an option is given
+    that means nothing to the learner, or a value that it does not take.
     """
     learner = BY_ID[options.learner]
     given = given_parameters(options, learner, place, names)
@@ -393,12 +380,8 @@ def given_parameters(
 ) -> dict[str, Any]:
     """The parameters that are given, all of them the learner's.
 
-    `place` and `names` are those of :func:`add_learner`.
-
-    Raises
-    ------
-    InputError
-        If an option is given that means nothing to the learner, or a value that it does not take.
+    `place` and `names` are those of :func:`add_learner`.  Raises InputError if an option is given
+    that means nothing to the learner, or a value that it does not take.
     """
     shown = _parameters(offered(place), names)
     given = {n: value for n in shown if (value := getattr(options, n, None)) is not None}

@@ -251,10 +251,7 @@ def _support_line(shape: LearnedShape) -> str:
 def _check_source(options: argparse.Namespace) -> None:
     """One source, and options that go with it.
 
-    Raises
-    ------
-    InputError
-        Otherwise.
+    Raises InputError otherwise.
     """
     if (options.table is None) == (options.points is None):
         raise InputError(
@@ -319,10 +316,7 @@ def _persons_text(options: argparse.Namespace) -> str:
 def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
     """The learner, and its parameters without the grid.
 
-    Raises
-    ------
-    InputError
-        If options do not go together.
+    Raises InputError if options do not go together.
     """
     learner, parameters = arguments.resolved_learner(options, "learn")
     if options.ask is not None:
@@ -386,7 +380,6 @@ def warn_of_one_class(name: object, n: int, positives: int, *, quiet: bool) -> N
         Of the examples.
     n, positives : int
         Examples, and those with label 1.
-    quiet : bool
     """
     if n and positives in (0, n):
         tell_curator(f"geodp: warning: {name}: all labels are {int(positives > 0)}", quiet=quiet)
@@ -404,10 +397,7 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
     """The given arguments, first the verb, with those of the report before them that `learn --as`
     names: the last ones hold.  Tells that another version has written it.
 
-    Raises
-    ------
-    InputError
-        If it is no report, or says nothing of its run.
+    Raises InputError if it is no report, or says nothing of its run.
     """
     # help needs none of this
     from geodp_app.files.strict_reading import read_json

@@ -73,10 +73,8 @@ def plugin(options: argparse.Namespace) -> None:
 def plugin_zip() -> bytes:
     """The plugin as the bytes of a zip.
 
-    Raises
-    ------
-    InputError
-        If geodp is not installed, not even from a checkout: then its licence is not at hand.
+    Raises InputError if geodp is not installed, not even from a checkout: then its licence is not
+    at hand.
     """
     members = {
         path.name: path.read_text(encoding="utf-8")

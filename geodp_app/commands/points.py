@@ -95,10 +95,7 @@ def point_options(
 ) -> PointOptions:
     """What the options say of POINTS; they may need no labels, nor bounds beside a fallback's.
 
-    Raises
-    ------
-    InputError
-        If the bounds are none.
+    Raises InputError if the bounds are none.
     """
     bounds, crs = None, None
     if options.bounds is None and options.crs and fallback is not None and fallback.bounds:
@@ -128,10 +125,7 @@ def read(
 ) -> Examples:
     """Read POINTS; tells what was guessed, and to the curator what lay outside the bounds.
 
-    Raises
-    ------
-    InputError
-        As :func:`geodp_app.files.points.read_points`.
+    Raises InputError as :func:`geodp_app.files.points.read_points`.
     """
     found = read_points(path, point_options(options, fallback), fallback)
     tell_of(path, found, options, quiet=quiet)

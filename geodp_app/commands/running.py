@@ -40,10 +40,10 @@ def fit_learner(
 ) -> tuple[Any, list[StepRecord]]:
     """Run a learner to its end; what it warns of at the start is told in one line each.
 
+    Raises InputError if the learner refuses a parameter.
+
     Parameters
     ----------
-    learner : Learner
-    sample : Examples or TableCounts
     parameters : dict
         Of the learner, without ``grid``.
     quiet : bool
@@ -57,11 +57,6 @@ def fit_learner(
     -------
     (estimator, list of StepRecord)
         Fitted, and its records.
-
-    Raises
-    ------
-    InputError
-        If the learner refuses a parameter.
     """
     bar = ProgressBar(quiet=quiet, lines=progress)
     records: list[StepRecord] = []
@@ -144,10 +139,7 @@ def answer_questions(
 def until_cancelled(lines: Iterable[str]) -> Iterator[str]:
     """The lines until there are no more; Ctrl+C ends them, too, for the shape is written.
 
-    Raises
-    ------
-    InputError
-        If they are no text.
+    Raises InputError if they are no text.
     """
     try:
         yield from lines

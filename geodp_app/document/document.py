@@ -91,11 +91,12 @@ class Document:
     def change(self, label: str, *, merge: Hashable = None, **fields: Any) -> None:
         """Replace fields of the work in one undoable step.
 
-        When the drawing changes, simulated examples stay where they are and are labelled anew.
-        They go when the grid or the bounds change; imported ones when the grid changes or moves on
-        the globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and
-        so does their ledger; examples labelled anew are others.  A mask keeps its place on the
-        globe, and a frame without it is refused.  Nothing happens if nothing differs.
+        When the drawing changes, simulated examples stay where they are and are labelled anew. They
+        go when the grid or the bounds change; imported ones when the grid changes or moves on the
+        globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and so
+        does their ledger; examples labelled anew are others.  A mask keeps its place on the globe,
+        and a frame without it is refused.  Nothing happens if nothing differs.  Raises InputError
+        if a value is out of range; the work is then as it was.
 
         Parameters
         ----------
@@ -105,11 +106,6 @@ class Document:
             Consecutive changes with the same key are one step.
         **fields
             Of :class:`Work`.
-
-        Raises
-        ------
-        InputError
-            If a value is out of range; the work is then as it was.
         """
         before = self.work
         fields = {name: value for name, value in fields.items() if _differs(before, name, value)}
@@ -210,10 +206,7 @@ class Document:
     def set_within(self, mask: Mask | None) -> None:
         """Clip the learned shape to a mask where it is shown and exported; None for no more.
 
-        Raises
-        ------
-        InputError
-            If the mask cannot be placed on the grid, or nothing of it lies there.
+        Raises InputError if the mask cannot be placed on the grid, or nothing of it lies there.
         """
         label = "clip no more" if mask is None else f"clip to {mask.name}"
         self.change(label, within=mask)
@@ -230,10 +223,7 @@ class Document:
     def set_grid(self, grid: int) -> None:
         """Another grid size: the drawing and the dabs are scaled, examples dropped.
 
-        Raises
-        ------
-        InputError
-            If the grid is outside 1..MAX_D.
+        Raises InputError if the grid is outside 1..MAX_D.
         """
         check_grid(grid)
         work = self.work
@@ -243,20 +233,14 @@ class Document:
     def sample(self) -> None:
         """Draw examples from the drawing.
 
-        Raises
-        ------
-        InputError
-            If there is nothing to draw them from.
+        Raises InputError if there is nothing to draw them from.
         """
         self.change("sample", examples=simulate(self.work), simulated=True)
 
     def open_example(self, name: str) -> None:
         """Replace the drawing by a bundled one, with the k that suits it.
 
-        Raises
-        ------
-        assets.UnknownExampleError
-            If there is no such example.
+        Raises assets.UnknownExampleError if there is no such example.
         """
         work = example_work(name, self.work)
         self.change(
@@ -281,7 +265,6 @@ class Document:
         ----------
         examples : Examples
             The run's; they may have gone since, and undo brings them back with the note.
-        charge : RunCharge
         before : RunCharge, optional
             What was noted of the same run so far.
         """

@@ -54,6 +54,10 @@ def draw_points(
 ) -> NDArray[np.int64]:
     """Independent grid points from a public distribution.
 
+    Raises ValueError if the target is empty and the distribution needs it, there are no dabs to
+    paint with, or the distribution is unknown; InputError if the distribution needs the target's
+    region, and that would take minutes.
+
     Parameters
     ----------
     target : shapely geometry
@@ -68,21 +72,12 @@ def draw_points(
         ``gaussian``: around the target's centroid, wide enough that a disc of the target's
         area gets half of the points.  Gaussian points are rounded, then clipped to the grid.
         ``painted``: uniform in the disc of a dab, one dab as likely as another; rounded.
-    rng : numpy.random.Generator
     dabs : sequence of (x, y, r)
         Discs of a painted sample, in grid units; off the grid nothing is drawn.
 
     Returns
     -------
     ndarray of int64, shape (n, 2)
-
-    Raises
-    ------
-    ValueError
-        If the target is empty and the distribution needs it, there are no dabs to paint with,
-        or the distribution is unknown.
-    InputError
-        If the distribution needs the target's region, and that would take minutes.
     """
     if distribution == "painted":
         return _painted_points(dabs, n, d, rng)
@@ -128,14 +123,11 @@ def draw_examples(
     target : shapely geometry
         Polygons in grid units of the frame, exactly as they are: parts may overlap, a ring that
         crosses itself counts even-odd.
-    n : int
-    frame : Frame
     distribution : {"uniform", "clustered", "gaussian", "painted"}
     noise : float
         Probability, in 0..1, that a label is flipped.
     dabs : sequence of (x, y, r)
         Discs of a painted sample, in grid units.
-    rng : numpy.random.Generator
     """
     points = draw_points(target, n, frame.d, distribution, rng, dabs)
     labels = contains_points(target, points)
@@ -151,7 +143,6 @@ def place_target(
 
     Parameters
     ----------
-    target : TargetFile
     d : int
         Grid size; a shape in units of another grid is scaled.
     bounds : Bounds, optional
@@ -270,10 +261,7 @@ def _inside(drawing: Drawing, examples: Examples) -> NDArray[np.bool_]:
 def simulate(work: Work) -> Examples:
     """A simulated sample of the drawing: private like any other.
 
-    Raises
-    ------
-    InputError
-        If the settings need a drawing or paint and there is none.
+    Raises InputError if the settings need a drawing or paint and there is none.
     """
     s = work.sampling
     if s.distribution == "painted" and not s.dabs:

@@ -46,7 +46,6 @@ def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") 
 
     Parameters
     ----------
-    drawing : Drawing
     learner : Learner
         What is declared of it; its pieces say what k counts.
     finish : {"sharpen", "none"}

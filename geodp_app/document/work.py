@@ -44,7 +44,6 @@ class SampleSettings:
 
     Attributes
     ----------
-    n : int
     distribution : {"uniform", "clustered", "gaussian", "painted"}
     noise : float
         Probability, in 0..1, that a label is flipped.
@@ -66,18 +65,14 @@ class RunSettings:
     """A learner, and a value of each parameter in :data:`PARAMETERS`.
 
     Values of parameters that the learner does not have are kept for those that have them.  What is
-    not given is as declared of the learner.
+    not given is as declared of the learner.  Raises ValueError if no learner has a parameter of
+    that name.
 
     Parameters
     ----------
     learner : one of :data:`LEARNERS`
     **values
         By name; they are not compared with what is declared (:func:`check_run`).
-
-    Raises
-    ------
-    ValueError
-        If no learner has a parameter of that name.
 
     Examples
     --------
@@ -129,10 +124,8 @@ class RunSettings:
     def from_dict(cls, data: Any) -> RunSettings:
         """The inverse of :meth:`to_dict`; what is missing is as declared, but for the learner.
 
-        Raises
-        ------
-        ValueError, KeyError
-            If it is no object, has no learner, or a name that nobody declares.
+        Raises ValueError or KeyError if it is no object, has no learner, or a name that nobody
+        declares.
         """
         if not isinstance(data, dict):
             raise ValueError(f"the settings of a run must be an object, not {data!r:.60}")
@@ -213,15 +206,11 @@ class Work:
     ----------
     name : str
         Of the drawing; the title of pictures and the first guess of file names.
-    drawing : Drawing
     bounds : Bounds or None
         Public bounds of the grid in degrees.
-    sampling : SampleSettings
-    run : RunSettings
     examples : Examples or None
         Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
         them).
-    simulated : bool
     k_drawn : bool
         Whether k follows the drawing (:mod:`geodp_app.document.suggested_k`).
     spent : tuple of RunCharge
@@ -286,7 +275,6 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
 
     Parameters
     ----------
-    charges : sequence of RunCharge
     under_way : bool
         Whether the last of them can still come to its end.
     """

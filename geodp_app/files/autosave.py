@@ -59,12 +59,8 @@ class Autosave:
         at all; returns the path of the recovery file.
 
         Nothing is written, and None returned, if it was called off before its turn came: what is
-        discarded afterwards stays discarded.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written; the last one stays as it was.
+        discarded afterwards stays discarded.  Raises InputError if it cannot be written; the last
+        one stays as it was.
         """
         with self._busy:
             if called_off():
@@ -111,7 +107,6 @@ class Recovery:
 
     Attributes
     ----------
-    path : Path
     saved : float
         When it was written, in seconds since 1970.
     original : Path or None

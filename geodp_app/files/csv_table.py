@@ -64,7 +64,6 @@ class Batch:
     Attributes
     ----------
     columns : list of sequence, shape (n,) each
-    n : int
     share : float
         How much of the file has been read with it, 0..1.
     wrong : dict of int to int
@@ -119,8 +118,6 @@ class CsvRows:
     ----------
     name : str
         Of the file, for messages.
-    text : str
-    head : Head
     geometry : int or None
         The column of points as text, if there is one.
     """
@@ -133,16 +130,12 @@ class CsvRows:
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
+        Raises InputError if a line cannot be taken apart; it is named.
+
         Parameters
         ----------
-        places : sequence of int
         numbers : collection of int
             Those of them whose cells may come as numbers, and not as they are written.
-
-        Raises
-        ------
-        InputError
-            If a line cannot be taken apart; it is named.
         """
         wanted = [(self.geometry or 0) if place == GEOMETRY else place for place in places]
         kinds = [float if place in numbers else object for place in places]
@@ -268,10 +261,7 @@ def _bare(cell: str) -> str:
 def open_csv(name: str, data: bytes) -> CsvRows:
     """Take a CSV file apart.
 
-    Raises
-    ------
-    InputError
-        If it is no text, or has no usable header.
+    Raises InputError if it is no text, or has no usable header.
     """
     text = text_of(name, data)
     head = read_head(name, text)
@@ -303,10 +293,7 @@ _PACKED = (
 def text_of(name: str, data: bytes) -> str:
     """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so.
 
-    Raises
-    ------
-    InputError
-        If it is no text; the message says what to do.
+    Raises InputError if it is no text; the message says what to do.
     """
     for start, reason in _PACKED:
         if data.startswith(start):
@@ -347,10 +334,7 @@ _SEPARATOR = re.compile(r'\s*"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 def read_head(name: str, text: str) -> Head:
     """Read the comment lines and the header line; what it has most of stands between columns.
 
-    Raises
-    ------
-    InputError
-        If there is no header.
+    Raises InputError if there is no header.
     """
     if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
@@ -387,10 +371,7 @@ def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str
 def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
     """The object of a frame line.
 
-    Raises
-    ------
-    InputError
-        If there is none.
+    Raises InputError if there is none.
     """
     try:
         member = json.loads(content[len(MARK) :])

@@ -87,15 +87,11 @@ def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
     """Open a session, a target or examples: what the file is, else what it is called.
 
     A target or examples begin an untitled session with the settings and the grid that are there.
+    Raises PointsOnlyError if it is a map file of points; InputError if it is none of the three, or
+    cannot be used as it is; the document is then as it was.
 
     Parameters
     ----------
-    Raises
-    ------
-    PointsOnlyError
-        If it is a map file of points.
-    InputError
-        If it is none of the three, or cannot be used as it is; the document is then as it was.
     """
     kind = file_kind(path)
     if kind == "session":
@@ -119,12 +115,8 @@ def import_target(path: str | os.PathLike[str], document: Document) -> Opened:
     """Replace the drawing by the polygons of a GeoJSON file, in one undoable step.
 
     The grid stays.  Imported examples keep their place on the globe, if they have one, and the
-    shape is put there; else the bounds come from the file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or nothing of it is left on the grid.
+    shape is put there; else the bounds come from the file.  Raises InputError if the file cannot be
+    read, or nothing of it is left on the grid.
     """
     fields, note = _read_target(path, document.work)
     document.change(f"import {Path(path).name}", **fields)
@@ -136,12 +128,8 @@ def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
 
     The frame of the file, if it states one, becomes the document's; the drawing follows it.  One
     that a simulated sample was of goes with that sample: it has nothing to do with these examples.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a row is wrong, or columns in degrees have no public bounds:
-        neither the file's own nor the document's.
+    Raises InputError if the file cannot be read, a row is wrong, or columns in degrees have no
+    public bounds: neither the file's own nor the document's.
     """
     examples = read_examples(path, fallback=document.work.frame)
     return take_examples(path, examples, document, opening=False)
@@ -150,11 +138,8 @@ def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
 def import_mask(path: str | os.PathLike[str], document: Document, layer: str | None = None) -> str:
     """Clip the learned shape to the polygons of a map, in one undoable step; a line on it.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has no polygons, or none of them lie on the grid;
-        SeveralLayersError if which layer is meant is not said.
+    Raises InputError if the file cannot be read, has no polygons, or none of them lie on the grid;
+    SeveralLayersError if which layer is meant is not said.
     """
     with _refusals(path):
         mask = read_mask(path, layer, max_vertices=MOST_IN_MASK)
@@ -176,8 +161,6 @@ def take_examples(
     ----------
     path : path-like
         Where they come from.
-    examples : Examples
-    document : Document
     opening : bool
         Begin an untitled session with them, without the drawing.
     left_out : int
@@ -204,8 +187,6 @@ def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | N
 
     Parameters
     ----------
-    examples : Examples
-    work : Work
     opened : path-like, optional
         The file that is opened; None to keep the drawing, in the examples' frame, unless it is
         that of a simulated sample.
@@ -242,10 +223,7 @@ def _read_target(path: str | os.PathLike[str], work: Work) -> tuple[dict[str, An
 def file_kind(path: str | os.PathLike[str]) -> Kind:
     """What a file is, by its first bytes, else by its suffix.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is nothing known.
+    Raises InputError if it cannot be read, or is nothing known.
     """
     name = os.fspath(path)
     ending = Path(name).suffix.lower()
@@ -300,11 +278,11 @@ def export_release(
 ) -> str:
     """The learned shape by the name's ending, GeoJSON without: what may be published.
 
+    Raises InputError if the name has another format's ending, or the file cannot be written; so do
+    the other exports.
+
     Parameters
     ----------
-    path : path-like
-    release : Release
-    frame : Frame
     within : Mask, optional
         Public; the polygons are clipped to it.
 
@@ -314,12 +292,6 @@ def export_release(
     -------
     str
         What has been written, where, and what it holds.
-
-    Raises
-    ------
-    InputError
-        If the name has another format's ending, or the file cannot be written; so do the other
-        exports.
     """
     check_ending(path, "a shape")
     shape = LearnedShape(release, frame, () if within is None else (within,))
@@ -350,12 +322,8 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
     """The drawing as GeoJSON: private, mode 0600.  Reading it back gives the same region.
 
     Shapes whose union has corners off the grid are features by themselves: there the union is
-    rounded, and a grid point on an edge would lie beside it.
-
-    Raises
-    ------
-    InputError
-        If nothing is drawn, or as :func:`export_release`.
+    rounded, and a grid point on an edge would lie beside it.  Raises InputError if nothing is
+    drawn, or as :func:`export_release`.
     """
     check_ending(path, "GeoJSON")
     region = work.drawing.region()
@@ -396,15 +364,12 @@ SIDES = ("West", "South", "East", "North")
 def typed_bounds(texts: Mapping[str, str]) -> Bounds:
     """The box that is typed.
 
+    Raises InputError if it is no box; the message is empty as long as something is missing.
+
     Parameters
     ----------
     texts : mapping
         A text for each of :data:`SIDES`.
-
-    Raises
-    ------
-    InputError
-        If it is no box; the message is empty as long as something is missing.
     """
     values = []
     for side in SIDES:
@@ -424,12 +389,8 @@ def typed_bounds(texts: Mapping[str, str]) -> Bounds:
 def bounds_of_map(path: str | os.PathLike[str]) -> Bounds:
     """The bounds that a map file states, else the box around its shapes.
 
-    A file of points is refused: it may hold the examples themselves.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, has no shapes, or lies nowhere on the globe.
+    A file of points is refused: it may hold the examples themselves.  Raises InputError if it
+    cannot be read, has no shapes, or lies nowhere on the globe.
     """
     name = os.fspath(path)
     try:

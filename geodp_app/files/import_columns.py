@@ -40,7 +40,6 @@ class Columns:
     ----------
     first, second : int or None
         x and y, or longitude and latitude.
-    label : int or None
     """
 
     first: int | None = None
@@ -73,11 +72,11 @@ def choose_columns(
 ) -> tuple[Columns, Kind]:
     """The columns that are told, and beside them those that names speak for; never the rows.
 
-    All roads ask here: files, data frames, tables.
+    All roads ask here: files, data frames, tables.  Raises InputError if a column is missing, or
+    two could be meant; what to do is told, no file is named.
 
     Parameters
     ----------
-    names : sequence of str
     wanted : mapping
         Names of columns by what they stand for: x, y, lon, lat, label.
     placed : bool
@@ -90,11 +89,6 @@ def choose_columns(
         Whether a system of coordinates is stated: what is not called longitude is then in it.
     labelled : bool
         Whether a label is needed.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or two could be meant; what to do is told, no file is named.
     """
     plain = [_plain(name) for name in names]
     strange = set(wanted) - {role for roles in ROLES.values() for role in roles}
@@ -139,7 +133,6 @@ def guess_columns(
 
     Parameters
     ----------
-    names : sequence of str
     rows : sequence of sequence of str
         The first rows.  Where no name says label, it is the only column that is left, or the only
         one that holds words such as yes and no.
@@ -170,10 +163,7 @@ def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
     """Where the column is that is meant: by its name as it stands, else by the only one that
     differs in letters' case and outer spaces.
 
-    Raises
-    ------
-    InputError
-        If there is none, or several.
+    Raises InputError if there is none, or several.
     """
     alike = [i for i, name in enumerate(names) if name.strip().lower() == wanted.strip().lower()]
     exact = [i for i in alike if names[i] == wanted]

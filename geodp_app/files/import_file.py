@@ -1,8 +1,8 @@
 """Opens a file of examples whose columns have any names, and gives batches of its columns.
 
-A reader for each format knows nothing but columns: text (:mod:`geodp_app.files.csv_table`), GeoJSON,
-layers by GDAL, through pyogrio, Parquet by pyarrow, data frames, of which nothing is imported.  What
-they mean, and which rows are examples, is told in one place for all of them
+A reader for each format knows nothing but columns: text (:mod:`geodp_app.files.csv_table`),
+GeoJSON, layers by GDAL, through pyogrio, Parquet by pyarrow, data frames, of which nothing is
+imported.  What they mean, and which rows are examples, is told in one place for all of them
 (:mod:`geodp_app.files.import_rows`).
 """
 
@@ -76,7 +76,6 @@ class ImportFile:
         Path, for messages.
     columns : tuple of str
         Names of the columns as they stand; one without a name is called by its number.
-    reader : Reader
     member : mapping
         What the file states of its frame; empty if nothing.
     placed : bool
@@ -124,10 +123,7 @@ class ImportFile:
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
-        Raises
-        ------
-        InputError
-            If a line cannot be taken apart; it is named.
+        Raises InputError if a line cannot be taken apart; it is named.
         """
         first = 2 * self.placed
         own = [GEOMETRY if place < first else place - first for place in places]
@@ -149,16 +145,12 @@ class ImportFile:
 def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
     """Open a file of points; "-" is standard input.
 
+    Raises InputError if it cannot be read, or does not name its columns.
+
     Parameters
     ----------
-    path : path-like
     layer : str, optional
         Of a file with several.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or does not name its columns.
     """
     name = os.fspath(path)
     kind, data = look(name)
@@ -257,10 +249,7 @@ def is_data_frame(value: object) -> bool:
 def open_frame(frame: Any) -> ImportFile:
     """A data frame as a file of points; of geopandas with its places and their system.
 
-    Raises
-    ------
-    InputError
-        If it has no columns.
+    Raises InputError if it has no columns.
     """
     names = [str(name) for name in frame.columns]
     if not names:
@@ -305,7 +294,6 @@ class ArrayRows:
     Attributes
     ----------
     columns : sequence of ndarray or list, shape (n,) each
-    n : int
     geometries : sequence, shape (n,), or None
         The column of geometries, if there is one.
     """
@@ -329,14 +317,12 @@ class ParquetRows:
 
     Attributes
     ----------
-    name : str
     data : bytes or None
         What is in it, where it can be read only once.
     names : tuple of str
         Of the columns beside the places.
     geometry : str or None
         Name of the column that holds the places, if one does.
-    crs : str or None
     """
 
     name: str
@@ -399,6 +385,8 @@ def open_layer(
 ) -> tuple[tuple[str, ...], ArrayRows, str | None]:
     """Read a layer of points with GDAL.
 
+    Raises InputError if pyogrio is missing, GDAL cannot read the file, or it has no such layer.
+
     Parameters
     ----------
     name : str
@@ -411,11 +399,6 @@ def open_layer(
     Returns
     -------
     names of fields, rows, and the coordinate reference system as an authority's code or WKT
-
-    Raises
-    ------
-    InputError
-        If pyogrio is missing, GDAL cannot read the file, or it has no such layer.
     """
     pyogrio = library("pyogrio", name)
     with reading(name), plain_path(name) as path:
@@ -431,10 +414,7 @@ def open_layer(
 def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
     """The wanted layer of those that a file lists, or the only one that may hold points.
 
-    Raises
-    ------
-    InputError
-        If there is none, or there are several.
+    Raises InputError if there is none, or there are several.
     """
     layers = [(str(layer), kind) for layer, kind in listed]
     names = [layer for layer, _ in layers]
@@ -457,10 +437,7 @@ def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
 def open_parquet(name: str, data: bytes | None = None) -> ParquetRows:
     """Look at a Parquet file, with or without places in the form of GeoParquet.
 
-    Raises
-    ------
-    InputError
-        If pyarrow is missing, or the file is damaged.
+    Raises InputError if pyarrow is missing, or the file is damaged.
     """
     with reading(name, DAMAGED), parquet_file(name, data) as file:
         schema = file.schema_arrow

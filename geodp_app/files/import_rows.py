@@ -135,7 +135,6 @@ class Meaning:
     ----------
     kind : {"grid", "degrees"}
         Grid units, or the units of the frame's bounds, which are degrees in most files.
-    frame : Frame
     inside, outside : str or None
         Labels that mean 1 and 0; None if there is no such label.
     out_of_bounds : {"refuse", "drop", "clip"}
@@ -162,7 +161,6 @@ class Misfit:
         From 1.
     line : int or None
         In the file.
-    column, reason : str
     """
 
     row: int
@@ -220,9 +218,10 @@ def read_rows(
 ) -> ReadRows | None:
     """Read the chosen columns of all rows.
 
+    Raises InputError if a line cannot be taken apart.
+
     Parameters
     ----------
-    file : ImportFile
     columns : Columns
         Complete, or without a label: then nothing is read for it.
     stop : callable
@@ -233,11 +232,6 @@ def read_rows(
         The column that tells whose a row is.
     words : LabelWords
         Labels that are told apart in any case, however many others there are.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be taken apart.
     """
     assert columns.first is not None
     assert columns.second is not None

@@ -60,7 +60,6 @@ class LearnedFile:
 
     Attributes
     ----------
-    path : path
     target : TargetFile
         The polygons in the file, and its member ``geodp``.
     shape : LearnedShape or None
@@ -89,10 +88,7 @@ class LearnedFile:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons; 0 outside
         of a mask.
 
-        Raises
-        ------
-        InputError
-            If the examples cannot be brought into the file's frame.
+        Raises InputError if the examples cannot be brought into the file's frame.
         """
         labels = self._labels(examples)
         return labels if mask is None else mask.keep(labels, examples.points, examples.frame)
@@ -111,10 +107,7 @@ class LearnedFile:
     def in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
         """Points of examples, shape (n, 2), on the grid of the file's release.
 
-        Raises
-        ------
-        InputError
-            If they cannot be brought there.
+        Raises InputError if they cannot be brought there.
         """
         own, theirs = self.frame, examples.frame
         assert own is not None  # a release names its grid
@@ -150,24 +143,17 @@ def shape_files(
 ) -> list[NewFile]:
     """A learned shape by the name's ending: GeoJSON, or a layer for GIS programs.
 
-    A style for QGIS is beside a layer where none is there: one that somebody made stays.
+    A style for QGIS is beside a layer where none is there: one that somebody made stays.  Raises
+    InputError if grid units are asked for in another format than GeoJSON, a library is missing, the
+    file cannot be written in this format, or something is there that is to be kept; GeoJSONError if
+    a mask cannot be placed on the grid.
 
     Parameters
     ----------
-    path : path-like
-    shape : LearnedShape
     raw_grid : bool
         As in :func:`learned_text`.
     overwrite : bool
         Whether what is there may go though geodp has not written it.
-
-    Raises
-    ------
-    InputError
-        If grid units are asked for in another format than GeoJSON, a library is missing, the file
-        cannot be written in this format, or something is there that is to be kept.
-    GeoJSONError
-        If a mask cannot be placed on the grid.
     """
     check_kept(path, overwrite=overwrite)
     path = Path(path)
@@ -227,16 +213,12 @@ def whole_square(frame: Frame, *masks: Mask) -> LearnedShape:
 def rescued(shape: LearnedShape, released: Callable[[], None]) -> Iterator[None]:
     """What is learned is not lost if it cannot be written: then it is kept elsewhere, and told.
 
+    Raises InputError if anything fails meanwhile: where the release is.
+
     Parameters
     ----------
-    shape : LearnedShape
     released : callable
         Called before anything of the run can be read by anybody.
-
-    Raises
-    ------
-    InputError
-        If anything fails meanwhile: where the release is.
     """
     try:
         yield
@@ -261,12 +243,8 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
 def read_learned(path: Path) -> LearnedFile:
     """Read a learned file, or any other polygons, by the name's ending.
 
-    Raises
-    ------
-    GeoJSONError
-        If it is not usable GeoJSON.
-    InputError
-        If its release or its maps are damaged.
+    Raises GeoJSONError if it is not usable GeoJSON; InputError if its release or its maps are
+    damaged.
     """
     if path.suffix.lower() in SHAPE_FORMATS:
         target = read_polygons(path)
@@ -294,10 +272,7 @@ def read_learned(path: Path) -> LearnedFile:
 def read_shape(path: Path) -> LearnedShape:
     """Read a learned file with its exact hypothesis.
 
-    Raises
-    ------
-    GeoJSONError, InputError
-        As :func:`read_learned`; if it holds polygons alone.
+    Raises GeoJSONError or InputError as :func:`read_learned`; if it holds polygons alone.
     """
     if (shape := read_learned(path).shape) is None:
         raise InputError(

@@ -143,12 +143,7 @@ def past_run(charge: RunCharge) -> tuple[NewRun, End]:
 
 
 class Ledger:
-    """A ledger file; any number of processes may write to it.
-
-    Parameters
-    ----------
-    path : path-like
-    """
+    """A ledger file; any number of processes may write to it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -167,12 +162,13 @@ class Ledger:
     ) -> Ledger:
         """Begin a ledger, for its owner alone (mode 0600).
 
+        Raises InputError if something is there already, it cannot be written, or no rule comes of
+        it.
+
         Parameters
         ----------
-        path : path-like
         relation : {"add-remove", "replace-one", "replace-label"}
             The neighbours that its sums are about.
-        budget : Budget, optional
         composition : {"basic", "renyi"}
             The latter needs a budget.
         unit : str, optional
@@ -181,11 +177,6 @@ class Ledger:
             Public description of the data set, of which a salted hash is kept.
         contents : bool
             Keep salted hashes of contents, too.
-
-        Raises
-        ------
-        InputError
-            If something is there already, it cannot be written, or no rule comes of it.
         """
         rule = Rule(relation)
         if composition != "basic":
@@ -216,10 +207,7 @@ class Ledger:
     def state(self) -> State:
         """What it holds now.
 
-        Raises
-        ------
-        InputError
-            If it cannot be read, is no ledger, or was changed.
+        Raises InputError if it cannot be read, is no ledger, or was changed.
         """
         with self._transaction("read") as file:
             return self._state(file)
@@ -227,18 +215,13 @@ class Ledger:
     def begin(self, runs: Sequence[NewRun], source: Source, head: str | None = None) -> None:
         """Enter runs before they draw, all of them or none.
 
+        Raises InputError if the ledger or its budget does not allow them: nothing may be drawn.
+
         Parameters
         ----------
-        runs : sequence of NewRun
-        source : Source
         head : str, optional
             What the ledger must have had as its head once (:meth:`State.holds`): then it is no
             older one that was put back, as far as to there.
-
-        Raises
-        ------
-        InputError
-            If the ledger or its budget does not allow them: nothing may be drawn.
         """
         described = self._described(source)
         with self._entering() as (state, lines):
@@ -254,10 +237,7 @@ class Ledger:
     def end(self, ends: dict[str, End]) -> None:
         """Say how runs ended, by their names; what was said before stays.
 
-        Raises
-        ------
-        InputError
-            If it cannot be written; the runs count in any case.
+        Raises InputError if it cannot be written; the runs count in any case.
         """
         with self._entering() as (state, lines):
             open_runs = {entry.run for entry in state.entries if entry.end is None}
@@ -270,11 +250,8 @@ class Ledger:
     def join(self, runs: Sequence[tuple[NewRun, End]], source: Source) -> int:
         """Enter runs of the past, which no budget can undo; how many it did not know.
 
-        Raises
-        ------
-        InputError
-            If the runs are about other neighbours or another unit than the ledger, it says
-            otherwise of one of them, or it cannot be written.
+        Raises InputError if the runs are about other neighbours or another unit than the ledger, it
+        says otherwise of one of them, or it cannot be written.
         """
         described = self._described(source)
         with self._entering() as (state, lines):
@@ -295,10 +272,7 @@ class Ledger:
     def set_budget(self, budget: Budget) -> None:
         """Set a budget, or another one; that it was set stays in the ledger.
 
-        Raises
-        ------
-        InputError
-            If it cannot be written.
+        Raises InputError if it cannot be written.
         """
         with self._entering() as (_, lines):
             lines.append(budget_line(budget))
@@ -429,10 +403,7 @@ def beside(*paths: str | os.PathLike[str]) -> str | None:
     """The ledger beside files, None if there is none: in the folder in which a file is named, in
     that of each file to which links lead from there, or in that of the last of them.
 
-    Raises
-    ------
-    InputError
-        If there are two.
+    Raises InputError if there are two.
     """
     found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
     ledgers = sorted(each for each in found if os.path.isfile(each))
@@ -456,10 +427,8 @@ def _folders(path: Path) -> Iterable[Path]:
 def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
     """The ledger that runs on files belong to: one beside them, or the one that is given.
 
-    Raises
-    ------
-    InputError
-        If one is given, and another lies beside the files; or files lie beside different ones.
+    Raises InputError if one is given, and another lies beside the files; or files lie beside
+    different ones.
     """
     found = beside(*files)
     if given is not None:

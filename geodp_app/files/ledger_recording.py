@@ -32,8 +32,6 @@ class Recording:
 
     Parameters
     ----------
-    ledger : Ledger or None
-    source : Source
     head : str, optional
         What the ledger must have had as its head once.
     """
@@ -45,11 +43,8 @@ class Recording:
     def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
         """Enter runs by their learners and what these will spend; before any of them draws.
 
-        Raises
-        ------
-        InputError
-            If the ledger or its budget does not allow them, or they protect labels alone where
-            these choose which row of a person is taken (lemma T1).
+        Raises InputError if the ledger or its budget does not allow them, or they protect labels
+        alone where these choose which row of a person is taken (lemma T1).
         """
         runs = [NewRun(verb, learner, plan) for learner, plan in plans]
         self._source.check_labels_alone(runs)
@@ -96,10 +91,7 @@ class Recording:
 def recording_for(examples: Examples, ledger: str | os.PathLike[str] | None) -> Recording:
     """The recording of runs on examples: in a ledger, in the one beside their file, or in none.
 
-    Raises
-    ------
-    InputError
-        As :func:`recording_of`.
+    Raises InputError as :func:`recording_of`.
     """
     files = [] if examples.source is None else [Path(examples.source)]
     given = None if ledger is None else Path(ledger)
@@ -119,11 +111,13 @@ def recording_of(
 ) -> Recording:
     """The recording of runs on files, in their ledger if there is one.
 
+    Raises InputError if the ledger cannot be read, is not that of the files, or never had that
+    head.
+
     Parameters
     ----------
     given : Path or None
         The ledger; None for the one beside the files, or none.
-    files : sequence of Path
     name : str
         Of the source, where it is not its files.
     unit : str, optional
@@ -132,11 +126,6 @@ def recording_of(
         Of each person.
     head : str, optional
         What the ledger must have had as its head once.
-
-    Raises
-    ------
-    InputError
-        If the ledger cannot be read, is not that of the files, or never had that head.
     """
     ledger = ledger_of(given, files)
     if ledger is not None:
@@ -157,10 +146,7 @@ def ledger_of_work(work: Work) -> Ledger | None:
 def enter(work: Work, runs: Sequence[NewRun]) -> None:
     """Tell the ledger, if there is one, of runs that are about to draw.
 
-    Raises
-    ------
-    InputError
-        If the ledger or its budget does not allow them: nothing may be drawn.
+    Raises InputError if the ledger or its budget does not allow them: nothing may be drawn.
     """
     ledger, unit = ledger_of_work(work), work.examples.unit if work.examples else None
     examples = work.examples

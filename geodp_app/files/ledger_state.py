@@ -76,16 +76,12 @@ class State:
         How runs are added up.
     unit : str or None
         The column that names persons, if these are protected and not rows.
-    hashes_contents : bool
-    salt : str
     of : str or None
         Salted hash of a public description of the data set.
     budget : Budget or None
         The latest; None if nobody set one.
     budgets : int
         How often one was set.
-    entries : tuple of Entry
-    lines : tuple of dict
     hashes : tuple of str
         One a line.
     """
@@ -159,10 +155,7 @@ def chained(before: str, text: bytes) -> str:
 def read_state(name: str, rows: Iterable[tuple[bytes, bytes]]) -> State:
     """The ledger that lines tell of; each is given with its hash.
 
-    Raises
-    ------
-    InputError
-        If they tell of none, or were changed; the message names the line.
+    Raises InputError if they tell of none, or were changed; the message names the line.
     """
     state: State | None = None
     budget, budgets, entries = None, 0, dict[str, Entry]()
@@ -237,10 +230,7 @@ def share_spent(state: State) -> float:
 def excess_words(state: State, new: Iterable[PrivacySpent]) -> str:
     """Why the budget does not allow more runs; empty if it does, or there is none.
 
-    Raises
-    ------
-    ValueError
-        If a statement says nothing about the ledger's neighbours.
+    Raises ValueError if a statement says nothing about the ledger's neighbours.
     """
     budget, runs = state.budget, (*state.spending, *new)
     asked = added_up(state.rule.cost(one) for one in runs)

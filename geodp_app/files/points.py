@@ -130,19 +130,15 @@ def read_points(
 ) -> PointsRead:
     """Read labelled points.
 
+    Raises InputError if the file cannot be read, its columns cannot be told apart, or a row is
+    wrong; the message names the file, the row (from 1, and its line in the file) and the column.
+
     Parameters
     ----------
     path : path-like
         CSV, GeoJSON, Parquet, or what GDAL reads.
-    options : PointOptions, optional
     fallback : Frame, optional
         Frame of a file that says nothing.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, its columns cannot be told apart, or a row is wrong; the
-        message names the file, the row (from 1, and its line in the file) and the column.
     """
     options = options or PointOptions()
     return read_opened(open_import(path, options.layer), options, fallback)
@@ -222,21 +218,16 @@ def in_system(
 ) -> ReadRows:
     """The rows with their coordinates in a wanted system.
 
+    Raises InputError if a system is unknown.
+
     Parameters
     ----------
-    file : ImportFile
-    rows : ReadRows
     wanted : str
         As :func:`geometry.crs.canonical_crs` names it.
     unstated : str
         The system of a file that states none.
     box : Bounds, optional
         Of the wanted system: what leads there leads to its middle.
-
-    Raises
-    ------
-    InputError
-        If a system is unknown.
     """
     with refusals(file.name, CrsError):
         stated = file.crs if rows.of_geometry else None
@@ -307,10 +298,8 @@ def settle_frame(
 ) -> Frame:
     """Grid and bounds from the arguments, the file's member, or the fallback.
 
-    Raises
-    ------
-    InputError
-        If two of them are at odds, or there are no bounds and the examples are not `on_grid`.
+    Raises InputError if two of them are at odds, or there are no bounds and the examples are not
+    `on_grid`.
     """
     own_grid, own_bounds = member_frame(name, member)
     if own_bounds and bounds and own_bounds != bounds:
@@ -333,10 +322,7 @@ def settle_frame(
 def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
     """Grid size and bounds that a file's frame line states.
 
-    Raises
-    ------
-    InputError
-        If they are unusable.
+    Raises InputError if they are unusable.
     """
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
@@ -378,9 +364,12 @@ def read_examples(
     """Read labelled examples of a CSV file that needs no questions: its header has x,y,label, or
     lon,lat,label in degrees, in any order, maybe among others.
 
+    Raises InputError if the file cannot be read, has another header, or a row is wrong; the message
+    names the file, the row (from 1, and its line in the file) and the column.  A header without
+    rows is a sample of no examples: it is the neighbour of every sample of one.
+
     Parameters
     ----------
-    path : path-like
     grid : int, optional
         Grid size d; by default the file's own, then the fallback's, then 1024.
     bounds : Bounds, optional
@@ -388,13 +377,6 @@ def read_examples(
         never taken from the rows.
     fallback : Frame, optional
         Frame of a file that says nothing.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has another header, or a row is wrong; the message names the
-        file, the row (from 1, and its line in the file) and the column.  A header without rows is
-        a sample of no examples: it is the neighbour of every sample of one.
     """
     file = open_import(path)
     if file.placed or file.decimal_comma or not is_plain(file.columns):

@@ -60,6 +60,9 @@ def points_files(
 ) -> list[NewFile]:
     """Rows of a file with new columns, as files; those of points for their owner alone.
 
+    Raises InputError if a library is missing, the points cannot be written in this format, or
+    something is there that is to be kept; OSError if the source cannot be read any more.
+
     Parameters
     ----------
     path : path-like
@@ -75,14 +78,6 @@ def points_files(
         Of a file with several.
     overwrite : bool
         Whether what is there may go though geodp has not written it.
-
-    Raises
-    ------
-    InputError
-        If a library is missing, the points cannot be written in this format, or something is there
-        that is to be kept.
-    OSError
-        If the source cannot be read any more.
     """
     check_kept(path, overwrite=overwrite)
     path, kind = Path(path), look(os.fspath(source))[0]

@@ -64,7 +64,6 @@ class Question:
     ----------
     point : (int, int)
         Grid units.
-    release : QueryRelease
     diagnostics : QueryDiagnostics or None
         Private; None where it was not kept.
     """
@@ -95,7 +94,6 @@ class RunRecord:
 
     Attributes
     ----------
-    settings : RunSettings
     grid : int
         d.
     records : tuple of StepRecord
@@ -123,10 +121,7 @@ class RunRecord:
     def to_lines(self) -> list[str]:
         """One JSON object a line, without line ends.
 
-        Raises
-        ------
-        ValueError
-            If pieces are of another lattice than the run's.
+        Raises ValueError if pieces are of another lattice than the run's.
         """
         lattice = self._lattice()
         head = {
@@ -151,10 +146,7 @@ class RunRecord:
     def from_lines(cls, lines: Iterable[str | bytes]) -> RunRecord:
         """Read what :meth:`to_lines` wrote.
 
-        Raises
-        ------
-        DamagedFileError
-            If a line is missing or wrong; the message names it, counted from 1.
+        Raises DamagedFileError if a line is missing or wrong; the message names it, counted from 1.
         """
         run: RunRecord | None = None
         lattice: Lattice | None = None
@@ -309,10 +301,7 @@ def _read_release(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> Rel
 def _read_question(data: dict[str, Any], run: RunRecord) -> Question:
     """Read the line of a question.
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        If it is not, or does not follow the run's questions.
+    Raises ValueError or KeyError or TypeError if it is not, or does not follow the run's questions.
     """
     if data.get("kind") != "question" or "votes" not in run.settings.declared.shows:
         raise ValueError("comes after the release")

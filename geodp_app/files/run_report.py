@@ -53,7 +53,6 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    release : Release
     **stated
         Public members besides, JSON values: `run` (:func:`run_stated`), `within`, and `date`, the
         day that its author gives.  No clock is asked: when a run was made, and made again, may
@@ -155,7 +154,6 @@ def support_caption(release: Release, *, short: bool = False) -> str:
 
     Parameters
     ----------
-    release : Release
     short : bool
         For a place with room for some forty letters.
 

@@ -81,17 +81,12 @@ def points_bytes(examples: Examples) -> bytes:
 def read_points(data: bytes, count: int, d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Points, shape (count, 2), and labels, shape (count,), not yet compared with the grid.
 
+    Raises DamagedFileError if the archive is damaged, or holds anything else.
+
     Parameters
     ----------
-    data : bytes
-    count : int
     d : int
         Grid size: it decides how coordinates are stored.
-
-    Raises
-    ------
-    DamagedFileError
-        If the archive is damaged, or holds anything else.
     """
     archive = Archive(io.BytesIO(data), {_ROWS: MAX_TOTAL, _LABELS: MAX_TOTAL})
     archive.refuse_others()
@@ -144,10 +139,8 @@ class Session(NamedTuple):
 def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None = None) -> None:
     """Write a session, whole or not at all, for its owner alone (mode 0600).
 
-    Raises
-    ------
-    InputError
-        If it cannot be written or is too large to be read back; an older file stays as it was.
+    Raises InputError if it cannot be written or is too large to be read back; an older file stays
+    as it was.
     """
     members = {_STATE: _state_bytes(work, run)}
     if work.examples is not None:
@@ -166,11 +159,8 @@ def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None
 def load_session(path: str | os.PathLike[str]) -> Session:
     """Read a session.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is damaged, or was written by a newer version; the message
-        names the file and the member.
+    Raises InputError if the file cannot be read, is damaged, or was written by a newer version; the
+    message names the file and the member.
     """
     name = os.fspath(path)
     if os.path.exists(name) and not os.path.isfile(name):

@@ -76,16 +76,13 @@ def damage_in(
 class Archive:
     """A zip archive of a few known members, checked before any of them is read.
 
+    Raises DamagedFileError if it is no zip archive, or a member is too large, squeezed too much, or
+    there twice.
+
     Parameters
     ----------
-    file : binary file, seekable
     limits : mapping of str to int
         Names of the members that may be there, and the most bytes of each, inflated.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is no zip archive, or a member is too large, squeezed too much, or there twice.
     """
 
     def __init__(self, file: IO[bytes], limits: Mapping[str, int]) -> None:
@@ -118,10 +115,8 @@ class Archive:
     def read(self, name: str) -> bytes:
         """The bytes of a member, its checksum verified.
 
-        Raises
-        ------
-        DamagedFileError
-            If it is missing, too large, or damaged; the message does not name it.
+        Raises DamagedFileError if it is missing, too large, or damaged; the message does not name
+        it.
         """
         member = self._members.get(name)
         if member is None:
@@ -146,10 +141,8 @@ class Archive:
 def read_json(text: bytes | str) -> Any:
     """A JSON value of finite numbers.
 
-    Raises
-    ------
-    DamagedFileError
-        If it is not UTF-8 or not JSON, holds NaN or infinity, or is nested too deeply.
+    Raises DamagedFileError if it is not UTF-8 or not JSON, holds NaN or infinity, or is nested too
+    deeply.
     """
     try:
         text = text.decode("utf-8") if isinstance(text, bytes) else text
@@ -165,10 +158,7 @@ def read_json(text: bytes | str) -> Any:
 def read_fields(kind: type[Value], data: Any, what: str) -> Value:
     """A dataclass from its JSON object, which must name all of its fields and no others.
 
-    Raises
-    ------
-    DamagedFileError
-        If it does not.  The values are not looked at.
+    Raises DamagedFileError if it does not.  The values are not looked at.
     """
     if not isinstance(data, dict):
         raise DamagedFileError(f"{what} must be an object, not {short(data)}")

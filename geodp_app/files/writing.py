@@ -57,12 +57,8 @@ _OF_GDAL = ".aux.xml"
 def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:
     """Refuse a name that says something else than what the file would hold.
 
-    A name without an ending says nothing, and goes.
-
-    Raises
-    ------
-    InputError
-        Otherwise; the message names the endings that go.
+    A name without an ending says nothing, and goes.  Raises InputError otherwise; the message names
+    the endings that go.
     """
     ending = Path(path).suffix.lower()
     if ending and ending not in _ENDINGS[holds]:
@@ -76,10 +72,7 @@ def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:
 def check_folder_ending(path: str | os.PathLike[str]) -> None:
     """Refuse the name of a file for a new folder.
 
-    Raises
-    ------
-    InputError
-        If it has the ending of one.
+    Raises InputError if it has the ending of one.
     """
     ending = Path(path).suffix.lower()
     if ending in {*sum(_ENDINGS.values(), ()), *_OTHER_FILES}:
@@ -91,10 +84,7 @@ def check_folder_ending(path: str | os.PathLike[str]) -> None:
 def check_home(path: Path) -> None:
     """Refuse what could not be put where it is to be: no such folder, or no permission.
 
-    Raises
-    ------
-    InputError
-        If its own folder is missing or cannot be written to.
+    Raises InputError if its own folder is missing or cannot be written to.
     """
     home = Path(os.path.realpath(path)).parent
     if not home.is_dir():
@@ -128,18 +118,13 @@ def write_files(files: Iterable[NewFile], *, before: Callable[[], None] = lambda
     """Write all files of a command, none before all are whole, and take away what would be false.
 
     What other programs keep beside a file to find things in it (indexes, a log of changes) goes;
-    styles and notes that somebody made stay.
+    styles and notes that somebody made stay.  Raises OSError as
+    :func:`geometry.files.atomic_write_all`.
 
     Parameters
     ----------
-    files : iterable of NewFile
     before : callable
         Called when nothing can fail but the taking of names; what it raises ends it there.
-
-    Raises
-    ------
-    OSError
-        As :func:`geometry.files.atomic_write_all`.
     """
     files = list(files)
     atomic_write_all(files, stale=_stale(files), before=before, written=_written)
@@ -178,16 +163,12 @@ def _stale(files: Iterable[NewFile]) -> list[Path]:
 def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Refuse to write over what geodp has not written: somebody's only copy may be there.
 
+    Raises InputError if something else is there.
+
     Parameters
     ----------
-    path : path-like
     overwrite : bool
         Whether that is meant.  Other layers of a GeoPackage stay in any case.
-
-    Raises
-    ------
-    InputError
-        If something else is there.
     """
     path = Path(path)
     if overwrite or os.fspath(path) == STDOUT or (path.exists() and not path.is_file()):
@@ -251,11 +232,8 @@ def lost_and_kept(error: Exception, text: str) -> InputError:
 def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
     """Write a file whole or not at all; a private one for its owner alone, mode 0600.
 
-    Raises
-    ------
-    InputError
-        If it cannot be written (no such folder, no permission, disk full, is a folder); a file
-        that was there is then unchanged.
+    Raises InputError if it cannot be written (no such folder, no permission, disk full, is a
+    folder); a file that was there is then unchanged.
     """
     with named_failures(path):
         write_files([NewFile(path, data, private)])
@@ -264,10 +242,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: boo
 def try_files(files: Iterable[NewFile]) -> None:
     """Whether files like these can be written; nothing is left of them.
 
-    Raises
-    ------
-    InputError
-        If not.
+    Raises InputError if not.
     """
     for file in files:
         with named_failures(file.path):

@@ -214,10 +214,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def ledger(self, parameters: dict[str, Any], context: Any) -> list[str]:
         """The option for the ledger that is chosen or lies beside the points' file.
 
-        Raises
-        ------
-        QgsProcessingException
-            If these are two.
+        Raises QgsProcessingException if these are two.
         """
         chosen = self.parameterAsFile(parameters, "LEDGER", context)
         layer = self.parameterAsVectorLayer(parameters, "INPUT", context)
@@ -257,10 +254,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def source(self, parameters: dict[str, Any], context: Any) -> Any:
         """The points; they have a coordinate reference system.
 
-        Raises
-        ------
-        QgsProcessingException
-            Otherwise.
+        Raises QgsProcessingException otherwise.
         """
         found = self.parameterAsSource(parameters, "INPUT", context)
         if found is None:
@@ -315,12 +309,9 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def call(self, arguments: list[str], feedback: Any, points: Path, source: Any) -> str:
         """Run the verb; what it writes on standard output.
 
-        What it says of the file `points` is told of the layer that is in it, `source`.
-
-        Raises
-        ------
-        QgsProcessingException
-            If the program cannot do it, in its own words, or the person cancelled it.
+        What it says of the file `points` is told of the layer that is in it, `source`.  Raises
+        QgsProcessingException if the program cannot do it, in its own words, or the person
+        cancelled it.
         """
 
         def nothing(*_: object) -> None: ...
@@ -386,20 +377,14 @@ def write_points(
 ) -> None:
     """Write points as CSV, each coordinate to the last bit.
 
+    Raises QgsProcessingException if a feature is no single point, or the person cancelled it.
+
     Parameters
     ----------
-    path : Path
-    source : QgsProcessingFeatureSource
     fields : dict
         Names of fields by the column that each goes to.
-    feedback : QgsProcessingFeedback
     numbered : bool
         Whether the last column, "feature", is the feature's number.
-
-    Raises
-    ------
-    QgsProcessingException
-        If a feature is no single point, or the person cancelled it.
     """
     request = QgsFeatureRequest().setSubsetOfAttributes(list(fields.values()), source.fields())
     total = max(1, source.featureCount())

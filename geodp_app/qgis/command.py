@@ -76,10 +76,7 @@ def box_edges(
 def find_program(setting: str = "") -> str:
     """Path of the program: the setting, else the one on PATH, else where pipx and pip put it.
 
-    Raises
-    ------
-    GeodpError
-        If there is none.
+    Raises GeodpError if there is none.
     """
     setting = setting.strip()
     if setting:
@@ -128,6 +125,8 @@ def run(
 ) -> str:
     """Run the program to its end; what it wrote on standard output.
 
+    Raises GeodpError if it fails; the message is its own; Cancelled if it was ended.
+
     Parameters
     ----------
     command : sequence of str
@@ -138,13 +137,6 @@ def run(
         Gets the fraction done, 0..1, and what is being done.
     cancelled : callable
         Asked ten times a second; once true, the program is ended.
-
-    Raises
-    ------
-    GeodpError
-        If it fails; the message is its own.
-    Cancelled
-        If it was ended.
     """
     try:
         process = subprocess.Popen(

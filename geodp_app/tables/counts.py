@@ -75,8 +75,6 @@ class TableCounts:
 
     Attributes
     ----------
-    counts : GridCounts
-    frame : Frame
     dropped : int
         Rows without a usable label or place that were dropped; of persons' rows, how many persons
         have some.
@@ -108,14 +106,15 @@ def read_counts(
 ) -> TableCounts:
     """Count the examples of a table.
 
+    Raises InputError if Ibis is missing, the table cannot be read, or a row is wrong.  No message
+    holds a value of a row.  A table without rows is a sample of no examples.
+
     Parameters
     ----------
-    source : TableSource
     columns : dict, optional
         Names of columns by what they stand for: x, y, lon, lat, label (by default their names).
     person : str, optional
         Column that tells whose a row is: of each person as many as `rows` are counted.
-    rows : int
     grid, bounds : optional
         The public frame, as in :func:`geodp_app.files.points.read_examples`.
     words : LabelWords
@@ -126,12 +125,6 @@ def read_counts(
         Whether to find out if the bounds are the extent of the rows, which takes another pass.
     quiet : bool
         Show no progress.
-
-    Raises
-    ------
-    InputError
-        If Ibis is missing, the table cannot be read, or a row is wrong.  No message holds a value
-        of a row.  A table without rows is a sample of no examples.
     """
     load_ibis()
     source.files()

@@ -28,10 +28,7 @@ from learners.core.examples import COMMON, OPPOSITES, LabelWords
 def load_ibis() -> Any:
     """Ibis, loaded when it is needed.
 
-    Raises
-    ------
-    InputError
-        If it is not installed.
+    Raises InputError if it is not installed.
     """
     try:
         import ibis
@@ -59,9 +56,6 @@ def count_expression(
 
     Parameters
     ----------
-    table : ibis Table
-    columns : TableColumns
-    frame : Frame
     knows_nan : bool
         Whether the engine has NaN and a test for it.
     bits : int

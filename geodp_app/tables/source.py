@@ -73,10 +73,8 @@ class TableSource:
     def files(self) -> list[Path]:
         """The local files that it names, in order.
 
-        Raises
-        ------
-        InputError
-            If there is none, or a database is not of the engine that it is said to be.
+        Raises InputError if there is none, or a database is not of the engine that it is said to
+        be.
         """
         if self.kind == "url" or self.remote:
             return self._sqlite_file()
@@ -135,10 +133,7 @@ def hide_password(text: str) -> str:
 def table_source(text: str) -> TableSource:
     """Read what follows `--table`.
 
-    Raises
-    ------
-    InputError
-        If it has none of the forms.
+    Raises InputError if it has none of the forms.
 
     Examples
     --------
@@ -168,15 +163,12 @@ def table_source(text: str) -> TableSource:
 def columns_of(text: str) -> dict[str, str]:
     """Read what follows `--columns`: ``role=name`` separated by commas, quoted as in CSV.
 
+    Raises InputError if it has another form.
+
     Returns
     -------
     dict
         Name of the column by role.
-
-    Raises
-    ------
-    InputError
-        If it has another form.
 
     Examples
     --------
@@ -215,10 +207,7 @@ def csv_heads(source: TableSource) -> list[CsvHead]:
     """The heads of all CSV files of a source, alike but for the order and number of columns; one
     of nothing where there are none.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or two files have different heads.
+    Raises InputError if a file cannot be read, or two files have different heads.
     """
     files = source.files() if source.kind == "csv" else []
     heads = [_head_of(path) for path in files]
@@ -298,7 +287,6 @@ class TableColumns:
     ----------
     first, second : str
         x and y, or longitude and latitude.
-    label : str
     person : str or None
         Whose a row is.
     on_grid : bool
@@ -326,9 +314,11 @@ def find_columns(
 ) -> TableColumns:
     """The columns that are meant, if they are of the right kinds.
 
+    Raises InputError if one is missing or could be several, does not hold numbers, or holds nothing
+    that can name a person.
+
     Parameters
     ----------
-    source : TableSource
     kinds : mapping
         The engine's data type (of Ibis) of each column.
     wanted : mapping
@@ -337,12 +327,6 @@ def find_columns(
         Column that tells whose a row is.
     files : sequence of sequence of str
         Names of columns as they stand in each file.
-
-    Raises
-    ------
-    InputError
-        If one is missing or could be several, does not hold numbers, or holds nothing that can
-        name a person.
     """
     names = list(kinds)
     with refusals(source.name, InputError):
@@ -394,18 +378,12 @@ def refuse_faults(
 ) -> None:
     """Say what is wrong with a row, without its values: the first fault by column.
 
+    Raises InputError if there is one.
+
     Parameters
     ----------
-    source : TableSource
-    columns : TableColumns
-    frame : Frame
     keys : ndarray of int64, shape (m,)
         Negative ones are faults.
-
-    Raises
-    ------
-    InputError
-        If there is one.
     """
     faulty = keys[keys < 0]
     if not len(faulty):
