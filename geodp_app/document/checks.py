@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import Examples
 from geodp_app.document.work import (
     DISTRIBUTIONS,
     LEARNERS,
@@ -23,7 +23,6 @@ from geodp_app.errors import InputError
 from geometry.crossing_count import crossings_up_to
 from geometry.geojson_rings import GeoJSONError, short
 from geometry.halfplane import MAX_D
-from geometry.mask import Mask
 from learners.privacy.accounting import check_budget
 
 #: Most simulated examples: what fits in memory, as on the command line.
@@ -161,16 +160,13 @@ def check_change(before: Work, after: Work) -> None:
     if after.ledger != before.ledger:
         check_ledger(after.ledger)
     if after.within is not None and (after.within, after.frame) != (before.within, before.frame):
-        _check_mask(after.within, after.frame, stays=after.within is before.within)
-
-
-def _check_mask(mask: Mask, frame: Frame, *, stays: bool) -> None:
-    check_name(mask.name)
-    try:
-        mask.region(frame)
-    except GeoJSONError as error:
-        hint = "; the result is clipped to it: remove the outline first" if stays else ""
-        raise InputError(f"{error}{hint}") from None
+        check_name(after.within.name)
+        try:
+            after.within.region(after.frame)
+        except GeoJSONError as error:
+            stays = after.within is before.within
+            hint = "; the result is clipped to it: remove the outline first" if stays else ""
+            raise InputError(f"{error}{hint}") from None
 
 
 def _check_shape(shape: Shape, grid: int) -> None:

@@ -66,8 +66,12 @@ class Autosave:
             if called_off():
                 return None
             own = self._claim()
-            with named_failures(own / _OWNER):
-                self._tell_owner(original)
+            assert self._owner is not None
+            path = None if original is None else os.path.abspath(original)
+            with named_failures(own / _OWNER):  # in place: a new file would not be locked
+                self._owner.seek(0)
+                self._owner.truncate()
+                self._owner.write(json.dumps({"pid": os.getpid(), "original": path}).encode())
             save_session(own / _FILE, work, run)
             return own / _FILE
 
@@ -91,14 +95,6 @@ class Autosave:
         _try_lock(self._owner)
         self._own = own
         return own
-
-    def _tell_owner(self, path: Path | None) -> None:
-        """Say whose it is, in place: a new file would not be locked."""
-        assert self._owner is not None
-        original = None if path is None else os.path.abspath(path)
-        self._owner.seek(0)
-        self._owner.truncate()
-        self._owner.write(json.dumps({"pid": os.getpid(), "original": original}).encode())
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,10 @@ class CsvRows:
                             wrong[i], rows[i] = len(row), [""] * width
                 if rows:
                     cells = list(zip(*rows, strict=True))
-                    columns: list[Column] = [_unquoted(cells[place]) for place in wanted]
+                    columns: list[Column] = [
+                        [*map(_unquoted, cells[at])] if '"' in "".join(cells[at]) else cells[at]
+                        for at in wanted
+                    ]
                     lines = [before + line for row, line in read if row]
                     yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
         except csv.Error as error:
@@ -246,12 +249,8 @@ def _columns(
     return columns if finite else None
 
 
-def _unquoted(cells: Sequence[str]) -> Sequence[str]:
-    """Cells without the quotes that a space before them has kept."""
-    return [_bare(cell) for cell in cells] if '"' in "".join(cells) else cells
-
-
-def _bare(cell: str) -> str:
+def _unquoted(cell: str) -> str:
+    """A cell without the quotes that a space before them has kept."""
     plain = cell.strip(" ")
     if len(plain) < len(cell) and len(plain) > 1 and plain[0] == plain[-1] == '"':
         return plain[1:-1].replace('""', '"')
@@ -351,8 +350,9 @@ def read_head(name: str, text: str) -> Head:
             stated = stated_separator(content)
         elif content.strip() and not content.startswith("#"):
             delimiter = stated or max(",;\t|", key=content.count)
-            names = _read_names(name, line, content, delimiter)
-            return Head(member, names, delimiter, start, line)
+            with refusals(f"{name}: line {line}", csv.Error):
+                names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
+            return Head(member, tuple(map(str.strip, names)), delimiter, start, line)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
 
 
@@ -360,12 +360,6 @@ def stated_separator(line: str) -> str:
     """What a spreadsheet's first line says to stand between columns; empty if it says nothing."""
     said = _SEPARATOR.fullmatch(line)
     return said[1] if said else ""
-
-
-def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str, ...]:
-    with refusals(f"{name}: line {line}", csv.Error):
-        names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
-    return tuple(column.strip() for column in names)
 
 
 def read_mark(name: str, line: int, content: str) -> dict[str, Any]:

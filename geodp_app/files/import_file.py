@@ -53,6 +53,8 @@ from geometry.gis_files import (
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
 #: Endings of files of GeoJSON, of one object or of one on each line.
 MAP_ENDINGS = frozenset({".geojson", ".json", *SEQUENCES})
+#: Names of the columns that stand for a feature's place.
+AXES = ("longitude", "latitude")
 #: Rows that are shown before anything is chosen.
 PREVIEW = 3
 
@@ -75,7 +77,8 @@ class ImportFile:
     name : str
         Path, for messages.
     columns : tuple of str
-        Names of the columns as they stand; one without a name is called by its number.
+        Names of the columns as they stand, given without those of the places, `axes`; one without a
+        name is called by its number.
     member : mapping
         What the file states of its frame; empty if nothing.
     placed : bool
@@ -101,10 +104,12 @@ class ImportFile:
     decimal_comma: bool = False
     headless: bool = False
     loose: bool = False
+    axes: tuple[str, str] = AXES
     preview: tuple[tuple[str, ...], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        named = tuple(column or f"column {i}" for i, column in enumerate(self.columns, 1))
+        columns = (*self.axes, *self.columns) if self.placed else self.columns
+        named = tuple(column or f"column {i}" for i, column in enumerate(columns, 1))
         object.__setattr__(self, "columns", named)
         first = tuple(tuple(row) for row, _, _ in islice(self.rows, PREVIEW))
         object.__setattr__(self, "preview", first)
@@ -158,23 +163,21 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
         raise InputError(f"{name}: has no layers: leave --layer out")
     if kind == "layer":
         names, features, crs = open_layer(name, layer, data)
-        placed = features.geometries is not None
-        columns = (*AXES, *names) if placed else names
-        return ImportFile(name, columns, features, placed=placed, crs=crs)
+        return ImportFile(name, names, features, placed=features.geometries is not None, crs=crs)
     if kind == "parquet":
         table = open_parquet(name, data)
         placed, loose = table.geometry is not None, table.geometry in table.names
-        columns = (*AXES, *table.names) if placed else table.names
-        return ImportFile(name, columns, table, placed=placed, crs=table.crs, loose=loose)
+        return ImportFile(name, table.names, table, placed=placed, crs=table.crs, loose=loose)
     most = MAX_MAP if kind == "map" else csv_table.MAX_BYTES
     whole = _whole(name, most) if data is None else data
     if kind == "map":
         return _open_points(name, whole)
     rows = open_csv(name, whole)
     head, placed = rows.head, rows.geometry is not None
-    columns = (*AXES, *head.names) if placed else head.names
     comma = head.delimiter != ","
-    return ImportFile(name, columns, rows, head.member, placed, decimal_comma=comma, loose=placed)
+    return ImportFile(
+        name, head.names, rows, head.member, placed, decimal_comma=comma, loose=placed
+    )
 
 
 def look(name: str) -> tuple[str, bytes | None]:
@@ -190,7 +193,8 @@ def look(name: str) -> tuple[str, bytes | None]:
         return "parquet", data
     if ending in LAYER_ENDINGS or start.startswith((b"SQLite format 3", b"fgb")):
         return "layer", data
-    return ("map" if _is_map(name, start) else "csv"), data
+    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip(RECORD.encode() + b" \t\r\n")
+    return ("map" if plain.startswith(b"{") or ending in MAP_ENDINGS else "csv"), data
 
 
 def _is_pipe(name: str) -> bool:
@@ -199,11 +203,6 @@ def _is_pipe(name: str) -> bool:
     except (OSError, ValueError):  # told when it is opened
         return False
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISCHR(kind)
-
-
-def _is_map(name: str, start: bytes) -> bool:
-    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip(RECORD.encode() + b" \t\r\n")
-    return plain.startswith(b"{") or Path(name).suffix.lower() in MAP_ENDINGS
 
 
 def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
@@ -230,11 +229,10 @@ def _open_points(name: str, data: bytes) -> ImportFile:
     on_grid = points.member.get("frame") == "grid"
     empty = not points.rows
     names = ("label",) if empty else points.properties
-    columns = (*(("x", "y") if on_grid else AXES), *names)
-    member, crs = dict(points.member), None if on_grid else points.crs or LONLAT
+    axes, crs = (("x", "y"), None) if on_grid else (AXES, points.crs or LONLAT)
     values = [[row.get(name) for row in points.rows] for name in names]
-    rows = ArrayRows(values, len(points.rows), points.geometries)
-    return ImportFile(name, columns, rows, member, placed=True, crs=crs, headless=empty)
+    rows, member = ArrayRows(values, len(points.rows), points.geometries), dict(points.member)
+    return ImportFile(name, names, rows, member, placed=True, crs=crs, headless=empty, axes=axes)
 
 
 #: What messages call a data frame.
@@ -259,17 +257,16 @@ def open_frame(frame: Any) -> ImportFile:
         places = np.asarray(frame.geometry.array, dtype=object)
         crs = None if frame.crs is None else frame.crs.to_wkt()
         columns = [i for i in columns if names[i] != str(frame.geometry.name)]
-    values = [_values(frame.iloc[:, i]) for i in columns]
+    values = [_series_values(frame.iloc[:, i]) for i in columns]
     names = [names[i] for i in columns]
     if places is None and (found := geometry_column(names)) is not None:
         places = values[found]
     rows = ArrayRows(values, len(frame), places)
     placed, loose = places is not None, not has_geometry(frame)
-    heads = (*AXES, *names) if placed else names
-    return ImportFile(_NAME, heads, rows, placed=placed, crs=crs, loose=loose)
+    return ImportFile(_NAME, names, rows, placed=placed, crs=crs, loose=loose)
 
 
-def _values(column: Any) -> NDArray[Any]:
+def _series_values(column: Any) -> NDArray[Any]:
     """A column's values, None where there is none; numbers in their width."""
     missing = np.asarray(column.isna(), dtype=bool)
     kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # of pandas' own numbers
@@ -281,10 +278,6 @@ def _values(column: Any) -> NDArray[Any]:
     values = values.astype(object)
     values[missing] = None
     return values
-
-
-#: Names of the columns that stand for a feature's place.
-AXES = ("longitude", "latitude")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -262,16 +262,15 @@ class _Reader:
         *,
         labelled: bool,
     ) -> None:
-        self._words, self._unit = words, unit
-        self._width = len(file.columns) - 2 * file.placed
-        self._comma, self._labelled = file.decimal_comma, labelled
+        self._file, self._words, self._unit, self._labelled = file, words, unit, labelled
         self._placed = [file.placed and place < 2 for place in places[:2]]
         first, second, label = (file.columns[place] for place in places)
         self._names = (first, second, label)
-        self._numbers: list[NDArray[np.float64]] = []
-        self._codes: list[NDArray[np.int32]] = []
-        self._lines: list[NDArray[np.int64]] = []
-        self._systems: list[NDArray[np.int64]] = []
+        self._none = none = np.empty(0, dtype=np.int64)
+        #: Numbers, codes, lines and systems of each batch.
+        self._read: list[tuple[NDArray[Any], ...]] = [
+            (np.empty((0, 2)), none.astype(np.int32), none, none)
+        ]
         self._persons: list[str] = []
         self._nobody: Misfit | None = None
         self._known: dict[str, int] = {}  # by text as it stands
@@ -285,16 +284,16 @@ class _Reader:
         """Add the next rows of the file."""
         first, second, labels, *persons = batch.columns
         for i, length in batch.wrong.items():
-            self._tell(i, -1, f"has {length} fields, the header has {self._width}")
-        numbers = np.empty((batch.n, 2))
+            width = len(self._file.columns) - 2 * self._file.placed
+            self._tell(i, -1, f"has {length} fields, the header has {width}")
+        numbers, systems = np.empty((batch.n, 2)), self._none
         for axis, column in enumerate((first, second)):
             placed = self._placed[axis]
             numbers[:, axis] = column if placed else self._column(column, axis)
         if any(self._placed):  # a geometry that is no point is told by the first coordinate's name
             for i, fault in batch.faults.items():
                 self._tell(i, 0, fault)
-            if batch.systems is not None:
-                self._systems.append(batch.systems)
+            systems = systems if batch.systems is None else batch.systems
         codes = self._coded(labels) if self._labelled else np.zeros(batch.n, dtype=np.int32)
         for i in np.flatnonzero(codes == _EMPTY).tolist():
             self._tell(i, 2, "is empty")
@@ -305,28 +304,18 @@ class _Reader:
                 if self._nobody is None and i not in batch.wrong:
                     line = batch.lines[i] if len(batch.lines) else None
                     self._nobody = Misfit(self._before + i + 1, line, str(self._unit), fault)
-        self._numbers.append(numbers)
-        self._codes.append(codes)
-        self._lines.append(np.array(batch.lines, dtype=np.int64))
+        self._read.append((numbers, codes, np.array(batch.lines, dtype=np.int64), systems))
         self._before += batch.n
 
     def result(self) -> ReadRows:
         """What was made of all rows that were added."""
-        none = np.empty(0, dtype=np.int64)
+        arrays = (np.concatenate(each) for each in zip(*self._read, strict=True))
+        numbers, codes, lines, systems = arrays
+        labels, shown, persons = map(tuple, (self._labels, self._shown, self._persons))
         return ReadRows(
-            self._names,
-            np.concatenate([np.empty((0, 2)), *self._numbers]),
-            np.concatenate([np.empty(0, dtype=np.int32), *self._codes]),
-            tuple(self._labels),
-            tuple(self._shown),
-            np.concatenate([none, *self._lines]),
-            self._faults,
-            np.concatenate([none, *self._systems]),
-            all(self._placed),
-            tuple(self._persons),
-            self._nobody,
-            self._unit,
-        )
+            self._names, numbers, codes, labels, shown, lines, self._faults, systems,
+            all(self._placed), persons, self._nobody, self._unit,
+        )  # fmt: skip
 
     def _column(self, values: Column, axis: int) -> NDArray[np.float64]:
         """Numbers, the quick way if all are plainly numbers."""
@@ -337,7 +326,7 @@ class _Reader:
             return numbers
         texts = as_cells(values)
         whole = "".join(texts)
-        if self._comma and "," in whole:
+        if self._file.decimal_comma and "," in whole:
             texts = [text.replace(",", ".", 1) for text in texts]
         if whole.isascii() and not _ODD.search(whole):  # numpy takes more than numbers of a file
             try:
@@ -372,8 +361,8 @@ class _Reader:
         return np.fromiter(map(found.__getitem__, texts), dtype=np.int32, count=len(texts))
 
     def _code(self, text: str) -> int:
-        label = one_form(text)
-        if self._comma and "," in text and not number_fault(point := text.replace(",", ".", 1)):
+        label, point = one_form(text), text.replace(",", ".", 1)
+        if self._file.decimal_comma and "," in text and not number_fault(point):
             label = one_form(point)
         if not label:
             return _EMPTY

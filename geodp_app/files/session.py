@@ -36,7 +36,7 @@ from geodp_app.document.checks import check_change, check_crossings, check_examp
 from geodp_app.document.examples import Examples
 from geodp_app.document.work import RunCharge, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.strict_reading import (
     MAX_TOTAL,
@@ -49,7 +49,7 @@ from geodp_app.files.strict_reading import (
 from geodp_app.files.writing import write_whole
 from geometry.files import atomic_write
 from geometry.geojson_rings import short
-from geometry.grid import Bounds, BoundsError
+from geometry.grid import Bounds
 from geometry.mask import Mask
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
 from learners.version import __version__
@@ -255,37 +255,25 @@ def _read_work(state: dict[str, Any]) -> Work:
     """The work without its examples."""
     sampling = read_fields(SampleSettings, state["sampling"], "sampling")
     dabs = tuple((x, y, r) for x, y, r in sampling.dabs)
+    if not isinstance(state["spent"], list):
+        raise ValueError(f"spent must be a list, not {short(state['spent'])}")
+    charges = [read_fields(RunCharge, each, "spent") for each in state["spent"]]
+    with refusals("bounds"):
+        bounds = None if state["bounds"] is None else Bounds.of_json(state["bounds"])
     work = Work(
         name=state["name"],
         drawing=Drawing.from_dict(state["drawing"]),
-        bounds=_read_bounds(state["bounds"]),
+        bounds=bounds,
         sampling=replace(sampling, dabs=dabs),
         run=RunSettings.from_dict(state["run"]),
         k_drawn=_flag(state["k_drawn"], "k_drawn"),
-        spent=_read_charges(state),
+        spent=tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges),
         within=None if state["within"] is None else Mask.from_dict(state["within"]),
         ledger=state["ledger"],
     )
     check_change(Work(), work)
     check_crossings(work.drawing)
     return work
-
-
-def _read_bounds(data: Any) -> Bounds | None:
-    if data is None:
-        return None
-    try:
-        return Bounds.of_json(data)
-    except BoundsError as error:
-        raise ValueError(f"bounds: {error}") from None
-
-
-def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
-    data = state["spent"]
-    if not isinstance(data, list):
-        raise ValueError(f"spent must be a list, not {short(data)}")
-    charges = [read_fields(RunCharge, each, "spent") for each in data]
-    return tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges)
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:

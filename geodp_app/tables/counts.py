@@ -16,6 +16,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -370,33 +371,27 @@ class _Engine:
 def _watched(work: Callable[[_Engine], _T], *, quiet: bool) -> _T:
     """What `work` returns or raises.  It runs in a thread, so that Ctrl+C is heard."""
     engine = _Engine()
-    results: list[_T] = []
-    errors: list[BaseException] = []
-    finished = threading.Event()  # Thread.join, once interrupted, takes the thread for ended
+    made = Future[_T]()  # Thread.join, once interrupted, takes the thread for ended
 
     def run() -> None:
         try:
-            results.append(work(engine))
+            made.set_result(work(engine))
         except BaseException as error:
-            errors.append(error)
-        finally:
-            finished.set()
+            made.set_exception(error)
 
     with ProgressBar(quiet=quiet) as bar:
         try:
             threading.Thread(target=run, daemon=True).start()
-            while not finished.wait(0.05):
+            while not wait([made], 0.05).done:
                 done = engine.done()
                 bar.update(done, f"{engine.name} at work" + (f", {done:.0%}" if done else ""))
         except KeyboardInterrupt:
             for _ in range(_PATIENCE):  # again: a query that has yet to start would not notice
                 engine.interrupt()
-                if finished.wait(0.05):
+                if wait([made], 0.05).done:
                     break
             raise
-    if errors:
-        raise errors[0]
-    return results[0]
+    return made.result()
 
 
 def _groups(connection: Any, expression: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
