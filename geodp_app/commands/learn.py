@@ -280,21 +280,11 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
             "instead of --table, or another learner"
         )
     source: TableSource = options.table
-    quiet, bounds = options.quiet, arguments.stated_bounds(options)
+    quiet, reading = options.quiet, points.point_options(options)
+    bounds = reading.bounds
     if bounds is not None and (bounds.crosses or options.crs is not None):
         raise InputError("--table reads degrees, in a box that does not cross the antimeridian")
-    found = read_counts(
-        source,
-        columns=options.columns,
-        person=options.id,
-        rows=options.rows,
-        grid=options.grid,
-        bounds=bounds,
-        words=points.label_words(options),
-        drop=options.unusable == "drop",
-        edges=hears_curator(quiet=quiet),
-        quiet=quiet,
-    )
+    found = read_counts(source, reading, edges=hears_curator(quiet=quiet), quiet=quiet)
     points.tell_rows(source.name, found.names, found, options, quiet=quiet)
     positives = found.counts.positives
     warn_of_one_class(source.name, found.counts.negatives + positives, positives, quiet=quiet)

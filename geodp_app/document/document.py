@@ -8,8 +8,8 @@ grid.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from geodp_app.document.history import History
 from geodp_app.document.sampling import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
-from geodp_app.document.work import Dab, RunCharge, RunSettings, SampleSettings, Work
+from geodp_app.document.work import Dab, RunCharge, RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.formatting import count
@@ -157,9 +157,9 @@ class Document:
     def set_sampling(self, *, examples: Examples | None = None, **fields: Any) -> None:
         """Change fields of :class:`SampleSettings`, maybe with what is drawn by them."""
         old = self.work.sampling
-        new = replace(old, **fields)
+        names = {name: _NAMES[name] for name in fields if getattr(old, name) != fields[name]}
         drawn = {} if examples is None else {"examples": examples}
-        self._set("sampling", new, asdict(old), asdict(new), fields, _NAMES.__getitem__, drawn)
+        self._set(names, fields, sampling=replace(old, **fields), **drawn)
 
     def set_sample(self, **fields: Any) -> str:
         """Change fields of :class:`SampleSettings`, and draw the sample anew if one is there.
@@ -195,13 +195,15 @@ class Document:
 
         Values that another learner does not take become as declared of it.
         """
-        old = self.work.run
-        new = old.with_(**fields)
-
-        def named(name: str) -> str:
-            return "the learner" if name == "learner" else f"“{new.declaration(name).label}”"
-
-        self._set("run", new, old.to_dict(), new.to_dict(), fields, named)
+        new = self.work.run.with_(**fields)
+        before, after = self.work.run.to_dict(), new.to_dict()
+        names = {
+            name: "the learner" if name == "learner" else f"“{new.declaration(name).label}”"
+            for name in fields
+            if before[name] != after[name]
+        }
+        kept = {"k_drawn": False} if "k" in names else {}
+        self._set(names, after, run=new, **kept)
 
     def set_within(self, mask: Mask | None) -> None:
         """Clip the learned shape to a mask where it is shown and exported; None for no more.
@@ -326,25 +328,12 @@ class Document:
 
     # pieces
 
-    def _set(
-        self,
-        part: str,
-        value: SampleSettings | RunSettings,
-        old: dict[str, Any],
-        new: dict[str, Any],
-        fields: Iterable[str],
-        named: Callable[[str], str],
-        beside: dict[str, Any] | None = None,
-    ) -> None:
-        """Change a part of the work, of which `old` and `new` are the values by name, and with it
-        what is `beside`.
-        """
-        changed = [name for name in fields if old[name] != new[name]]
-        label = "change " + " and ".join(named(name) for name in changed)
+    def _set(self, names: dict[str, str], values: Mapping[str, Any], **parts: Any) -> None:
+        """Change parts of the work, the first of which has other `values`: by these `names`."""
         # numbers are typed or spun digit by digit; choices are made one at a time
-        typed = all(not isinstance(new[name], str) for name in changed)
-        beside = {**(beside or {}), **({"k_drawn": False} if "k" in changed else {})}
-        self.change(label, merge=(part, *changed) if typed else None, **{part: value}, **beside)
+        typed = all(not isinstance(values[name], str) for name in names)
+        merge = (next(iter(parts)), *names) if typed else None
+        self.change("change " + " and ".join(names.values()), merge=merge, **parts)
 
     def _keep_examples(self, before: Work, after: Work) -> Work:
         """The examples that still fit, in the frame of the drawing and labelled by it."""

@@ -92,17 +92,18 @@ def draw_points(
     if target.is_empty:
         raise ValueError(f"an empty target cannot place a {distribution} sample")
     if distribution == "clustered":
-        centre, spread = _outline_point(target), CLUSTER_SPREAD * d
+        polygon = target if isinstance(target, Polygon) else target.geoms[0]
+        middle, spread = polygon.exterior.interpolate(CLUSTER_PLACE, True), CLUSTER_SPREAD * d
         chosen = rng.random(n) < CLUSTER_SHARE
     elif distribution == "gaussian":
-        centroid = target.centroid
-        centre = (centroid.x, centroid.y)
+        middle = target.centroid
         # a disc of radius r holds half of a Gaussian with sigma = r / sqrt(2 ln 2)
         spread = math.sqrt(target.area / math.pi / (2 * math.log(2)))
         chosen = np.ones(n, dtype=np.bool_)
     else:
         raise ValueError(f"unknown distribution {distribution!r}: use one of {DISTRIBUTIONS}")
-    cloud = np.rint(rng.normal(centre, spread, size=(n, 2))).clip(0, d).astype(np.int64)
+    cloud = rng.normal((middle.x, middle.y), spread, size=(n, 2))
+    cloud = np.rint(cloud).clip(0, d).astype(np.int64)
     return np.where(chosen[:, None], cloud, uniform)
 
 
@@ -187,27 +188,14 @@ def _painted_points(
     points: NDArray[np.int64] = np.empty((n, 2), dtype=np.int64)
     waiting = np.arange(n)
     for _ in range(_REDRAWS):
-        points[waiting] = _disc_points(discs[waiting], rng)
+        distance = discs[waiting, 2] * np.sqrt(rng.random(len(waiting)))
+        angle = rng.random(len(waiting)) * (2 * math.pi)
+        offset = distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        points[waiting] = np.rint(discs[waiting, :2] + offset).astype(np.int64)
         waiting = waiting[((points[waiting] < 0) | (points[waiting] > d)).any(axis=1)]
         if not len(waiting):
             break
     return points.clip(0, d)
-
-
-def _disc_points(discs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """One rounded uniform point in each disc (x, y, r), shape (n, 3)."""
-    distance = discs[:, 2] * np.sqrt(rng.random(len(discs)))
-    angle = rng.random(len(discs)) * (2 * math.pi)
-    offset = distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    points: NDArray[np.int64] = np.rint(discs[:, :2] + offset).astype(np.int64)
-    return points
-
-
-def _outline_point(target: BaseGeometry) -> tuple[float, float]:
-    """The point at 37 % of the first outline's length, in grid units."""
-    polygon = target if isinstance(target, Polygon) else target.geoms[0]
-    point = polygon.exterior.interpolate(CLUSTER_PLACE, normalized=True)
-    return point.x, point.y
 
 
 #: Seed of fresh samples: beyond the seeds that a person may choose for the examples.

@@ -337,7 +337,7 @@ def read_head(name: str, text: str) -> Head:
     """
     if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
-    member: dict[str, Any] = {}
+    member: Any = {}
     line, start, stated = 0, 0, ""
     while start < len(text):
         end = text.find("\n", start)
@@ -345,7 +345,14 @@ def read_head(name: str, text: str) -> Head:
         content = text[start:end]
         line, start = line + 1, end + 1
         if content.startswith(MARK):
-            member = read_mark(name, line, content)
+            try:
+                member = json.loads(content[len(MARK) :])
+            except (ValueError, RecursionError):
+                member = None
+            if not isinstance(member, dict):
+                raise InputError(
+                    f"{name}: line {line}: '# geodp' must be followed by a JSON object"
+                )
         elif line == 1 and stated_separator(content):
             stated = stated_separator(content)
         elif content.strip() and not content.startswith("#"):
@@ -360,20 +367,6 @@ def stated_separator(line: str) -> str:
     """What a spreadsheet's first line says to stand between columns; empty if it says nothing."""
     said = _SEPARATOR.fullmatch(line)
     return said[1] if said else ""
-
-
-def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
-    """The object of a frame line.
-
-    Raises InputError if there is none.
-    """
-    try:
-        member = json.loads(content[len(MARK) :])
-    except (ValueError, RecursionError):
-        member = None
-    if not isinstance(member, dict):
-        raise InputError(f"{name}: line {line}: '# geodp' must be followed by a JSON object")
-    return member
 
 
 def number_fault(text: str) -> str:

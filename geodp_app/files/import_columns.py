@@ -260,7 +260,11 @@ def _guess_label(
             return found[0]
     if placed and len(left) == 1:
         return left[0]
-    speaking = [i for i in left if _all_labels([row[i] for row in rows if len(row) == len(plain)])]
+    speaking = []
+    for i in left:
+        found_words = {normal(row[i]) for row in rows if len(row) == len(plain)}
+        if found_words and any(found_words <= set(pair) for pair in OPPOSITES):
+            speaking.append(i)
     return speaking[0] if len(speaking) == 1 else None
 
 
@@ -276,11 +280,6 @@ def _shown(names: Sequence[str]) -> str:
 def cut(name: str, most: int = 60) -> str:
     """A name of whatever length, for a message."""
     return name if len(name) <= most else name[: most - 3] + "..."
-
-
-def _all_labels(cells: Sequence[str]) -> bool:
-    found = {normal(cell) for cell in cells}
-    return any(found <= set(pair) for pair in OPPOSITES) and bool(found)
 
 
 def _plain(name: str) -> str:

@@ -60,25 +60,18 @@ UNUSABLE: tuple[Unusable, ...] = ("refuse", "drop")
 
 @dataclass(frozen=True, slots=True)
 class PointOptions:
-    """How a file of points is to be read: options, all of them public.
+    """How a file or a table of points is to be read: options, all of them public.
+
+    They are those of :func:`geodp.read_points`, but for
 
     Attributes
     ----------
-    grid : int or None
-        Grid size d; by default the file's own, then the fallback's, then 1024.
-    bounds : Bounds or None
-        By default the file's own, then the fallback's.
-    columns : mapping
-        Names of columns by what they stand for: x, y, lon, lat, label.
+    grid, bounds : optional
+        By default the file's own, then the fallback's, then a grid of 1024 without bounds.
     crs : str or None
         The system of the bounds, if there are any here, and of the coordinates where neither the
         file nor its columns' names say another, as :func:`geometry.crs.canonical_crs` names it;
         coordinates are then none of the grid's.
-    layer : str or None
-        Of a file with several.
-    out_of_bounds : {"refuse", "drop", "clip"}
-    unusable : {"refuse", "drop"}
-        What becomes of a row without a usable label or place.
     labels : LabelWords
         Which labels say inside and which outside.
     person : str or None
@@ -87,8 +80,6 @@ class PointOptions:
         Whether there is a column of labels; without, all labels are read as 0.
     words : bool
         Whether words are labels, too, and -1; else only 1 and 0 are.
-    rows : int
-        Examples of each person, if there is a column that tells.
     """
 
     grid: int | None = None

@@ -173,8 +173,10 @@ def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None
     path = Path(path)
     if overwrite or os.fspath(path) == STDOUT or (path.exists() and not path.is_file()):
         return
-    if path.suffix.lower() == ".gpkg" and _is_sqlite(path):
-        return  # layers are looked at one by one, by what writes them
+    if path.suffix.lower() == ".gpkg":
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            if file.read(16) == b"SQLite format 3\0":
+                return  # layers are looked at one by one, by what writes them
     parts = [path]
     if path.suffix.lower() == ".shp":
         parts = [path.with_suffix(ending) for ending in (".dbf", ".shp", ".shx", ".prj")]
@@ -182,12 +184,6 @@ def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None
     # of a shapefile the table alone can tell
     if there and not _is_ours(there[0]):
         raise InputError(f"{there[0]}: is there already, and geodp has not written it: {OR_ELSE}")
-
-
-def _is_sqlite(path: Path) -> bool:
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
-    return False
 
 
 def _is_ours(path: Path) -> bool:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 #: What to do where there is no program.
 INSTALL = (
@@ -154,11 +154,18 @@ def run(
     with process:
         said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         written: list[str] = []
-        assert process.stdout is not None
-        assert process.stderr is not None
+        out, err = process.stdout, process.stderr
+        assert out is not None
+        assert err is not None
+
+        def hear() -> None:
+            for line in filter(None, map(str.strip, err)):
+                said.put(line)
+            said.put(None)
+
         readers = [
-            threading.Thread(target=_pass_on, args=(process.stderr, said), daemon=True),
-            threading.Thread(target=_gather, args=(process.stdout, written), daemon=True),
+            threading.Thread(target=hear, daemon=True),
+            threading.Thread(target=lambda: written.append(out.read()), daemon=True),
         ]
         for reader in readers:
             reader.start()
@@ -212,17 +219,6 @@ def environment(own: Mapping[str, str]) -> dict[str, str]:
     """The variables for the program, which has a Python of its own."""
     kept = {name: value for name, value in own.items() if name not in _OF_QGIS}
     return {**kept, "PYTHONIOENCODING": "utf-8"}
-
-
-def _pass_on(stream: IO[str], said: queue.SimpleQueue[str | None]) -> None:
-    for line in stream:
-        if line.strip():
-            said.put(line.strip())
-    said.put(None)
-
-
-def _gather(stream: IO[str], written: list[str]) -> None:
-    written.append(stream.read())
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.import_columns import cut
-from geodp_app.files.points import settle_frame
+from geodp_app.files.points import PointOptions, settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.query import count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
@@ -43,9 +43,7 @@ from geodp_app.tables.source import (
     other_encoding,
     refuse_faults,
 )
-from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
-from learners.core.examples import COMMON, LabelWords
 
 _T = TypeVar("_T")
 
@@ -94,14 +92,8 @@ class TableCounts:
 
 def read_counts(
     source: TableSource,
+    options: PointOptions | None = None,
     *,
-    columns: dict[str, str] | None = None,
-    person: str | None = None,
-    rows: int = 1,
-    grid: int | None = None,
-    bounds: Bounds | None = None,
-    words: LabelWords = COMMON,
-    drop: bool = False,
     edges: bool = False,
     quiet: bool = True,
 ) -> TableCounts:
@@ -112,26 +104,19 @@ def read_counts(
 
     Parameters
     ----------
-    columns : dict, optional
-        Names of columns by what they stand for: x, y, lon, lat, label (by default their names).
-    person : str, optional
-        Column that tells whose a row is: of each person as many as `rows` are counted.
-    grid, bounds : optional
-        The public frame, as in :func:`geodp_app.files.points.read_examples`.
-    words : LabelWords
-        Which labels say inside and which outside.
-    drop : bool
-        Whether rows without a usable label or place are dropped.
+    options : PointOptions, optional
+        Without a system, a layer, or what becomes of rows that are out of bounds: they are refused.
     edges : bool
         Whether to find out if the bounds are the extent of the rows, which takes another pass.
     quiet : bool
         Show no progress.
     """
+    asked = options or PointOptions()
     load_ibis()
     source.files()
     heads = csv_heads(source)
     head = heads[0]
-    if head.lines > head.plain and person is not None:
+    if head.lines > head.plain and asked.person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
         raise InputError(
             f"{source.name}: begins with comment lines, which do not go with --id: remove them "
@@ -144,23 +129,17 @@ def read_counts(
         with _open_table(source, head, engine) as (connection, table):
             kinds, names, bits = dict(table.schema()), [each.names for each in heads], 64
             if source.kind == "parquet":
-                names, bits = _parquet_columns(connection, source, person)
-            found = find_columns(source, kinds, columns or {}, person, names)
-            frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
+                names, bits = _parquet_columns(connection, source, asked.person)
+            found = find_columns(source, kinds, asked, names)
+            stated = asked.grid, asked.bounds
+            frame = settle_frame(source.name, head.member, *stated, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
-                expression = count_expression(
-                    table,
-                    found,
-                    frame,
-                    knows_nan=connection.has_operation(operations.IsNan),
-                    bits=bits,
-                    comma=comma,
-                    words=words,
-                    drop=drop,
-                    rows=rows,
+                knows_nan = connection.has_operation(operations.IsNan)
+                how = {"knows_nan": knows_nan, "bits": bits, "comma": comma}
+                keys, amounts = _groups(
+                    connection, count_expression(table, found, frame, asked, **how)
                 )
-                keys, amounts = _groups(connection, expression)
                 tight = False
                 if edges and not found.on_grid:
                     met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
@@ -168,7 +147,7 @@ def read_counts(
                 return found, frame, keys, amounts, tight, tuple(kinds)
 
     found, frame, keys, amounts, tight, every = _watched(work, quiet=quiet)
-    left = np.isin(-keys, DROPPED) & drop
+    left = np.isin(-keys, DROPPED) & (asked.unusable == "drop")
     dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
     refuse_faults(source, found, frame, keys)
     places, labels = keys >> 1, keys & 1

@@ -21,8 +21,9 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import number_fault
 from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
+from geodp_app.files.points import PointOptions
 from geodp_app.tables.source import DROPPED, Fault, TableColumns
-from learners.core.examples import COMMON, OPPOSITES, LabelWords
+from learners.core.examples import OPPOSITES, LabelWords
 
 
 def load_ibis() -> Any:
@@ -44,15 +45,16 @@ def count_expression(
     table: Any,
     columns: TableColumns,
     frame: Frame,
+    options: PointOptions,
     *,
     knows_nan: bool = True,
     bits: int = 64,
     comma: bool = False,
-    words: LabelWords = COMMON,
-    drop: bool = False,
-    rows: int = 1,
 ) -> Any:
     """What the engine computes: columns key and amount.
+
+    Rows without a usable label or place that are to be dropped stand beside the others, of no
+    person.  A person who has fewer rows than are asked for has these in turn.
 
     Parameters
     ----------
@@ -62,12 +64,6 @@ def count_expression(
         Of the narrowest floating-point numbers that files have for persons.
     comma : bool
         Whether numbers may have a comma for a point.
-    words : LabelWords
-        Which labels say inside and which outside.
-    drop : bool
-        Whether rows without a usable label or place stand beside the others, of no person.
-    rows : int
-        Of each person, if the columns name persons; whoever has fewer has these in turn.
 
     Returns
     -------
@@ -76,7 +72,8 @@ def count_expression(
     """
     ibis = load_ibis()
     first, second, label = (table[name] for name in columns.examples)
-    values = [_number(first, comma), _number(second, comma), _label(label, comma, words)]
+    drop, rows = options.unusable == "drop", options.rows
+    values = [_number(first, comma), _number(second, comma), _label(label, comma, options.labels)]
     nans = [knows_nan and value.type().is_floating() for value in values]
     key = _row_key(values, nans, columns, frame, drop=drop)
     if columns.person is None:

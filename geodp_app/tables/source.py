@@ -27,6 +27,7 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.csv_table import not_utf8, read_head, stated_separator
 from geodp_app.files.import_columns import choose_columns, place_of
+from geodp_app.files.points import PointOptions
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 
@@ -308,8 +309,7 @@ class TableColumns:
 def find_columns(
     source: TableSource,
     kinds: Mapping[str, Any],
-    wanted: Mapping[str, str],
-    person: str | None,
+    options: PointOptions,
     files: Sequence[Sequence[str]] = (),
 ) -> TableColumns:
     """The columns that are meant, if they are of the right kinds.
@@ -321,17 +321,13 @@ def find_columns(
     ----------
     kinds : mapping
         The engine's data type (of Ibis) of each column.
-    wanted : mapping
-        Name by what a column stands for (x, y, lon, lat, label), where it is another.
-    person : str or None
-        Column that tells whose a row is.
     files : sequence of sequence of str
         Names of columns as they stand in each file.
     """
     names = list(kinds)
     with refusals(source.name, InputError):
-        found, kind = choose_columns(names, wanted)
-        own = None if person is None else place_of(person, names)
+        found, kind = choose_columns(names, options.columns)
+        own = None if options.person is None else place_of(options.person, names)
         for place in (found.first, found.second, found.label, own):
             for each in files:  # what a file has twice is once what it is called, to an engine
                 if place is not None and names[place] in each:
