@@ -40,23 +40,16 @@ PARAMETERS: dict[str, tuple[Parameter, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """How simulated examples are drawn from the target.
-
-    Attributes
-    ----------
-    distribution : {"uniform", "clustered", "gaussian", "painted"}
-    noise : float
-        Probability, in 0..1, that a label is flipped.
-    seed : int or None
-        Of the simulation (not of the learner); None for another sample each time.
-    dabs : tuple of (x, y, r)
-        Where a painted sample comes from: discs in grid units, one equally likely as another.
-    """
+    """How simulated examples are drawn from the target."""
 
     n: int = 10_000
     distribution: Distribution = "uniform"
+    #: Probability, in 0..1, that a label is flipped.
     noise: float = 0.0
+    #: Of the simulation (not of the learner); None for another sample each time.
     seed: int | None = 1
+    #: Tuple of (x, y, r): where a painted sample comes from: discs in grid units, one equally
+    #: likely as another.
     dabs: tuple[Dab, ...] = ()
 
 
@@ -200,38 +193,27 @@ FIRST_RUN = RunSettings("cover", k=4, finish="none", halts=2, kept=1)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Everything a person can edit, at one moment.
+    """Everything a person can edit, at one moment."""
 
-    Attributes
-    ----------
-    name : str
-        Of the drawing; the title of pictures and the first guess of file names.
-    bounds : Bounds or None
-        Public bounds of the grid in degrees.
-    examples : Examples or None
-        Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
-        them).
-    k_drawn : bool
-        Whether k follows the drawing (:mod:`geodp_app.document.suggested_k`).
-    spent : tuple of RunCharge
-        Of the private runs on these examples, in order; they go where the examples go.
-    within : Mask or None
-        What the learned shape is clipped to, when it is shown and exported.
-    ledger : str or None
-        Path of the ledger (:mod:`geodp_app.files.ledger`) of imported examples; it goes where they
-        go.
-    """
-
+    #: Of the drawing; the title of pictures and the first guess of file names.
     name: str = "untitled"
     drawing: Drawing = field(default_factory=lambda: Drawing(1024))
+    #: Public bounds of the grid in degrees.
     bounds: Bounds | None = None
     sampling: SampleSettings = field(default_factory=SampleSettings)
     run: RunSettings = FIRST_RUN
+    #: Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
+    #: them).
     examples: Examples | None = None
     simulated: bool = True
+    #: Whether k follows the drawing (:mod:`geodp_app.document.suggested_k`).
     k_drawn: bool = True
+    #: Of the private runs on these examples, in order; they go where the examples go.
     spent: tuple[RunCharge, ...] = ()
+    #: What the learned shape is clipped to, when it is shown and exported.
     within: Mask | None = None
+    #: Path of the ledger (:mod:`geodp_app.files.ledger`) of imported examples; it goes where they
+    #: go.
     ledger: str | None = None
 
     @property
@@ -244,17 +226,12 @@ class Work:
 class RunCharge:
     """What one private run on the examples spends, in full from its first step on: what is done
     after it was cancelled, and why it was, may depend on the examples.
-
-    Attributes
-    ----------
-    privacy : PrivacySpent
-        Of the whole run, as its release says or would have said; it has the run's name, so that no
-        ledger (:mod:`geodp_app.files.ledger`) counts it twice.
-    finished : bool
-        Whether it came to its end; one that was cancelled, failed or is under way did not.
     """
 
+    #: Of the whole run, as its release says or would have said; it has the run's name, so that no
+    #: ledger (:mod:`geodp_app.files.ledger`) counts it twice.
     privacy: PrivacySpent
+    #: Whether it came to its end; one that was cancelled, failed or is under way did not.
     finished: bool
 
 

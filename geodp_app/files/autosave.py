@@ -99,18 +99,12 @@ class Autosave:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A recovery file that nobody works on.
-
-    Attributes
-    ----------
-    saved : float
-        When it was written, in seconds since 1970.
-    original : Path or None
-        The session file that it would have become.
-    """
+    """A recovery file that nobody works on."""
 
     path: Path
+    #: When it was written, in seconds since 1970.
     saved: float
+    #: The session file that it would have become.
     original: Path | None
 
     @property

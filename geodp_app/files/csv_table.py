@@ -59,72 +59,48 @@ Column = Sequence[Any] | NDArray[Any]
 
 @dataclass(slots=True)
 class Batch:
-    """Some columns of some rows.
+    """Some columns of some rows."""
 
-    Attributes
-    ----------
-    columns : list of sequence, shape (n,) each
-    share : float
-        How much of the file has been read with it, 0..1.
-    wrong : dict of int to int
-        Number of cells of rows that have too few or too many.
-    lines : sequence or ndarray of int, shape (n,) or (0,)
-        The line of the file on which each row ends, if it has lines.
-    faults : dict of int to str
-        Why the geometry of a row is no point.
-    systems : ndarray of int, shape (n,), or None
-        What a geometry states of its own system: a code of EPSG, or 0.
-    """
-
+    #: Shape (n,) each.
     columns: list[Column]
     n: int
+    #: How much of the file has been read with it, 0..1.
     share: float
+    #: Number of cells of rows that have too few or too many.
     wrong: dict[int, int] = field(default_factory=dict)
+    #: Shape (n,) or (0,): the line of the file on which each row ends, if it has lines.
     lines: Sequence[int] | NDArray[np.int64] = ()
+    #: Why the geometry of a row is no point.
     faults: dict[int, str] = field(default_factory=dict)
+    #: Shape (n,): what a geometry states of its own system: a code of EPSG, or 0.
     systems: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the rows of a CSV text.
+    """What stands before the rows of a CSV text."""
 
-    Attributes
-    ----------
-    member : mapping
-        Of the frame line; empty if there is none.
-    names : tuple of str
-        The columns' names as they stand, without outer spaces.
-    delimiter : str
-        What stands between columns.
-    start : int
-        Where the rows begin in the text.
-    lines : int
-        Lines before the rows.
-    """
-
+    #: Of the frame line; empty if there is none.
     member: dict[str, Any]
+    #: The columns' names as they stand, without outer spaces.
     names: tuple[str, ...]
+    #: What stands between columns.
     delimiter: str
+    #: Where the rows begin in the text.
     start: int
+    #: Lines before the rows.
     lines: int
 
 
 @dataclass(frozen=True, slots=True)
 class CsvRows:
-    """The rows of a CSV text.
+    """The rows of a CSV text."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    geometry : int or None
-        The column of points as text, if there is one.
-    """
-
+    #: Of the file, for messages.
     name: str
     text: str
     head: Head
+    #: The column of points as text, if there is one.
     geometry: int | None
 
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:

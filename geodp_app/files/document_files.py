@@ -63,19 +63,12 @@ _NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The result of opening a file.
-
-    Attributes
-    ----------
-    kind : {"session", "target", "examples"}
-    note : str
-        One line for the person.
-    run : RunRecord or None
-        The run of a session.
-    """
+    """The result of opening a file."""
 
     kind: Kind
+    #: One line for the person.
     note: str
+    #: The run of a session.
     run: RunRecord | None = None
 
 

@@ -34,14 +34,9 @@ _OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Places of the columns that are read, from 0; None where none is chosen.
+    """Places of the columns that are read, from 0; None where none is chosen."""
 
-    Attributes
-    ----------
-    first, second : int or None
-        x and y, or longitude and latitude.
-    """
-
+    #: x and y, or longitude and latitude.
     first: int | None = None
     second: int | None = None
     label: int | None = None

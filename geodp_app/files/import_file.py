@@ -70,41 +70,28 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """A file of examples.
+    """A file of examples."""
 
-    Attributes
-    ----------
-    name : str
-        Path, for messages.
-    columns : tuple of str
-        Names of the columns as they stand, given without those of the places, `axes`; one without a
-        name is called by its number.
-    member : mapping
-        What the file states of its frame; empty if nothing.
-    placed : bool
-        Whether the first two columns are the places of a column of geometries.
-    crs : str or None
-        Coordinate reference system that the file states.
-    decimal_comma : bool
-        Whether numbers may have a comma for a point.
-    headless : bool
-        Whether the file is empty and of a format that names its columns in its rows.
-    loose : bool
-        Whether geometries are one column among others, beside which there may be coordinates.
-    preview : tuple of tuple of str
-        Cells of the first rows.
-    """
-
+    #: Path, for messages.
     name: str
+    #: Names of the columns as they stand, given without those of the places, `axes`; one without a
+    #: name is called by its number.
     columns: Sequence[str]
     reader: Reader
+    #: What the file states of its frame; empty if nothing.
     member: dict[str, Any] = field(default_factory=dict)
+    #: Whether the first two columns are the places of a column of geometries.
     placed: bool = False
+    #: Coordinate reference system that the file states.
     crs: str | None = None
+    #: Whether numbers may have a comma for a point.
     decimal_comma: bool = False
+    #: Whether the file is empty and of a format that names its columns in its rows.
     headless: bool = False
+    #: Whether geometries are one column among others, beside which there may be coordinates.
     loose: bool = False
     axes: tuple[str, str] = AXES
+    #: Cells of the first rows.
     preview: tuple[tuple[str, ...], ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -282,17 +269,12 @@ def _series_values(column: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ArrayRows:
-    """Rows of columns in memory.
+    """Rows of columns in memory."""
 
-    Attributes
-    ----------
-    columns : sequence of ndarray or list, shape (n,) each
-    geometries : sequence, shape (n,), or None
-        The column of geometries, if there is one.
-    """
-
+    #: Shape (n,) each.
     columns: Sequence[Column]
     n: int
+    #: Shape (n,): the column of geometries, if there is one.
     geometries: Column | None = None
 
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
@@ -306,21 +288,14 @@ class ArrayRows:
 
 @dataclass(frozen=True, slots=True)
 class ParquetRows:
-    """Rows of a Parquet file.
-
-    Attributes
-    ----------
-    data : bytes or None
-        What is in it, where it can be read only once.
-    names : tuple of str
-        Of the columns beside the places.
-    geometry : str or None
-        Name of the column that holds the places, if one does.
-    """
+    """Rows of a Parquet file."""
 
     name: str
+    #: What is in it, where it can be read only once.
     data: bytes | None
+    #: Of the columns beside the places.
     names: tuple[str, ...]
+    #: Name of the column that holds the places, if one does.
     geometry: str | None
     crs: str | None
 

@@ -82,88 +82,59 @@ _EMPTY, _FURTHER = -1, -2
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """The values of three columns of a file: private data.
+    """The values of three columns of a file: private data."""
 
-    Attributes
-    ----------
-    names : (str, str, str)
-        Of the columns: both coordinates and the label.
-    numbers : ndarray of float, shape (n, 2)
-        Coordinates, on the grid or in the system of the bounds; NaN where there is none.
-    codes : ndarray of int32, shape (n,)
-        Which of `labels`; negative for an empty or a further one.
-    labels : tuple of str
-        Different labels in the form of :func:`learners.core.examples.one_form`, in the
-        order of the file.
-    shown : tuple of str
-        The same as they stand at first.
-    lines : ndarray of int64, shape (n,) or (0,)
-        Where rows end in the file.
-    faults : dict of int to (str, str)
-        Column and reason of the first rows that cannot be read.
-    systems : ndarray of int64, shape (n,) or (0,)
-        What a geometry states of its own system: a code of EPSG, or 0.
-    of_geometry : bool
-        Whether the coordinates are those of geometries, which are in the system of the file.
-    persons : tuple of str, shape (n,) or (0,)
-        Whose each row is, if that was read.
-    nobody : Misfit or None
-        The first row that names no single person.
-    unit : str or None
-        Name of the column of persons.
-    """
-
+    #: Of the columns: both coordinates and the label.
     names: tuple[str, str, str]
+    #: Shape (n, 2): coordinates, on the grid or in the system of the bounds; NaN where there is
+    #: none.
     numbers: NDArray[np.float64]
+    #: Shape (n,): which of `labels`; negative for an empty or a further one.
     codes: NDArray[np.int32]
+    #: Different labels in the form of :func:`learners.core.examples.one_form`, in the order of the
+    #: file.
     labels: tuple[str, ...]
+    #: The same as they stand at first.
     shown: tuple[str, ...]
+    #: Shape (n,) or (0,): where rows end in the file.
     lines: NDArray[np.int64]
+    #: Column and reason of the first rows that cannot be read.
     faults: dict[int, tuple[str, str]]
+    #: Shape (n,) or (0,): what a geometry states of its own system: a code of EPSG, or 0.
     systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    #: Whether the coordinates are those of geometries, which are in the system of the file.
     of_geometry: bool = False
+    #: Shape (n,) or (0,): whose each row is, if that was read.
     persons: tuple[str, ...] = ()
+    #: The first row that names no single person.
     nobody: Misfit | None = None
+    #: Name of the column of persons.
     unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What numbers and labels stand for: all of it public, and chosen.
+    """What numbers and labels stand for: all of it public, and chosen."""
 
-    Attributes
-    ----------
-    kind : {"grid", "degrees"}
-        Grid units, or the units of the frame's bounds, which are degrees in most files.
-    inside, outside : str or None
-        Labels that mean 1 and 0; None if there is no such label.
-    out_of_bounds : {"refuse", "drop", "clip"}
-        A row outside the bounds is a misfit, is left out, or is moved to the nearest place inside.
-    each : int
-        Examples of each person, where persons were read.
-    """
-
+    #: Grid units, or the units of the frame's bounds, which are degrees in most files.
     kind: Kind
     frame: Frame
+    #: Labels that mean 1 and 0; None if there is no such label.
     inside: str | None
     outside: str | None
+    #: A row outside the bounds is a misfit, is left out, or is moved to the nearest place inside.
     out_of_bounds: OutOfBounds = "refuse"
+    #: Examples of each person, where persons were read.
     each: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A row that is no example.
+    """A row that is no example."""
 
-    Attributes
-    ----------
-    row : int
-        From 1.
-    line : int or None
-        In the file.
-    """
-
+    #: From 1.
     row: int
+    #: In the file.
     line: int | None
     column: str
     reason: str
@@ -176,35 +147,23 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
-    """The examples among the rows, and the others.
+    """The examples among the rows, and the others."""
 
-    Attributes
-    ----------
-    examples : Examples
-        Rows that fit, in order; of persons so many of each.
-    dropped : int
-        How many do not.
-    misfits : tuple of Misfit
-        The first of these.
-    rows : ndarray of int64, shape (n,)
-        Which row of the file each example was, from 0.
-    beyond : int
-        How many lay outside the bounds and were dropped or moved, as was asked for.
-    elsewhere : Misfit or None
-        The first of those with which nothing is wrong but that they lie outside the bounds.
-    tight : bool
-        Whether the public bounds are the extent of the rows.
-    nobody : Misfit or None
-        The first row that names no single person: then nothing is to be taken.
-    """
-
+    #: Rows that fit, in order; of persons so many of each.
     examples: Examples
+    #: How many do not.
     dropped: int
+    #: The first of these.
     misfits: tuple[Misfit, ...]
+    #: Shape (n,): which row of the file each example was, from 0.
     rows: NDArray[np.int64]
+    #: How many lay outside the bounds and were dropped or moved, as was asked for.
     beyond: int = 0
+    #: The first of those with which nothing is wrong but that they lie outside the bounds.
     elsewhere: Misfit | None = None
+    #: Whether the public bounds are the extent of the rows.
     tight: bool = False
+    #: The first row that names no single person: then nothing is to be taken.
     nobody: Misfit | None = None
 
 

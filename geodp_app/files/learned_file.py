@@ -56,18 +56,12 @@ _LONG = ("accuracy", "support")
 
 @dataclass(frozen=True, slots=True)
 class LearnedFile:
-    """A shape that was read: of geodp, or polygons of any program.
-
-    Attributes
-    ----------
-    target : TargetFile
-        The polygons in the file, and its member ``geodp``.
-    shape : LearnedShape or None
-        None for a file that geodp did not write.
-    """
+    """A shape that was read: of geodp, or polygons of any program."""
 
     path: Path
+    #: The polygons in the file, and its member ``geodp``.
     target: TargetFile
+    #: None for a file that geodp did not write.
     shape: LearnedShape | None
 
     @property

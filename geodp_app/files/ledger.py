@@ -71,23 +71,15 @@ _WARNING = "Private: for the curator. What may be published of it is the budget.
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where examples come from, as a ledger is told.
+    """Where examples come from, as a ledger is told."""
 
-    Attributes
-    ----------
-    name : str
-        Public description: a path, or the name of a table.
-    unit : str or None
-        The column that names persons, of whom `rows` each were taken; None if rows count.
-    pieces : callable or None
-        Gives the contents as bytes, piece after piece; None if they cannot be had.
-    rows : int
-        Of each person.
-    """
-
+    #: Public description: a path, or the name of a table.
     name: str
+    #: The column that names persons, of whom `rows` each were taken; None if rows count.
     unit: str | None = None
+    #: Gives the contents as bytes, piece after piece; None if they cannot be had.
     pieces: Callable[[], Iterable[bytes]] | None = None
+    #: Of each person.
     rows: int = 1
 
     @classmethod
@@ -112,21 +104,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run that is about to begin.
+    """A run that is about to begin."""
 
-    Attributes
-    ----------
-    verb, learner : str
-        What was asked for.
-    privacy : PrivacySpent or None
-        What it will spend; None for a learner that is not private.
-    run : str
-        Its name: the statement's, or one that no other run has.
-    """
-
+    #: What was asked for.
     verb: str
     learner: str
+    #: What it will spend; None for a learner that is not private.
     privacy: PrivacySpent | None
+    #: Its name: the statement's, or one that no other run has.
     run: str = field(init=False)
 
     def __post_init__(self) -> None:

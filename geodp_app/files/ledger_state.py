@@ -35,27 +35,19 @@ End = Literal["released", "cancelled", "failed", "withdrawn"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run as the ledger has it.
+    """A run as the ledger has it."""
 
-    Attributes
-    ----------
-    run, verb, learner, privacy :
-        As of :class:`geodp_app.files.ledger.NewRun`.
-    time : str
-        When it was entered, UTC.
-    source, contents : str or None
-        Salted hashes.
-    end : {"released", "cancelled", "failed", "withdrawn"} or None
-        None if nothing was said of its end.
-    """
-
+    #: As of :class:`geodp_app.files.ledger.NewRun`.
     run: str
     verb: str
     learner: str
     privacy: PrivacySpent | None
+    #: When it was entered, UTC.
     time: str
+    #: Salted hashes.
     source: str | None
     contents: str | None
+    #: None if nothing was said of its end.
     end: End | None = None
 
     @property
@@ -66,36 +58,25 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A ledger as it was read.
+    """A ledger as it was read."""
 
-    Attributes
-    ----------
-    name : str
-        Path, for messages.
-    rule : Rule
-        How runs are added up.
-    unit : str or None
-        The column that names persons, if these are protected and not rows.
-    of : str or None
-        Salted hash of a public description of the data set.
-    budget : Budget or None
-        The latest; None if nobody set one.
-    budgets : int
-        How often one was set.
-    hashes : tuple of str
-        One a line.
-    """
-
+    #: Path, for messages.
     name: str
+    #: How runs are added up.
     rule: Rule
+    #: The column that names persons, if these are protected and not rows.
     unit: str | None
     hashes_contents: bool
     salt: str
+    #: Salted hash of a public description of the data set.
     of: str | None
+    #: The latest; None if nobody set one.
     budget: Budget | None = None
+    #: How often one was set.
     budgets: int = 0
     entries: tuple[Entry, ...] = ()
     lines: tuple[Line, ...] = ()
+    #: One a line.
     hashes: tuple[str, ...] = ()
 
     @property

@@ -62,57 +62,41 @@ UNUSABLE: tuple[Unusable, ...] = ("refuse", "drop")
 class PointOptions:
     """How a file or a table of points is to be read: options, all of them public.
 
-    They are those of :func:`geodp.read_points`, but for
-
-    Attributes
-    ----------
-    grid, bounds : optional
-        By default the file's own, then the fallback's, then a grid of 1024 without bounds.
-    crs : str or None
-        The system of the bounds, if there are any here, and of the coordinates where neither the
-        file nor its columns' names say another, as :func:`geometry.crs.canonical_crs` names it;
-        coordinates are then none of the grid's.
-    labels : LabelWords
-        Which labels say inside and which outside.
-    person : str or None
-        Name of the column that tells whose a row is: of each person as many as `rows` are read.
-    labelled : bool
-        Whether there is a column of labels; without, all labels are read as 0.
-    words : bool
-        Whether words are labels, too, and -1; else only 1 and 0 are.
+    Those without a word are as in :func:`geodp.read_points`.
     """
 
+    #: By default the file's own, then the fallback's, then a grid of 1024 without bounds.
     grid: int | None = None
     bounds: Bounds | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    #: The system of the bounds, if there are any here, and of the coordinates where neither the
+    #: file nor its columns' names say another, as :func:`geometry.crs.canonical_crs` names it;
+    #: coordinates are then none of the grid's.
     crs: str | None = None
     layer: str | None = None
     out_of_bounds: OutOfBounds = "refuse"
     unusable: Unusable = "refuse"
+    #: Which labels say inside and which outside.
     labels: LabelWords = COMMON
+    #: Name of the column that tells whose a row is: of each person as many as `rows` are read.
     person: str | None = None
+    #: Whether there is a column of labels; without, all labels are read as 0.
     labelled: bool = True
+    #: Whether words are labels, too, and -1; else only 1 and 0 are.
     words: bool = True
     rows: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointsRead(CheckedRows):
-    """Examples of a file, and what they were read from.
+    """Examples of a file, and what they were read from."""
 
-    Attributes
-    ----------
-    guessed : str
-        What the columns were taken for, in one line; empty if nothing was guessed.
-    places : ndarray of float, shape (n, 2)
-        Where the examples were before they were rounded to the grid, in the system of the bounds or
-        in grid units.
-    file : ImportFile
-        What was read: some files can be opened only once.
-    """
-
+    #: What the columns were taken for, in one line; empty if nothing was guessed.
     guessed: str
+    #: Shape (n, 2): where the examples were before they were rounded to the grid, in the system of
+    #: the bounds or in grid units.
     places: NDArray[np.float64]
+    #: What was read: some files can be opened only once.
     file: ImportFile
 
 

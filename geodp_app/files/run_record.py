@@ -59,17 +59,12 @@ class Question:
     """A public point that a person asked about after a run by votes, and its answer.
 
     The point and its answer are released; how the chunks voted is not.  Sessions keep the former.
-
-    Attributes
-    ----------
-    point : (int, int)
-        Grid units.
-    diagnostics : QueryDiagnostics or None
-        Private; None where it was not kept.
     """
 
+    #: Grid units.
     point: Point
     release: QueryRelease
+    #: Private; None where it was not kept.
     diagnostics: QueryDiagnostics | None = None
 
     @property
@@ -90,24 +85,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run, finished or not, without its examples: what a session keeps of it.
-
-    Attributes
-    ----------
-    grid : int
-        d.
-    records : tuple of StepRecord
-        Steps 1, 2, ... in order.
-    release : Release or None
-        None as long as steps are missing.
-    questions : tuple of Question
-        Of a run by votes that is finished; without their diagnostics once read.
-    """
+    """A run, finished or not, without its examples: what a session keeps of it."""
 
     settings: RunSettings
+    #: d.
     grid: int
+    #: Steps 1, 2, ... in order.
     records: tuple[StepRecord, ...] = ()
+    #: None as long as steps are missing.
     release: Release | None = None
+    #: Of a run by votes that is finished; without their diagnostics once read.
     questions: tuple[Question, ...] = ()
 
     def stepped(self, record: StepRecord) -> RunRecord:

@@ -70,23 +70,16 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class TableCounts:
-    """Examples of a table, counted: private data.
-
-    Attributes
-    ----------
-    dropped : int
-        Rows without a usable label or place that were dropped; of persons' rows, how many persons
-        have some.
-    tight : bool
-        Whether the bounds are the extent of the rows.
-    names : tuple of str
-        Of all columns.
-    """
+    """Examples of a table, counted: private data."""
 
     counts: GridCounts
     frame: Frame
+    #: Rows without a usable label or place that were dropped; of persons' rows, how many persons
+    #: have some.
     dropped: int = 0
+    #: Whether the bounds are the extent of the rows.
     tight: bool = False
+    #: Of all columns.
     names: tuple[str, ...] = ()
 
 

@@ -34,27 +34,18 @@ _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 #: What a column may stand for.
 ROLES = ("x", "y", "lon", "lat", "label")
 
-#: Comment lines before a header that are looked at, and their length in bytes.
-_MOST_LINES, _MOST_BYTES = 100, 10_000
 #: Bytes of a file that are looked at at a time.
 _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table of examples, not opened yet.
-
-    Attributes
-    ----------
-    kind : {"parquet", "csv", "duckdb", "url"}
-    place : str
-        Path or pattern of files, or the URL.
-    table : str
-        Name of the table, with its schema before a dot; empty for files.
-    """
+    """A table of examples, not opened yet."""
 
     kind: Literal["parquet", "csv", "duckdb", "url"]
+    #: Path or pattern of files, or the URL.
     place: str
+    #: Name of the table, with its schema before a dot; empty for files.
     table: str = ""
 
     @property
@@ -240,29 +231,20 @@ def _opened(path: Path) -> gzip.GzipFile | IO[bytes]:
 
 
 def _head_of(path: Path) -> CsvHead:
-    text = ""
     try:
         with _opened(path) as file:
-            for number in range(_MOST_LINES):
-                line = file.readline(_MOST_BYTES)
-                if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                    raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
-                text += line.decode("utf-8-sig" if not number else "utf-8", "replace")
-                before = line.isspace() or line.startswith(b"#")
-                before |= not number and bool(stated_separator(text.rstrip("\n")))
-                if not (before and line.endswith(b"\n")):
-                    break  # a line that is too long is a header, or none
-            else:
-                raise InputError(f"{path}: has no header in its first {_MOST_LINES} lines")
+            start = file.read(_PIECE)
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
+    text = start.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     head = read_head(str(path), text)
-    stated = stated_separator(text.partition("\n")[0])
-    if stated and '"' in text.partition("\n")[0]:
+    *above, _ = text.split("\n", head.lines)[: head.lines]
+    stated = bool(above) and bool(stated_separator(above[0]))
+    if stated and '"' in above[0]:
         raise InputError(f"{path}: line 1 names the separator in quotes: remove that line")
-    above = text.split("\n")[: head.lines - 1]
-    plain = above if not any(line.startswith("#") for line in above) else above[: bool(stated)]
+    plain = above if not any(line.startswith("#") for line in above) else above[:stated]
     return CsvHead(head.lines - 1, head.member, head.delimiter, head.names, len(plain))
 
 
@@ -282,22 +264,15 @@ DROPPED = (1, 3, 4, 6, 7, 8, 9)
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """Names of the columns that are read.
+    """Names of the columns that are read."""
 
-    Attributes
-    ----------
-    first, second : str
-        x and y, or longitude and latitude.
-    person : str or None
-        Whose a row is.
-    on_grid : bool
-        Whether coordinates are whole numbers on the grid, not degrees.
-    """
-
+    #: x and y, or longitude and latitude.
     first: str
     second: str
     label: str
+    #: Whose a row is.
     person: str | None
+    #: Whether coordinates are whole numbers on the grid, not degrees.
     on_grid: bool
 
     @property
