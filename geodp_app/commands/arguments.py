@@ -317,12 +317,8 @@ def add_learner(
 ) -> None:
     """`--learner`, and an option for each parameter of the learners that a place offers.
 
-    Parameters
-    ----------
-    names : iterable of str, optional
-        Parameters to be offered; by default all that are not for Python alone.
-    unset : str, optional
-        What holds where nothing is given, if that is not what is declared.
+    `names`: parameters to be offered; by default all that are not for Python alone.  `unset`: what
+    holds where nothing is given, if that is not what is declared.
     """
     found = offered(place)
     default = None if unset else "tiles"

@@ -363,13 +363,7 @@ def warn_of_one_class(name: object, n: int, positives: int, *, quiet: bool) -> N
     """Tell the curator when all labels are the same; the learner copes.
 
     A fact about the examples and hence private: for a terminal alone, never for a pipe or a log.
-
-    Parameters
-    ----------
-    name : object
-        Of the examples.
-    n, positives : int
-        Examples, and those with label 1.
+    `name`: of the examples.  `n` and `positives`: examples, and those with label 1.
     """
     if n and positives in (0, n):
         tell_curator(f"geodp: warning: {name}: all labels are {int(positives > 0)}", quiet=quiet)

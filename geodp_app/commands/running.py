@@ -40,7 +40,8 @@ def fit_learner(
 ) -> tuple[Any, list[StepRecord]]:
     """Run a learner to its end; what it warns of at the start is told in one line each.
 
-    Raises InputError if the learner refuses a parameter.
+    Raises InputError if the learner refuses a parameter.  Returns the estimator, fitted, and its
+    records.
 
     Parameters
     ----------
@@ -53,10 +54,6 @@ def fit_learner(
     before : callable
         Called with what the run will spend before anything is drawn; what it raises ends the run.
 
-    Returns
-    -------
-    (estimator, list of StepRecord)
-        Fitted, and its records.
     """
     bar = ProgressBar(quiet=quiet, lines=progress)
     records: list[StepRecord] = []

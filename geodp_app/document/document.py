@@ -44,10 +44,7 @@ _NAMES = {
 class Document:
     """A person's work with its history, its file and those who watch it.
 
-    Parameters
-    ----------
-    work : Work, optional
-        Where it begins; taken to be saved.
+    `work`: where it begins; taken to be saved.
 
     Attributes
     ----------
@@ -165,12 +162,8 @@ class Document:
         """Change fields of :class:`SampleSettings`, and draw the sample anew if one is there.
 
         Both are one step to undo.  Imported examples stay, and so does the sample where another one
-        is large or cannot be drawn.
-
-        Returns
-        -------
-        str
-            Why the examples are not those of the settings; empty if they are, or there are none.
+        is large or cannot be drawn.  Returns why the examples are not those of the settings; empty
+        if they are, or there are none.
         """
         work, drawn, why = self.work, None, ""
         after = replace(work, sampling=replace(work.sampling, **fields))
@@ -263,12 +256,8 @@ class Document:
     ) -> None:
         """Note with a sample what a run on it spends: no undo takes that back.
 
-        Parameters
-        ----------
-        examples : Examples
-            The run's; they may have gone since, and undo brings them back with the note.
-        before : RunCharge, optional
-            What was noted of the same run so far.
+        `examples`: the run's; they may have gone since, and undo brings them back with the note.
+        `before`: what was noted of the same run so far.
         """
 
         def noted(work: Work) -> Work:

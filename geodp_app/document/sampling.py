@@ -217,18 +217,8 @@ class Relabelling:
     def __call__(self, examples: Examples, old: Drawing, new: Drawing) -> Examples:
         """The examples with the labels of another drawing.
 
-        Parameters
-        ----------
-        examples : Examples
-            Simulated, and labelled by `old`.
-        old, new : Drawing
-            On the examples' grid.
-
-        Returns
-        -------
-        Examples
-            With the same array of points.  The same object as before when the same is asked twice
-            in a row.
+        `examples`: simulated, and labelled by `old`; both drawings are on their grid.  The result
+        has the same array of points, and is the same object when the same is asked twice in a row.
         """
         if not any(examples is known for known in self._known):
             self._flipped = _inside(old, examples) ^ (examples.labels != 0)
@@ -273,13 +263,8 @@ def simulate(work: Work) -> Examples:
 def fresh_sample(work: Work, n: int = 20_000) -> Examples | None:
     """Points to test a hypothesis on: drawn as the work's examples are, but without label noise.
 
-    They do not depend on the examples, nor on the seed of these.
-
-    Returns
-    -------
-    Examples or None
-        None for imported examples, whose source nobody knows, and where nothing is drawn or
-        painted to place the sample.
+    They do not depend on the examples, nor on the seed of these.  None for imported examples, whose
+    source nobody knows, and where nothing is drawn or painted to place the sample.
     """
     if work.examples is not None and not work.simulated:
         return None

@@ -135,14 +135,8 @@ def place_drawing(
 def example_work(name: str, base: Work | None = None) -> Work:
     """A bundled example with what shows it best, and the learner's k from its drawing.
 
-    Raises assets.UnknownExampleError if there is no such example.
-
-    Parameters
-    ----------
-    name : str
-        One of :func:`assets.examples`.
-    base : Work, optional
-        Where the other settings come from.
+    Raises assets.UnknownExampleError if there is no such example.  `name`: one of
+    :func:`assets.examples`.  `base`: where the other settings come from.
     """
     base = base or Work()
     target = read_geojson(example_path(name))

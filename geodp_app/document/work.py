@@ -250,10 +250,7 @@ def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
 def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
     """What the runs on one sample cost together; empty if there is but one and it was not given up.
 
-    Parameters
-    ----------
-    under_way : bool
-        Whether the last of them can still come to its end.
+    `under_way`: whether the last of them can still come to its end.
     """
     given_up = sum(not charge.finished for charge in charges) - under_way
     if not charges or (len(charges) < 2 and not given_up):

@@ -36,10 +36,7 @@ _PREFIX, _FILE, _OWNER, _TEMPORARY = "window-", "recovery.geodp", "owner", ".geo
 class Autosave:
     """The recovery file of one window; made at the first save.  Any thread may call its methods.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the recovery files of all windows are; made if it is missing.
+    `folder`: where the recovery files of all windows are; made if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:

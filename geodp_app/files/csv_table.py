@@ -106,12 +106,8 @@ class CsvRows:
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
-        Raises InputError if a line cannot be taken apart; it is named.
-
-        Parameters
-        ----------
-        numbers : collection of int
-            Those of them whose cells may come as numbers, and not as they are written.
+        Raises InputError if a line cannot be taken apart; it is named.  `numbers`: those of them
+        whose cells may come as numbers, and not as they are written.
         """
         wanted = [(self.geometry or 0) if place == GEOMETRY else place for place in places]
         kinds = [float if place in numbers else object for place in places]

@@ -150,14 +150,8 @@ def take_examples(
 ) -> Opened:
     """Put examples that were read into a document, in one undoable step.
 
-    Parameters
-    ----------
-    path : path-like
-        Where they come from.
-    opening : bool
-        Begin an untitled session with them, without the drawing.
-    left_out : int
-        Rows of the file that are not among them.
+    `path`: where they come from.  `opening`: begin an untitled session with them, without the
+    drawing.  `left_out`: rows of the file that are not among them.
     """
     name = Path(path).name
     work = work_with(examples, document.work, path if opening else None)
@@ -178,11 +172,8 @@ def take_examples(
 def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | None = None) -> Work:
     """The work as it would be with these examples.
 
-    Parameters
-    ----------
-    opened : path-like, optional
-        The file that is opened; None to keep the drawing, in the examples' frame, unless it is
-        that of a simulated sample.
+    `opened`: the file that is opened; None to keep the drawing, in the examples' frame, unless it
+    is that of a simulated sample.
     """
     if opened is not None:
         work = replace(_blank(work), name=Path(opened).stem[:_NAME])
@@ -272,7 +263,7 @@ def export_release(
     """The learned shape by the name's ending, GeoJSON without: what may be published.
 
     Raises InputError if the name has another format's ending, or the file cannot be written; so do
-    the other exports.
+    the other exports.  Returns what has been written, where, and what it holds.
 
     Parameters
     ----------
@@ -281,10 +272,6 @@ def export_release(
 
     The person was asked whether a file that is there may go; other layers of a GeoPackage stay.
 
-    Returns
-    -------
-    str
-        What has been written, where, and what it holds.
     """
     check_ending(path, "a shape")
     shape = LearnedShape(release, frame, () if within is None else (within,))
@@ -358,11 +345,7 @@ def typed_bounds(texts: Mapping[str, str]) -> Bounds:
     """The box that is typed.
 
     Raises InputError if it is no box; the message is empty as long as something is missing.
-
-    Parameters
-    ----------
-    texts : mapping
-        A text for each of :data:`SIDES`.
+    `texts`: a text for each of :data:`SIDES`.
     """
     values = []
     for side in SIDES:

@@ -126,13 +126,9 @@ def guess_columns(
 ) -> tuple[Columns, Kind]:
     """The columns that names speak for, and the kind of coordinates; None where two could be meant.
 
-    Parameters
-    ----------
-    rows : sequence of sequence of str
-        The first rows.  Where no name says label, it is the only column that is left, or the only
-        one that holds words such as yes and no.
-    placed, loose : bool
-        As in :func:`choose_columns`.
+    `rows`: the first rows.  Where no name says label, it is the only column that is left, or the
+    only one that holds words such as yes and no.  `placed` and `loose`: as in
+    :func:`choose_columns`.
     """
     plain = [_plain(name) for name in names]
     try:

@@ -137,12 +137,8 @@ class ImportFile:
 def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
     """Open a file of points; "-" is standard input.
 
-    Raises InputError if it cannot be read, or does not name its columns.
-
-    Parameters
-    ----------
-    layer : str, optional
-        Of a file with several.
+    Raises InputError if it cannot be read, or does not name its columns.  `layer`: of a file with
+    several.
     """
     name = os.fspath(path)
     kind, data = look(name)
@@ -354,15 +350,8 @@ def open_layer(
     """Read a layer of points with GDAL.
 
     Raises InputError if pyogrio is missing, GDAL cannot read the file, or it has no such layer.
-
-    Parameters
-    ----------
-    name : str
-        Path.
-    layer : str, optional
-        By default the only one that may hold points.
-    data : bytes, optional
-        What is in the file, where it can be read only once.
+    `name`: path.  `layer`: by default the only one that may hold points.  `data`: what is in the
+    file, where it can be read only once.
 
     Returns
     -------

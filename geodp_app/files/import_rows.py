@@ -32,10 +32,7 @@ Unusable = Literal["refuse", "drop"]
 def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
     """Which label says inside and which outside; None where the words do not tell.
 
-    Parameters
-    ----------
-    found : sequence of str
-        The different labels of a file, in the form of :func:`learners.core.examples.normal`.
+    `found`: the different labels of a file, in the form of :func:`learners.core.examples.normal`.
     """
     if not found:
         return OPPOSITES[0]

@@ -140,14 +140,8 @@ def shape_files(
     A style for QGIS is beside a layer where none is there: one that somebody made stays.  Raises
     InputError if grid units are asked for in another format than GeoJSON, a library is missing, the
     file cannot be written in this format, or something is there that is to be kept; GeoJSONError if
-    a mask cannot be placed on the grid.
-
-    Parameters
-    ----------
-    raw_grid : bool
-        As in :func:`learned_text`.
-    overwrite : bool
-        Whether what is there may go though geodp has not written it.
+    a mask cannot be placed on the grid.  `raw_grid`: as in :func:`learned_text`.  `overwrite`:
+    whether what is there may go though geodp has not written it.
     """
     check_kept(path, overwrite=overwrite)
     path = Path(path)
@@ -207,12 +201,8 @@ def whole_square(frame: Frame, *masks: Mask) -> LearnedShape:
 def rescued(shape: LearnedShape, released: Callable[[], None]) -> Iterator[None]:
     """What is learned is not lost if it cannot be written: then it is kept elsewhere, and told.
 
-    Raises InputError if anything fails meanwhile: where the release is.
-
-    Parameters
-    ----------
-    released : callable
-        Called before anything of the run can be read by anybody.
+    Raises InputError if anything fails meanwhile: where the release is.  `released`: called before
+    anything of the run can be read by anybody.
     """
     try:
         yield

@@ -201,12 +201,8 @@ class Ledger:
         """Enter runs before they draw, all of them or none.
 
         Raises InputError if the ledger or its budget does not allow them: nothing may be drawn.
-
-        Parameters
-        ----------
-        head : str, optional
-            What the ledger must have had as its head once (:meth:`State.holds`): then it is no
-            older one that was put back, as far as to there.
+        `head`: what the ledger must have had as its head once (:meth:`State.holds`): then it is no
+        older one that was put back, as far as to there.
         """
         described = self._described(source)
         with self._entering() as (state, lines):

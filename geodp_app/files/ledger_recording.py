@@ -28,12 +28,7 @@ class Recording:
     """Enters runs that are made one after the other in a ledger, if there is one, and their ends.
 
     As a context it ends what has not come to its end: the run under way as cancelled or failed,
-    those after it as withdrawn.
-
-    Parameters
-    ----------
-    head : str, optional
-        What the ledger must have had as its head once.
+    those after it as withdrawn.  `head`: what the ledger must have had as its head once.
     """
 
     def __init__(self, ledger: Ledger | None, source: Source, head: str | None = None) -> None:

@@ -107,13 +107,8 @@ def read_points(
 
     Raises InputError if the file cannot be read, its columns cannot be told apart, or a row is
     wrong; the message names the file, the row (from 1, and its line in the file) and the column.
-
-    Parameters
-    ----------
-    path : path-like
-        CSV, GeoJSON, Parquet, or what GDAL reads.
-    fallback : Frame, optional
-        Frame of a file that says nothing.
+    `path`: CSV, GeoJSON, Parquet, or what GDAL reads.  `fallback`: frame of a file that says
+    nothing.
     """
     options = options or PointOptions()
     return read_opened(open_import(path, options.layer), options, fallback)
@@ -193,16 +188,9 @@ def in_system(
 ) -> ReadRows:
     """The rows with their coordinates in a wanted system.
 
-    Raises InputError if a system is unknown.
-
-    Parameters
-    ----------
-    wanted : str
-        As :func:`geometry.crs.canonical_crs` names it.
-    unstated : str
-        The system of a file that states none.
-    box : Bounds, optional
-        Of the wanted system: what leads there leads to its middle.
+    Raises InputError if a system is unknown.  `wanted`: as :func:`geometry.crs.canonical_crs` names
+    it.  `unstated`: the system of a file that states none.  `box`: of the wanted system: what leads
+    there leads to its middle.
     """
     with refusals(file.name, CrsError):
         stated = file.crs if rows.of_geometry else None
@@ -341,17 +329,10 @@ def read_examples(
 
     Raises InputError if the file cannot be read, has another header, or a row is wrong; the message
     names the file, the row (from 1, and its line in the file) and the column.  A header without
-    rows is a sample of no examples: it is the neighbour of every sample of one.
-
-    Parameters
-    ----------
-    grid : int, optional
-        Grid size d; by default the file's own, then the fallback's, then 1024.
-    bounds : Bounds, optional
-        Public bounds in degrees; by default the file's own, then the fallback's.  They are
-        never taken from the rows.
-    fallback : Frame, optional
-        Frame of a file that says nothing.
+    rows is a sample of no examples: it is the neighbour of every sample of one.  `grid`: grid size
+    d; by default the file's own, then the fallback's, then 1024.  `bounds`: public bounds in
+    degrees; by default the file's own, then the fallback's.  They are never taken from the rows.
+    `fallback`: frame of a file that says nothing.
     """
     file = open_import(path)
     if file.placed or file.decimal_comma or not is_plain(file.columns):

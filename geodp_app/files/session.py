@@ -81,12 +81,8 @@ def points_bytes(examples: Examples) -> bytes:
 def read_points(data: bytes, count: int, d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Points, shape (count, 2), and labels, shape (count,), not yet compared with the grid.
 
-    Raises DamagedFileError if the archive is damaged, or holds anything else.
-
-    Parameters
-    ----------
-    d : int
-        Grid size: it decides how coordinates are stored.
+    Raises DamagedFileError if the archive is damaged, or holds anything else.  `d`: grid size: it
+    decides how coordinates are stored.
     """
     archive = Archive(io.BytesIO(data), {_ROWS: MAX_TOTAL, _LABELS: MAX_TOTAL})
     archive.refuse_others()
@@ -298,13 +294,8 @@ MOST_RECENT = 10
 class RecentFiles:
     """The files that were opened or saved last: a list in a user's settings, the newest first.
 
-    It is a convenience: a damaged list is taken for an empty one, and one that cannot be written
-    is let be.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the user's settings; made if it is missing.
+    It is a convenience: a damaged list is taken for an empty one, and one that cannot be written is
+    let be.  `folder`: of the user's settings; made if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:

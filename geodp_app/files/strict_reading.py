@@ -77,12 +77,8 @@ class Archive:
     """A zip archive of a few known members, checked before any of them is read.
 
     Raises DamagedFileError if it is no zip archive, or a member is too large, squeezed too much, or
-    there twice.
-
-    Parameters
-    ----------
-    limits : mapping of str to int
-        Names of the members that may be there, and the most bytes of each, inflated.
+    there twice.  `limits`: names of the members that may be there, and the most bytes of each,
+    inflated.
     """
 
     def __init__(self, file: IO[bytes], limits: Mapping[str, int]) -> None:

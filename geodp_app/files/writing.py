@@ -119,12 +119,8 @@ def write_files(files: Iterable[NewFile], *, before: Callable[[], None] = lambda
 
     What other programs keep beside a file to find things in it (indexes, a log of changes) goes;
     styles and notes that somebody made stay.  Raises OSError as
-    :func:`geometry.files.atomic_write_all`.
-
-    Parameters
-    ----------
-    before : callable
-        Called when nothing can fail but the taking of names; what it raises ends it there.
+    :func:`geometry.files.atomic_write_all`.  `before`: called when nothing can fail but the taking
+    of names; what it raises ends it there.
     """
     files = list(files)
     atomic_write_all(files, stale=_stale(files), before=before, written=_written)
@@ -163,12 +159,8 @@ def _stale(files: Iterable[NewFile]) -> list[Path]:
 def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Refuse to write over what geodp has not written: somebody's only copy may be there.
 
-    Raises InputError if something else is there.
-
-    Parameters
-    ----------
-    overwrite : bool
-        Whether that is meant.  Other layers of a GeoPackage stay in any case.
+    Raises InputError if something else is there.  `overwrite`: whether that is meant.  Other layers
+    of a GeoPackage stay in any case.
     """
     path = Path(path)
     if overwrite or os.fspath(path) == STDOUT or (path.exists() and not path.is_file()):
@@ -200,13 +192,7 @@ def lost_and_kept(error: Exception, text: str) -> InputError:
     """What to say when a release cannot be written after all: where it is kept instead.
 
     Its epsilon is spent, so it goes to a new file among the temporary ones, or to standard output.
-
-    Parameters
-    ----------
-    error : Exception
-        Why it could not be written.
-    text : str
-        The release as GeoJSON.
+    `error`: why it could not be written.  `text`: the release as GeoJSON.
     """
     if isinstance(error, OSError):
         why = f"{error.filename or 'the files'}: cannot be written: {error.strerror or error}"

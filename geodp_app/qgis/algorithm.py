@@ -378,13 +378,8 @@ def write_points(
     """Write points as CSV, each coordinate to the last bit.
 
     Raises QgsProcessingException if a feature is no single point, or the person cancelled it.
-
-    Parameters
-    ----------
-    fields : dict
-        Names of fields by the column that each goes to.
-    numbered : bool
-        Whether the last column, "feature", is the feature's number.
+    `fields`: names of fields by the column that each goes to.  `numbered`: whether the last column,
+    "feature", is the feature's number.
     """
     request = QgsFeatureRequest().setSubsetOfAttributes(list(fields.values()), source.fields())
     total = max(1, source.featureCount())

@@ -96,12 +96,8 @@ def option_arguments(
 ) -> list[str]:
     """Options of a verb at the command line: those that are given and are not the default.
 
-    Parameters
-    ----------
-    options : mapping
-        What is declared of each option of the verb, by its name: "flag" and "default".
-    values : mapping
-        Values by name; None for what is not given.
+    `options`: what is declared of each option of the verb, by its name: "flag" and "default".
+    `values`: values by name; None for what is not given.
     """
     return [
         f"{options[name]['flag']}={_text(value)}"

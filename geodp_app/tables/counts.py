@@ -93,16 +93,9 @@ def read_counts(
     """Count the examples of a table.
 
     Raises InputError if Ibis is missing, the table cannot be read, or a row is wrong.  No message
-    holds a value of a row.  A table without rows is a sample of no examples.
-
-    Parameters
-    ----------
-    options : PointOptions, optional
-        Without a system, a layer, or what becomes of rows that are out of bounds: they are refused.
-    edges : bool
-        Whether to find out if the bounds are the extent of the rows, which takes another pass.
-    quiet : bool
-        Show no progress.
+    holds a value of a row.  A table without rows is a sample of no examples.  `options`: without a
+    system or a layer; rows that are out of bounds are refused.  `edges`: whether to find out if the
+    bounds are the extent of the rows, which takes another pass. `quiet`: show no progress.
     """
     asked = options or PointOptions()
     load_ibis()

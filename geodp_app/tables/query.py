@@ -54,21 +54,10 @@ def count_expression(
     """What the engine computes: columns key and amount.
 
     Rows without a usable label or place that are to be dropped stand beside the others, of no
-    person.  A person who has fewer rows than are asked for has these in turn.
-
-    Parameters
-    ----------
-    knows_nan : bool
-        Whether the engine has NaN and a test for it.
-    bits : int
-        Of the narrowest floating-point numbers that files have for persons.
-    comma : bool
-        Whether numbers may have a comma for a point.
-
-    Returns
-    -------
-    ibis Table
-        One row for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
+    person.  A person who has fewer rows than are asked for has these in turn.  `knows_nan`: whether
+    the engine has NaN and a test for it.  `bits`: of the narrowest floating-point numbers that
+    files have for persons.  `comma`: whether numbers may have a comma for a point.  Returns one row
+    for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
     """
     ibis = load_ibis()
     first, second, label = (table[name] for name in columns.examples)

@@ -155,12 +155,7 @@ def table_source(text: str) -> TableSource:
 def columns_of(text: str) -> dict[str, str]:
     """Read what follows `--columns`: ``role=name`` separated by commas, quoted as in CSV.
 
-    Raises InputError if it has another form.
-
-    Returns
-    -------
-    dict
-        Name of the column by role.
+    Raises InputError if it has another form.  Returns names of columns by role.
 
     Examples
     --------
@@ -290,14 +285,8 @@ def find_columns(
     """The columns that are meant, if they are of the right kinds.
 
     Raises InputError if one is missing or could be several, does not hold numbers, or holds nothing
-    that can name a person.
-
-    Parameters
-    ----------
-    kinds : mapping
-        The engine's data type (of Ibis) of each column.
-    files : sequence of sequence of str
-        Names of columns as they stand in each file.
+    that can name a person.  `kinds`: the engine's data type (of Ibis) of each column.  `files`:
+    names of columns as they stand in each file.
     """
     names = list(kinds)
     with refusals(source.name, InputError):
