@@ -195,17 +195,24 @@ def add_output(parser: Parser, text: str, *, required: bool = True) -> None:
         metavar="FILE",
         help=f"{text}; - is standard output",
     )
-    add_overwrite(parser)
+    add_flags(parser, "overwrite")
 
 
-def add_overwrite(parser: Parser) -> None:
-    """Whether outputs may take the place of what geodp has not written."""
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="write over files, and layers of that name, that geodp has not written; other layers "
-        "of a GeoPackage stay (default: such files are kept, and nothing is done)",
-    )
+#: What options do that are on or off.
+_FLAGS = {
+    "json": "print JSON",
+    "overwrite": "write over files, and layers of that name, that geodp has not written; other "
+    "layers of a GeoPackage stay (default: such files are kept, and nothing is done)",
+    "progress": "say how far it is in lines such as `progress 0.250 step 3 of 12`, for programs; "
+    "nothing private is in them but the time that each step takes",
+    "quiet": "say nothing but errors",
+}
+
+
+def add_flags(parser: Parser, *names: str) -> None:
+    """Options that several verbs have, which are on or off."""
+    for name in names:
+        parser.add_argument(f"--{name}", action="store_true", help=_FLAGS[name])
 
 
 def head(text: str) -> str:
@@ -232,21 +239,6 @@ def add_ledger(parser: Parser) -> None:
         metavar="HASH",
         help="draw nothing unless the ledger had this head once: an older one that was put back "
         "had not",
-    )
-
-
-def add_quiet(parser: Parser) -> None:
-    """Add --quiet, which leaves progress and hints out."""
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-
-
-def add_progress(parser: Parser) -> None:
-    """Add --progress, for programs that show it in their own way."""
-    parser.add_argument(
-        "--progress",
-        action="store_true",
-        help="say how far it is in lines such as `progress 0.250 step 3 of 12`, for programs; "
-        "nothing private is in them but the time that each step takes",
     )
 
 

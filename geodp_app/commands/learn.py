@@ -125,8 +125,7 @@ def learn_options(parser: Parser) -> None:
         "by votes, x,y (or lon,lat) a line, until N of them have no answer; N + 1 halts need "
         "more chunks",
     )
-    arguments.add_progress(parser)
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "progress", "quiet")
 
 
 def learn(options: argparse.Namespace) -> None:

@@ -82,8 +82,7 @@ def audit_options(parser: Parser) -> None:
         metavar="FILE",
         help="draw the bound against the runs (SVG)",
     )
-    arguments.add_overwrite(parser)
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "overwrite", "quiet")
 
 
 def audit(options: argparse.Namespace) -> int:

@@ -88,8 +88,7 @@ def ledger_options(parser: Parser) -> None:
         help="enter what sessions and learned files of the past spent",
     )
     parser.add_argument("--head", type=arguments.head, metavar="HASH", help="was it the head once?")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "json", "quiet")
 
 
 def ledger(options: argparse.Namespace) -> None:

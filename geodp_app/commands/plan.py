@@ -83,7 +83,7 @@ def plan_options(parser: Parser) -> None:
         metavar="C",
         help="C, of a learner that is C/n-stable on average (soft-queries)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_flags(parser, "json")
 
 
 def plan(options: argparse.Namespace) -> None:

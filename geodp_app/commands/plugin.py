@@ -59,7 +59,7 @@ _VERBS = ("learn", "evaluate", "predict", "compare", "areas")
 
 def plugin_options(parser: Parser) -> None:
     arguments.add_output(parser, "zip to write")
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
 def plugin(options: argparse.Namespace) -> None:

@@ -33,7 +33,7 @@ This is a simulation for demonstrations: treat its output as private data."""
 def sample_options(parser: Parser) -> None:
     add_target(parser, arguments.sample_size, "how many examples")
     arguments.add_output(parser, "CSV to write")
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
 def add_target(parser: Parser, sizes: Callable[[str], Any], how_many: str) -> None:

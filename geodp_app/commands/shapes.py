@@ -50,7 +50,7 @@ def evaluate_options(parser: Parser) -> None:
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     points.add_points_options(parser, "grid size of the examples (default: what the files say)")
     arguments.add_within(parser, "label 0 whatever lies outside of")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_flags(parser, "json")
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -128,7 +128,7 @@ def predict_options(parser: Parser) -> None:
     arguments.add_output(
         parser, "points to write: .csv, .geojson, .geojsonl, .gpkg, .fgb, .shp or .parquet"
     )
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -185,7 +185,7 @@ def render_options(parser: Parser) -> None:
     arguments.add_within(parser, "clip the shape to")
     parser.add_argument("--title", metavar="TEXT", help="above the picture (default: the file)")
     arguments.add_output(parser, "PNG or SVG to write")
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
 def render(options: argparse.Namespace) -> None:
@@ -273,7 +273,7 @@ def areas_options(parser: Parser) -> None:
         ".geojson, .geojsonl, .gpkg, .fgb, .shp or .parquet",
         required=False,
     )
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
 def areas(options: argparse.Namespace) -> None:

@@ -79,7 +79,7 @@ def shot_options(parser: Parser) -> None:
         metavar="FILE",
         help="also write the learned shape as GeoJSON",
     )
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
 def shot(options: argparse.Namespace) -> None:

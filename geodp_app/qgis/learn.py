@@ -10,23 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from qgis.core import (
-    QgsCoordinateReferenceSystem,
-    QgsFeature,
-    QgsFeatureSink,
-    QgsField,
-    QgsFields,
-    QgsProcessing,
-    QgsProcessingException,
-    QgsProcessingParameterBoolean,
-    QgsProcessingParameterEnum,
-    QgsProcessingParameterFeatureSink,
-    QgsProcessingParameterFeatureSource,
-    QgsProcessingParameterField,
-    QgsProcessingParameterFileDestination,
-    QgsProcessingParameterVectorDestination,
-    QgsWkbTypes,
-)
+from qgis import core
 from qgis.PyQt.QtCore import QVariant
 
 from .algorithm import GeodpAlgorithm, file_name, write_polygons
@@ -47,33 +31,35 @@ class Learn(GeodpAlgorithm):
     )
 
     def initAlgorithm(self, configuration: Any = None) -> None:
-        """Its parameters."""
         self.add_points("Reports, each inside the region in question or not.")
         self.add_place()
         self.add_declared("epsilon", "Privacy budget ε", advanced=False)
         titles = {each["id"]: each["title"] for each in learners_of(self.verb)}
         self.add(
-            QgsProcessingParameterEnum(
+            core.QgsProcessingParameterEnum(
                 "LEARNER", "Learner", list(titles.values()),
                 defaultValue=titles[self.option("learner")["default"]], usesStaticStrings=True,
             ),
             learner_help(self.verb),
         )  # fmt: skip
         self.add(
-            QgsProcessingParameterField(
+            core.QgsProcessingParameterField(
                 "PERSON", "Person", parentLayerParameterName="INPUT", optional=True
             ),
             self.option("id")["help"],
         )
         self.add_declared("rows")
         self.add(
-            QgsProcessingParameterBoolean("EACH", "Each point is of another person", False),
+            core.QgsProcessingParameterBoolean("EACH", "Each point is of another person", False),
             "Asked only where no Person is chosen and a field's name says that it may be one.",
             advanced=True,
         )
         self.add(
-            QgsProcessingParameterFeatureSource(
-                "WITHIN", "Clip to a public map", [QgsProcessing.TypeVectorPolygon], optional=True
+            core.QgsProcessingParameterFeatureSource(
+                "WITHIN",
+                "Clip to a public map",
+                [core.QgsProcessing.TypeVectorPolygon],
+                optional=True,
             ),
             "The shape is cut to these polygons, such as land; that costs no ε. They must be "
             "public, and never made from the points.",
@@ -83,14 +69,14 @@ class Learn(GeodpAlgorithm):
                 self.add_declared(name, _LABELS.get(name))
         self.add_ledger()
         self.add(
-            QgsProcessingParameterFileDestination(
+            core.QgsProcessingParameterFileDestination(
                 "REPORT", "Privacy report", "JSON (*.json)", optional=True, createByDefault=False
             ),
             self.option("report")["help"],
         )
         self.add(
-            QgsProcessingParameterVectorDestination(
-                "OUTPUT", "Learned shape", QgsProcessing.TypeVectorPolygon
+            core.QgsProcessingParameterVectorDestination(
+                "OUTPUT", "Learned shape", core.QgsProcessing.TypeVectorPolygon
             ),
             "In the coordinate reference system of the points, with a style beside it.",
         )
@@ -180,13 +166,12 @@ class Compare(GeodpAlgorithm):
     )
 
     def initAlgorithm(self, configuration: Any = None) -> None:
-        """Its parameters."""
         self.add_points("Reports, each inside the region in question or not.")
         self.add_place()
         self.add_declared("epsilon", "Privacy budget ε", advanced=False)
         titles = {each["id"]: each["title"] for each in learners_of(self.verb)}
         self.add(
-            QgsProcessingParameterEnum(
+            core.QgsProcessingParameterEnum(
                 "LEARNERS", "Learners", list(titles.values()), allowMultiple=True,
                 defaultValue=[titles[name] for name in declared()["compared"]],
                 usesStaticStrings=True,
@@ -200,8 +185,8 @@ class Compare(GeodpAlgorithm):
             self.add_declared(name)
         self.add_ledger()
         self.add(
-            QgsProcessingParameterFeatureSink(
-                "OUTPUT", "Comparison (private)", QgsProcessing.TypeVector
+            core.QgsProcessingParameterFeatureSink(
+                "OUTPUT", "Comparison (private)", core.QgsProcessing.TypeVector
             ),
             "A table, a row a learner. Not to be published.",
         )
@@ -218,22 +203,22 @@ class Compare(GeodpAlgorithm):
             each["id"] for each in learners_of(self.verb) if each["title"] in chosen
         ]
         if not values["learners"]:
-            raise QgsProcessingException("Learners: choose one at least")
+            raise core.QgsProcessingException("Learners: choose one at least")
         options = ["--json", "--progress", *self.ledger(parameters, context)]
         found = json.loads(self.on_points(parameters, context, feedback, values, *options))
-        columns = QgsFields()
+        columns = core.QgsFields()
         for name, kind in _FIELDS.items():
-            columns.append(QgsField(name, kind))
+            columns.append(core.QgsField(name, kind))
         sink, output = self.parameterAsSink(
-            parameters, "OUTPUT", context, columns, QgsWkbTypes.NoGeometry,
-            QgsCoordinateReferenceSystem(),
+            parameters, "OUTPUT", context, columns, core.QgsWkbTypes.NoGeometry,
+            core.QgsCoordinateReferenceSystem(),
         )  # fmt: skip
         if sink is None:
-            raise QgsProcessingException(self.invalidSinkError(parameters, "OUTPUT"))
+            raise core.QgsProcessingException(self.invalidSinkError(parameters, "OUTPUT"))
         for each in found["learners"]:
-            row = QgsFeature(columns)
+            row = core.QgsFeature(columns)
             row.setAttributes([each[name] for name in _FIELDS])
-            sink.addFeature(row, QgsFeatureSink.FastInsert)
+            sink.addFeature(row, core.QgsFeatureSink.FastInsert)
             feedback.pushInfo(f"{each['name']}: {each['error']:.4%} of the points wrong")
         together = found["together"]
         feedback.pushWarning(

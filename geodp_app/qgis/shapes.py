@@ -10,24 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from qgis.core import (
-    QgsCategorizedSymbolRenderer,
-    QgsFeature,
-    QgsFeatureSink,
-    QgsField,
-    QgsFields,
-    QgsMarkerSymbol,
-    QgsProcessing,
-    QgsProcessingException,
-    QgsProcessingLayerPostProcessorInterface,
-    QgsProcessingOutputNumber,
-    QgsProcessingParameterFeatureSink,
-    QgsProcessingParameterVectorDestination,
-    QgsProcessingParameterVectorLayer,
-    QgsProcessingUtils,
-    QgsRendererCategory,
-    QgsWkbTypes,
-)
+from qgis import core
 from qgis.PyQt.QtCore import QVariant
 
 from .algorithm import GeodpAlgorithm
@@ -53,10 +36,9 @@ class WithShape(GeodpAlgorithm):
     layers: tuple[str, ...] = ("LEARNED",)
 
     def add_shape(self) -> None:
-        """Add the layer."""
         self.add(
-            QgsProcessingParameterVectorLayer(
-                "LEARNED", "Learned shape", [QgsProcessing.TypeVectorPolygon]
+            core.QgsProcessingParameterVectorLayer(
+                "LEARNED", "Learned shape", [core.QgsProcessing.TypeVectorPolygon]
             ),
             "A GeoPackage, GeoJSON or GeoParquet that geodp wrote holds the exact shape; of any "
             "other layer its polygons are taken as they are.",
@@ -85,12 +67,11 @@ class Evaluate(WithShape):
     )
 
     def initAlgorithm(self, configuration: Any = None) -> None:
-        """Its parameters."""
         self.add_shape()
         self.add_points("Labelled points.")
         self.add_place(optional=True)
         for name, label in _FIGURES.items():
-            self.addOutput(QgsProcessingOutputNumber(name.upper(), label))
+            self.addOutput(core.QgsProcessingOutputNumber(name.upper(), label))
 
     def processAlgorithm(
         self, parameters: dict[str, Any], context: Any, feedback: Any
@@ -126,13 +107,12 @@ class Predict(WithShape):
     )
 
     def initAlgorithm(self, configuration: Any = None) -> None:
-        """Its parameters."""
         self.add_shape()
         self.add_points("Points to be labelled.", labelled=False)
         self.add_place(optional=True)
         self.add(
-            QgsProcessingParameterFeatureSink(
-                "OUTPUT", "Labelled points", QgsProcessing.TypeVectorPoint
+            core.QgsProcessingParameterFeatureSink(
+                "OUTPUT", "Labelled points", core.QgsProcessing.TypeVectorPoint
             ),
             "The points with their own fields and the new ones.",
         )
@@ -148,24 +128,24 @@ class Predict(WithShape):
             output = f"--output={answers}"
             self.on_points(parameters, context, feedback, values, output, numbered=True)
             names, said = _read(answers)
-        own, new = source.fields(), QgsFields()
+        own, new = source.fields(), core.QgsFields()
         for name in names:
-            new.append(QgsField(name, QVariant.Int))
-        fields = QgsProcessingUtils.combineFields(own, new)
-        point = QgsWkbTypes.singleType(source.wkbType())
+            new.append(core.QgsField(name, QVariant.Int))
+        fields = core.QgsProcessingUtils.combineFields(own, new)
+        point = core.QgsWkbTypes.singleType(source.wkbType())
         sink, output = self.parameterAsSink(
             parameters, "OUTPUT", context, fields, point, source.sourceCrs()
         )
         if sink is None:
-            raise QgsProcessingException(self.invalidSinkError(parameters, "OUTPUT"))
+            raise core.QgsProcessingException(self.invalidSinkError(parameters, "OUTPUT"))
         for feature in source.getFeatures():
             found = said.get(feature.id())
             if found is None:  # outside, and to be left out
                 continue
-            labelled = QgsFeature(fields)
+            labelled = core.QgsFeature(fields)
             labelled.setGeometry(feature.geometry())
             labelled.setAttributes([*feature.attributes(), *found])
-            sink.addFeature(labelled, QgsFeatureSink.FastInsert)
+            sink.addFeature(labelled, core.QgsFeatureSink.FastInsert)
         del sink
         if context.willLoadLayerOnCompletion(output):
             _Colours.last = _Colours(fields[own.count()].name())
@@ -181,7 +161,7 @@ def _read(path: Path) -> tuple[list[str], dict[int, list[int]]]:
         return names, {int(row["feature"]): [int(row[name]) for name in names] for row in rows}
 
 
-class _Colours(QgsProcessingLayerPostProcessorInterface):
+class _Colours(core.QgsProcessingLayerPostProcessorInterface):
     """Colours points by their label, as geodp's window does."""
 
     #: QGIS does not hold on to it.
@@ -196,9 +176,9 @@ class _Colours(QgsProcessingLayerPostProcessorInterface):
         categories = []
         for value, meaning in ((1, "inside"), (0, "outside")):
             look = {"color": declared()["colours"][meaning], "outline_style": "no", "size": "1.6"}
-            symbol = QgsMarkerSymbol.createSimple(look)
-            categories.append(QgsRendererCategory(value, symbol, meaning))
-        layer.setRenderer(QgsCategorizedSymbolRenderer(self._field, categories))
+            symbol = core.QgsMarkerSymbol.createSimple(look)
+            categories.append(core.QgsRendererCategory(value, symbol, meaning))
+        layer.setRenderer(core.QgsCategorizedSymbolRenderer(self._field, categories))
         layer.triggerRepaint()
 
 
@@ -215,18 +195,17 @@ class Areas(WithShape):
     )
 
     def initAlgorithm(self, configuration: Any = None) -> None:
-        """Its parameters."""
         self.add_shape()
         self.add(
-            QgsProcessingParameterVectorLayer(
-                "DISTRICTS", "Districts", [QgsProcessing.TypeVectorPolygon]
+            core.QgsProcessingParameterVectorLayer(
+                "DISTRICTS", "Districts", [core.QgsProcessing.TypeVectorPolygon]
             ),
             "Public polygons, in any coordinate reference system.",
         )
         columns = "\n".join(f"{name}: {words}" for name, words in declared()["areas"].items())
         self.add(
-            QgsProcessingParameterVectorDestination(
-                "OUTPUT", "Districts, measured", QgsProcessing.TypeVectorPolygon
+            core.QgsProcessingParameterVectorDestination(
+                "OUTPUT", "Districts, measured", core.QgsProcessing.TypeVectorPolygon
             ),
             f"The districts with their own fields and these:\n{columns}",
         )
