@@ -108,10 +108,8 @@ def four_numbers(text: str) -> tuple[float, float, float, float]:
 
 
 def stated_bounds(options: argparse.Namespace) -> Bounds | None:
-    """The bounds that `--bounds` and `--crs` say; None if there are none.
-
-    Raises InputError if they are unusable.
-    """
+    """The bounds that `--bounds` and `--crs` say; None if there are none.  Raises InputError if
+    they are unusable."""
     if options.bounds is None:
         if options.crs is not None:
             raise InputError("--crs is the system of --bounds: give --bounds W,S,E,N in its units")

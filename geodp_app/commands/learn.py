@@ -248,10 +248,7 @@ def _support_line(shape: LearnedShape) -> str:
 
 
 def _check_source(options: argparse.Namespace) -> None:
-    """One source, and options that go with it.
-
-    Raises InputError otherwise.
-    """
+    """One source, and options that go with it; raises InputError otherwise."""
     if (options.table is None) == (options.points is None):
         raise InputError(
             "give either POINTS, a CSV file, or --table WHERE (see geodp learn --help)"
@@ -303,10 +300,8 @@ def _persons_text(options: argparse.Namespace) -> str:
 
 
 def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
-    """The learner, and its parameters without the grid.
-
-    Raises InputError if options do not go together.
-    """
+    """The learner, and its parameters without the grid; raises InputError if options do not go
+    together."""
     learner, parameters = arguments.resolved_learner(options, "learn")
     if options.ask is not None:
         if "votes" not in learner.shows:
@@ -378,10 +373,8 @@ _OF_RUN, _OF_MAP = ("learner", "grid", "bounds", "crs", *HOW_READ), ("within", "
 
 def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
     """The given arguments, first the verb, with those of the report before them that `learn --as`
-    names: the last ones hold.  Tells that another version has written it.
-
-    Raises InputError if it is no report, or says nothing of its run.
-    """
+    names: the last ones hold.  Tells that another version has written it; raises InputError if it
+    is no report, or says nothing of its run."""
     # help needs none of this
     from geodp_app.files.strict_reading import read_json
     from learners.registry import BY_ID

@@ -86,10 +86,7 @@ def audit_options(parser: Parser) -> None:
 
 
 def audit(options: argparse.Namespace) -> int:
-    """Audit and print; the exit code.
-
-    Raises InputError if this geodp came without its source.
-    """
+    """Audit and print; the exit code.  Raises InputError if this geodp came without its source."""
     home = Path(__file__).resolve().parents[2]
     if not (home / "benchmarks" / "audits").is_dir():
         raise InputError("audits come with the source of geodp: run `geodp audit` in a checkout")

@@ -71,11 +71,8 @@ def plugin(options: argparse.Namespace) -> None:
 
 
 def plugin_zip() -> bytes:
-    """The plugin as the bytes of a zip.
-
-    Raises InputError if geodp is not installed, not even from a checkout: then its licence is not
-    at hand.
-    """
+    """The plugin as the bytes of a zip; raises InputError if geodp is not installed, not even from
+    a checkout: then its licence is not at hand."""
     members = {
         path.name: path.read_text(encoding="utf-8")
         for path in files("geodp_app.qgis").iterdir()

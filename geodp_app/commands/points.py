@@ -94,9 +94,7 @@ def point_options(
     options: argparse.Namespace, fallback: Frame | None = None, *, labelled: bool = True
 ) -> PointOptions:
     """What the options say of POINTS; they may need no labels, nor bounds beside a fallback's.
-
-    Raises InputError if the bounds are none.
-    """
+    Raises InputError if the bounds are none."""
     bounds, crs = None, None
     if options.bounds is None and options.crs and fallback is not None and fallback.bounds:
         with refusals("argument --crs"):
@@ -123,10 +121,8 @@ def point_options(
 def read(
     path: Path, options: argparse.Namespace, *, fallback: Frame | None = None, quiet: bool
 ) -> Examples:
-    """Read POINTS; tells what was guessed, and to the curator what lay outside the bounds.
-
-    Raises InputError as :func:`geodp_app.files.points.read_points`.
-    """
+    """Read POINTS; tells what was guessed, and to the curator what lay outside the bounds.  Raises
+    InputError as :func:`geodp_app.files.points.read_points`."""
     found = read_points(path, point_options(options, fallback), fallback)
     tell_of(path, found, options, quiet=quiet)
     return found.examples

@@ -134,10 +134,8 @@ def answer_questions(
 
 
 def until_cancelled(lines: Iterable[str]) -> Iterator[str]:
-    """The lines until there are no more; Ctrl+C ends them, too, for the shape is written.
-
-    Raises InputError if they are no text.
-    """
+    """The lines until there are no more; Ctrl+C ends them, too, for the shape is written.  Raises
+    InputError if they are no text."""
     try:
         yield from lines
     except KeyboardInterrupt:

@@ -200,9 +200,7 @@ class Document:
 
     def set_within(self, mask: Mask | None) -> None:
         """Clip the learned shape to a mask where it is shown and exported; None for no more.
-
-        Raises InputError if the mask cannot be placed on the grid, or nothing of it lies there.
-        """
+        Raises InputError if the mask cannot be placed on the grid, or nothing of it lies there."""
         label = "clip no more" if mask is None else f"clip to {mask.name}"
         self.change(label, within=mask)
 
@@ -216,27 +214,21 @@ class Document:
         self.change(label, k_drawn=on)
 
     def set_grid(self, grid: int) -> None:
-        """Another grid size: the drawing and the dabs are scaled, examples dropped.
-
-        Raises InputError if the grid is outside 1..MAX_D.
-        """
+        """Another grid size: the drawing and the dabs are scaled, examples dropped; raises
+        InputError if the grid is outside 1..MAX_D."""
         check_grid(grid)
         work = self.work
         change = GridChange(work.frame, Frame(grid, work.bounds))
         self.change("change the grid", drawing=change.drawing(work.drawing))
 
     def sample(self) -> None:
-        """Draw examples from the drawing.
-
-        Raises InputError if there is nothing to draw them from.
-        """
+        """Draw examples from the drawing; raises InputError if there is nothing to draw them
+        from."""
         self.change("sample", examples=simulate(self.work), simulated=True)
 
     def open_example(self, name: str) -> None:
-        """Replace the drawing by a bundled one, with the k that suits it.
-
-        Raises assets.UnknownExampleError if there is no such example.
-        """
+        """Replace the drawing by a bundled one, with the k that suits it; raises
+        assets.UnknownExampleError if there is no such example."""
         work = example_work(name, self.work)
         self.change(
             f"open example {work.name}",

@@ -237,10 +237,8 @@ def _inside(drawing: Drawing, examples: Examples) -> NDArray[np.bool_]:
 
 
 def simulate(work: Work) -> Examples:
-    """A simulated sample of the drawing: private like any other.
-
-    Raises InputError if the settings need a drawing or paint and there is none.
-    """
+    """A simulated sample of the drawing: private like any other; raises InputError if the settings
+    need a drawing or paint and there is none."""
     s = work.sampling
     if s.distribution == "painted" and not s.dabs:
         raise InputError("nothing is painted yet: paint where the examples come from, then sample")

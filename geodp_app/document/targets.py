@@ -38,10 +38,8 @@ class GridChange:
     new: Frame
 
     def drawing(self, drawing: Drawing) -> Drawing:
-        """The drawing on the new grid, shape by shape; vertices rounded, cut at the edges.
-
-        Raises InputError if the system of one frame cannot follow that of the other.
-        """
+        """The drawing on the new grid, shape by shape; vertices rounded, cut at the edges.  Raises
+        InputError if the system of one frame cannot follow that of the other."""
         if drawing.grid == self.new.d and self._stays:
             return drawing
         shapes = [part for shape in drawing.shapes for part in self._shape(shape)]

@@ -116,10 +116,8 @@ class RunSettings:
     @classmethod
     def from_dict(cls, data: Any) -> RunSettings:
         """The inverse of :meth:`to_dict`; what is missing is as declared, but for the learner.
-
         Raises ValueError or KeyError if it is no object, has no learner, or a name that nobody
-        declares.
-        """
+        declares."""
         if not isinstance(data, dict):
             raise ValueError(f"the settings of a run must be an object, not {data!r:.60}")
         return cls(data["learner"], **{k: v for k, v in data.items() if k != "learner"})

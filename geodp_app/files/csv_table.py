@@ -230,10 +230,7 @@ def _unquoted(cell: str) -> str:
 
 
 def open_csv(name: str, data: bytes) -> CsvRows:
-    """Take a CSV file apart.
-
-    Raises InputError if it is no text, or has no usable header.
-    """
+    """Take a CSV file apart; raises InputError if it is no text, or has no usable header."""
     text = text_of(name, data)
     head = read_head(name, text)
     if all(map(_NUMBER.fullmatch, head.names)):
@@ -262,10 +259,8 @@ _PACKED = (
 
 
 def text_of(name: str, data: bytes) -> str:
-    """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so.
-
-    Raises InputError if it is no text; the message says what to do.
-    """
+    """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so; raises InputError if
+    it is no text; the message says what to do."""
     for start, reason in _PACKED:
         if data.startswith(start):
             raise InputError(f"{name}: {reason}")
@@ -304,9 +299,7 @@ _SEPARATOR = re.compile(r'\s*"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 
 def read_head(name: str, text: str) -> Head:
     """Read the comment lines and the header line; what it has most of stands between columns.
-
-    Raises InputError if there is no header.
-    """
+    Raises InputError if there is no header."""
     if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
     member: Any = {}

@@ -42,10 +42,8 @@ _FINE = 1 << 16
 
 
 def open_districts(path: Path, layer: str | None = None) -> tuple[ImportFile, TargetFile]:
-    """The rows of a file of districts, and their polygons.
-
-    Raises InputError or GeoJSONError if it cannot be read, or holds no polygons.
-    """
+    """The rows of a file of districts, and their polygons; raises InputError or GeoJSONError if it
+    cannot be read, or holds no polygons."""
     name = os.fspath(path)
     kind, data = look(name)
     if data is not None or kind == "csv":

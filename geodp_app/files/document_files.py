@@ -129,11 +129,9 @@ def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
 
 
 def import_mask(path: str | os.PathLike[str], document: Document, layer: str | None = None) -> str:
-    """Clip the learned shape to the polygons of a map, in one undoable step; a line on it.
-
-    Raises InputError if the file cannot be read, has no polygons, or none of them lie on the grid;
-    SeveralLayersError if which layer is meant is not said.
-    """
+    """Clip the learned shape to the polygons of a map, in one undoable step; a line on it.  Raises
+    InputError if the file cannot be read, has no polygons, or none of them lie on the grid;
+    SeveralLayersError if which layer is meant is not said."""
     with _refusals(path):
         mask = read_mask(path, layer, max_vertices=MOST_IN_MASK)
     document.set_within(mask)
@@ -205,10 +203,8 @@ def _read_target(path: str | os.PathLike[str], work: Work) -> tuple[dict[str, An
 
 
 def file_kind(path: str | os.PathLike[str]) -> Kind:
-    """What a file is, by its first bytes, else by its suffix.
-
-    Raises InputError if it cannot be read, or is nothing known.
-    """
+    """What a file is, by its first bytes, else by its suffix; raises InputError if it cannot be
+    read, or is nothing known."""
     name = os.fspath(path)
     ending = Path(name).suffix.lower()
     kind, sequence = _SUFFIXES.get(ending), ending in SEQUENCES
@@ -342,11 +338,8 @@ SIDES = ("West", "South", "East", "North")
 
 
 def typed_bounds(texts: Mapping[str, str]) -> Bounds:
-    """The box that is typed.
-
-    Raises InputError if it is no box; the message is empty as long as something is missing.
-    `texts`: a text for each of :data:`SIDES`.
-    """
+    """The box that is typed; raises InputError if it is no box; the message is empty as long as
+    something is missing. `texts`: a text for each of :data:`SIDES`."""
     values = []
     for side in SIDES:
         text = texts[side].strip()

@@ -175,11 +175,8 @@ def _no_time() -> Iterator[None]:
 
 
 def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
-    """Whether a GeoPackage is there that holds more than the layer that is to be written.
-
-    Raises InputError if it is open in another program, or its layer of this name is not one of
-    geodp.
-    """
+    """Whether a GeoPackage is there that holds more than the layer that is to be written; raises
+    InputError if it is open in another program, or its layer of this name is not one of geodp."""
     import pyogrio
 
     name = os.path.abspath(path)  # never taken for an address

@@ -152,10 +152,7 @@ def is_plain(names: Sequence[str]) -> bool:
 
 def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
     """Where the column is that is meant: by its name as it stands, else by the only one that
-    differs in letters' case and outer spaces.
-
-    Raises InputError if there is none, or several.
-    """
+    differs in letters' case and outer spaces; raises InputError if there is none, or several."""
     alike = [i for i, name in enumerate(names) if name.strip().lower() == wanted.strip().lower()]
     exact = [i for i in alike if names[i] == wanted]
     found = exact or alike

@@ -113,10 +113,8 @@ class ImportFile:
                 yield [*row], int(batch.lines[i]) if len(batch.lines) else None, batch.share
 
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
-        """The columns at these places, of all rows in order.
-
-        Raises InputError if a line cannot be taken apart; it is named.
-        """
+        """The columns at these places, of all rows in order; raises InputError if a line cannot be
+        taken apart; it is named."""
         first = 2 * self.placed
         own = [GEOMETRY if place < first else place - first for place in places]
         asked = list(dict.fromkeys(own))
@@ -135,11 +133,8 @@ class ImportFile:
 
 
 def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
-    """Open a file of points; "-" is standard input.
-
-    Raises InputError if it cannot be read, or does not name its columns.  `layer`: of a file with
-    several.
-    """
+    """Open a file of points; "-" is standard input.  Raises InputError if it cannot be read, or
+    does not name its columns.  `layer`: of a file with several."""
     name = os.fspath(path)
     kind, data = look(name)
     if layer is not None and kind != "layer":
@@ -228,10 +223,8 @@ def is_data_frame(value: object) -> bool:
 
 
 def open_frame(frame: Any) -> ImportFile:
-    """A data frame as a file of points; of geopandas with its places and their system.
-
-    Raises InputError if it has no columns.
-    """
+    """A data frame as a file of points; of geopandas with its places and their system.  Raises
+    InputError if it has no columns."""
     names = [str(name) for name in frame.columns]
     if not names:
         raise InputError(f"{_NAME} has no columns")
@@ -369,10 +362,8 @@ def open_layer(
 
 
 def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
-    """The wanted layer of those that a file lists, or the only one that may hold points.
-
-    Raises InputError if there is none, or there are several.
-    """
+    """The wanted layer of those that a file lists, or the only one that may hold points; raises
+    InputError if there is none, or there are several."""
     layers = [(str(layer), kind) for layer, kind in listed]
     names = [layer for layer, _ in layers]
     if wanted is not None:
@@ -392,10 +383,8 @@ def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
 
 
 def open_parquet(name: str, data: bytes | None = None) -> ParquetRows:
-    """Look at a Parquet file, with or without places in the form of GeoParquet.
-
-    Raises InputError if pyarrow is missing, or the file is damaged.
-    """
+    """Look at a Parquet file, with or without places in the form of GeoParquet; raises InputError
+    if pyarrow is missing, or the file is damaged."""
     with reading(name, DAMAGED), parquet_file(name, data) as file:
         schema = file.schema_arrow
         columns = list(schema.names)

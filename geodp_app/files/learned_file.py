@@ -80,10 +80,7 @@ class LearnedFile:
 
     def predict(self, examples: Examples, mask: Mask | None = None) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons; 0 outside
-        of a mask.
-
-        Raises InputError if the examples cannot be brought into the file's frame.
-        """
+        of a mask.  Raises InputError if the examples cannot be brought into the file's frame."""
         labels = self._labels(examples)
         return labels if mask is None else mask.keep(labels, examples.points, examples.frame)
 
@@ -99,10 +96,8 @@ class LearnedFile:
         return contains_points(figure, examples.points).astype(np.int64)
 
     def in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
-        """Points of examples, shape (n, 2), on the grid of the file's release.
-
-        Raises InputError if they cannot be brought there.
-        """
+        """Points of examples, shape (n, 2), on the grid of the file's release; raises InputError if
+        they cannot be brought there."""
         own, theirs = self.frame, examples.frame
         assert own is not None  # a release names its grid
         if own == theirs or (own.d == theirs.d and None in (own.bounds, theirs.bounds)):
@@ -225,11 +220,8 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
 
 
 def read_learned(path: Path) -> LearnedFile:
-    """Read a learned file, or any other polygons, by the name's ending.
-
-    Raises GeoJSONError if it is not usable GeoJSON; InputError if its release or its maps are
-    damaged.
-    """
+    """Read a learned file, or any other polygons, by the name's ending; raises GeoJSONError if it
+    is not usable GeoJSON; InputError if its release or its maps are damaged."""
     if path.suffix.lower() in SHAPE_FORMATS:
         target = read_polygons(path)
     else:  # maps that it is clipped to may be as large as files of their own
@@ -254,10 +246,8 @@ def read_learned(path: Path) -> LearnedFile:
 
 
 def read_shape(path: Path) -> LearnedShape:
-    """Read a learned file with its exact hypothesis.
-
-    Raises GeoJSONError or InputError as :func:`read_learned`; if it holds polygons alone.
-    """
+    """Read a learned file with its exact hypothesis; raises GeoJSONError or InputError as
+    :func:`read_learned`; if it holds polygons alone."""
     if (shape := read_learned(path).shape) is None:
         raise InputError(
             f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "

@@ -190,10 +190,8 @@ class Ledger:
         return ledger
 
     def state(self) -> State:
-        """What it holds now.
-
-        Raises InputError if it cannot be read, is no ledger, or was changed.
-        """
+        """What it holds now; raises InputError if it cannot be read, is no ledger, or was
+        changed."""
         with self._transaction("read") as file:
             return self._state(file)
 
@@ -216,10 +214,8 @@ class Ledger:
             lines += [_begun(run, described) for run in runs]
 
     def end(self, ends: dict[str, End]) -> None:
-        """Say how runs ended, by their names; what was said before stays.
-
-        Raises InputError if it cannot be written; the runs count in any case.
-        """
+        """Say how runs ended, by their names; what was said before stays.  Raises InputError if it
+        cannot be written; the runs count in any case."""
         with self._entering() as (state, lines):
             open_runs = {entry.run for entry in state.entries if entry.end is None}
             lines += [
@@ -229,11 +225,9 @@ class Ledger:
             ]
 
     def join(self, runs: Sequence[tuple[NewRun, End]], source: Source) -> int:
-        """Enter runs of the past, which no budget can undo; how many it did not know.
-
-        Raises InputError if the runs are about other neighbours or another unit than the ledger, it
-        says otherwise of one of them, or it cannot be written.
-        """
+        """Enter runs of the past, which no budget can undo; how many it did not know.  Raises
+        InputError if the runs are about other neighbours or another unit than the ledger, it says
+        otherwise of one of them, or it cannot be written."""
         described = self._described(source)
         with self._entering() as (state, lines):
             self._check_unit(state, source, [run for run, _ in runs])
@@ -251,10 +245,8 @@ class Ledger:
         return len(new)
 
     def set_budget(self, budget: Budget) -> None:
-        """Set a budget, or another one; that it was set stays in the ledger.
-
-        Raises InputError if it cannot be written.
-        """
+        """Set a budget, or another one; that it was set stays in the ledger.  Raises InputError if
+        it cannot be written."""
         with self._entering() as (_, lines):
             lines.append(budget_line(budget))
 
@@ -382,10 +374,8 @@ def no_head(path: Path, head: str) -> str:
 
 def beside(*paths: str | os.PathLike[str]) -> str | None:
     """The ledger beside files, None if there is none: in the folder in which a file is named, in
-    that of each file to which links lead from there, or in that of the last of them.
-
-    Raises InputError if there are two.
-    """
+    that of each file to which links lead from there, or in that of the last of them; raises
+    InputError if there are two."""
     found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
     ledgers = sorted(each for each in found if os.path.isfile(each))
     if len(ledgers) > 1:
@@ -406,11 +396,9 @@ def _folders(path: Path) -> Iterable[Path]:
 
 
 def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
-    """The ledger that runs on files belong to: one beside them, or the one that is given.
-
-    Raises InputError if one is given, and another lies beside the files; or files lie beside
-    different ones.
-    """
+    """The ledger that runs on files belong to: one beside them, or the one that is given; raises
+    InputError if one is given, and another lies beside the files; or files lie beside different
+    ones."""
     found = beside(*files)
     if given is not None:
         if found is not None and os.path.realpath(given) != found:

@@ -36,11 +36,9 @@ class Recording:
         self._open: list[str] = []
 
     def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
-        """Enter runs by their learners and what these will spend; before any of them draws.
-
-        Raises InputError if the ledger or its budget does not allow them, or they protect labels
-        alone where these choose which row of a person is taken (lemma T1).
-        """
+        """Enter runs by their learners and what these will spend; before any of them draws.  Raises
+        InputError if the ledger or its budget does not allow them, or they protect labels alone
+        where these choose which row of a person is taken (lemma T1)."""
         runs = [NewRun(verb, learner, plan) for learner, plan in plans]
         self._source.check_labels_alone(runs)
         if self._ledger is not None:
@@ -84,10 +82,8 @@ class Recording:
 
 
 def recording_for(examples: Examples, ledger: str | os.PathLike[str] | None) -> Recording:
-    """The recording of runs on examples: in a ledger, in the one beside their file, or in none.
-
-    Raises InputError as :func:`recording_of`.
-    """
+    """The recording of runs on examples: in a ledger, in the one beside their file, or in none;
+    raises InputError as :func:`recording_of`."""
     files = [] if examples.source is None else [Path(examples.source)]
     given = None if ledger is None else Path(ledger)
     return recording_of(
@@ -139,10 +135,8 @@ def ledger_of_work(work: Work) -> Ledger | None:
 
 
 def enter(work: Work, runs: Sequence[NewRun]) -> None:
-    """Tell the ledger, if there is one, of runs that are about to draw.
-
-    Raises InputError if the ledger or its budget does not allow them: nothing may be drawn.
-    """
+    """Tell the ledger, if there is one, of runs that are about to draw; raises InputError if the
+    ledger or its budget does not allow them: nothing may be drawn."""
     ledger, unit = ledger_of_work(work), work.examples.unit if work.examples else None
     examples = work.examples
     source = Source(work.name, unit, lambda: [points_bytes(examples)] if examples else [])

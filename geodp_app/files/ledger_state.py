@@ -134,10 +134,8 @@ def chained(before: str, text: bytes) -> str:
 
 
 def read_state(name: str, rows: Iterable[tuple[bytes, bytes]]) -> State:
-    """The ledger that lines tell of; each is given with its hash.
-
-    Raises InputError if they tell of none, or were changed; the message names the line.
-    """
+    """The ledger that lines tell of; each is given with its hash.  Raises InputError if they tell
+    of none, or were changed; the message names the line."""
     state: State | None = None
     budget, budgets, entries = None, 0, dict[str, Entry]()
     lines, hashes = list[Line](), [""]
@@ -209,10 +207,8 @@ def share_spent(state: State) -> float:
 
 
 def excess_words(state: State, new: Iterable[PrivacySpent]) -> str:
-    """Why the budget does not allow more runs; empty if it does, or there is none.
-
-    Raises ValueError if a statement says nothing about the ledger's neighbours.
-    """
+    """Why the budget does not allow more runs; empty if it does, or there is none.  Raises
+    ValueError if a statement says nothing about the ledger's neighbours."""
     budget, runs = state.budget, (*state.spending, *new)
     asked = added_up(state.rule.cost(one) for one in runs)
     if budget is None or state.rule.allows(budget, runs):

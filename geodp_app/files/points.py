@@ -259,11 +259,8 @@ def settle_frame(
     *,
     on_grid: bool,
 ) -> Frame:
-    """Grid and bounds from the arguments, the file's member, or the fallback.
-
-    Raises InputError if two of them are at odds, or there are no bounds and the examples are not
-    `on_grid`.
-    """
+    """Grid and bounds from the arguments, the file's member, or the fallback; raises InputError if
+    two of them are at odds, or there are no bounds and the examples are not `on_grid`."""
     own_grid, own_bounds = member_frame(name, member)
     if own_bounds and bounds and own_bounds != bounds:
         raise InputError(
@@ -283,10 +280,8 @@ def settle_frame(
 
 
 def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
-    """Grid size and bounds that a file's frame line states.
-
-    Raises InputError if they are unusable.
-    """
+    """Grid size and bounds that a file's frame line states; raises InputError if they are
+    unusable."""
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
         raise InputError(

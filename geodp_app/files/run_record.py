@@ -106,10 +106,8 @@ class RunRecord:
         return replace(self, questions=(*self.questions, question))
 
     def to_lines(self) -> list[str]:
-        """One JSON object a line, without line ends.
-
-        Raises ValueError if pieces are of another lattice than the run's.
-        """
+        """One JSON object a line, without line ends; raises ValueError if pieces are of another
+        lattice than the run's."""
         lattice = self._lattice()
         head = {
             "kind": "run",
@@ -131,10 +129,8 @@ class RunRecord:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str | bytes]) -> RunRecord:
-        """Read what :meth:`to_lines` wrote.
-
-        Raises DamagedFileError if a line is missing or wrong; the message names it, counted from 1.
-        """
+        """Read what :meth:`to_lines` wrote; raises DamagedFileError if a line is missing or wrong;
+        the message names it, counted from 1."""
         run: RunRecord | None = None
         lattice: Lattice | None = None
         for number, line in ((i, line) for i, line in enumerate(lines, 1) if line.strip()):
@@ -286,10 +282,8 @@ def _read_release(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> Rel
 
 
 def _read_question(data: dict[str, Any], run: RunRecord) -> Question:
-    """Read the line of a question.
-
-    Raises ValueError or KeyError or TypeError if it is not, or does not follow the run's questions.
-    """
+    """Read the line of a question; raises ValueError or KeyError or TypeError if it is not, or does
+    not follow the run's questions."""
     if data.get("kind") != "question" or "votes" not in run.settings.declared.shows:
         raise ValueError("comes after the release")
     values = {name: value for name, value in data.items() if name not in ("kind", "point")}

@@ -133,11 +133,8 @@ class Session(NamedTuple):
 
 
 def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None = None) -> None:
-    """Write a session, whole or not at all, for its owner alone (mode 0600).
-
-    Raises InputError if it cannot be written or is too large to be read back; an older file stays
-    as it was.
-    """
+    """Write a session, whole or not at all, for its owner alone (mode 0600); raises InputError if
+    it cannot be written or is too large to be read back; an older file stays as it was."""
     members = {_STATE: _state_bytes(work, run)}
     if work.examples is not None:
         members[_POINTS] = points_bytes(work.examples)
@@ -153,11 +150,8 @@ def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None
 
 
 def load_session(path: str | os.PathLike[str]) -> Session:
-    """Read a session.
-
-    Raises InputError if the file cannot be read, is damaged, or was written by a newer version; the
-    message names the file and the member.
-    """
+    """Read a session; raises InputError if the file cannot be read, is damaged, or was written by a
+    newer version; the message names the file and the member."""
     name = os.fspath(path)
     if os.path.exists(name) and not os.path.isfile(name):
         raise InputError(f"{name}: is not a file")

@@ -70,10 +70,7 @@ def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:
 
 
 def check_folder_ending(path: str | os.PathLike[str]) -> None:
-    """Refuse the name of a file for a new folder.
-
-    Raises InputError if it has the ending of one.
-    """
+    """Refuse the name of a file for a new folder; raises InputError if it has the ending of one."""
     ending = Path(path).suffix.lower()
     if ending in {*sum(_ENDINGS.values(), ()), *_OTHER_FILES}:
         raise InputError(
@@ -82,10 +79,8 @@ def check_folder_ending(path: str | os.PathLike[str]) -> None:
 
 
 def check_home(path: Path) -> None:
-    """Refuse what could not be put where it is to be: no such folder, or no permission.
-
-    Raises InputError if its own folder is missing or cannot be written to.
-    """
+    """Refuse what could not be put where it is to be: no such folder, or no permission; raises
+    InputError if its own folder is missing or cannot be written to."""
     home = Path(os.path.realpath(path)).parent
     if not home.is_dir():
         raise InputError(f"{path}: there is no folder {home}")
@@ -212,20 +207,16 @@ def lost_and_kept(error: Exception, text: str) -> InputError:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
-    """Write a file whole or not at all; a private one for its owner alone, mode 0600.
-
-    Raises InputError if it cannot be written (no such folder, no permission, disk full, is a
-    folder); a file that was there is then unchanged.
-    """
+    """Write a file whole or not at all; a private one for its owner alone, mode 0600.  Raises
+    InputError if it cannot be written (no such folder, no permission, disk full, is a folder); a
+    file that was there is then unchanged."""
     with named_failures(path):
         write_files([NewFile(path, data, private)])
 
 
 def try_files(files: Iterable[NewFile]) -> None:
-    """Whether files like these can be written; nothing is left of them.
-
-    Raises InputError if not.
-    """
+    """Whether files like these can be written; nothing is left of them.  Raises InputError if
+    not."""
     for file in files:
         with named_failures(file.path):
             try_write([file])

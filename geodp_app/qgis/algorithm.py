@@ -201,10 +201,8 @@ class GeodpAlgorithm(core.QgsProcessingAlgorithm):
     # -- values ----------------------------------------------------------------------------------
 
     def ledger(self, parameters: dict[str, Any], context: Any) -> list[str]:
-        """The option for the ledger that is chosen or lies beside the points' file.
-
-        Raises QgsProcessingException if these are two.
-        """
+        """The option for the ledger that is chosen or lies beside the points' file; raises
+        QgsProcessingException if these are two."""
         chosen = self.parameterAsFile(parameters, "LEDGER", context)
         layer = self.parameterAsVectorLayer(parameters, "INPUT", context)
         found = ""
@@ -241,10 +239,8 @@ class GeodpAlgorithm(core.QgsProcessingAlgorithm):
         return found
 
     def source(self, parameters: dict[str, Any], context: Any) -> Any:
-        """The points; they have a coordinate reference system.
-
-        Raises QgsProcessingException otherwise.
-        """
+        """The points; they have a coordinate reference system.  Raises QgsProcessingException
+        otherwise."""
         found = self.parameterAsSource(parameters, "INPUT", context)
         if found is None:
             raise core.QgsProcessingException(self.invalidSourceError(parameters, "INPUT"))

@@ -74,10 +74,8 @@ def box_edges(
 
 
 def find_program(setting: str = "") -> str:
-    """Path of the program: the setting, else the one on PATH, else where pipx and pip put it.
-
-    Raises GeodpError if there is none.
-    """
+    """Path of the program: the setting, else the one on PATH, else where pipx and pip put it;
+    raises GeodpError if there is none."""
     setting = setting.strip()
     if setting:
         found = shutil.which(os.path.expanduser(setting))

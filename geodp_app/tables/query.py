@@ -27,10 +27,7 @@ from learners.core.examples import OPPOSITES, LabelWords
 
 
 def load_ibis() -> Any:
-    """Ibis, loaded when it is needed.
-
-    Raises InputError if it is not installed.
-    """
+    """Ibis, loaded when it is needed; raises InputError if it is not installed."""
     try:
         import ibis
     except ImportError as error:

@@ -63,11 +63,8 @@ class TableSource:
         return far and not os.path.exists(self.place)
 
     def files(self) -> list[Path]:
-        """The local files that it names, in order.
-
-        Raises InputError if there is none, or a database is not of the engine that it is said to
-        be.
-        """
+        """The local files that it names, in order; raises InputError if there is none, or a
+        database is not of the engine that it is said to be."""
         if self.kind == "url" or self.remote:
             return self._sqlite_file()
         if os.path.isdir(self.place):
@@ -191,11 +188,9 @@ class CsvHead:
 
 
 def csv_heads(source: TableSource) -> list[CsvHead]:
-    """The heads of all CSV files of a source, alike but for the order and number of columns; one
-    of nothing where there are none.
-
-    Raises InputError if a file cannot be read, or two files have different heads.
-    """
+    """The heads of all CSV files of a source, alike but for the order and number of columns; one of
+    nothing where there are none.  Raises InputError if a file cannot be read, or two files have
+    different heads."""
     files = source.files() if source.kind == "csv" else []
     heads = [_head_of(path) for path in files]
     for path, head in zip(files, heads, strict=True):
