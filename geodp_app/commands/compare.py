@@ -206,7 +206,6 @@ def _refuse_none(path: Path, examples: Examples) -> None:
 def _document(
     options: argparse.Namespace, examples: Examples, rows: Sequence[comparison.Row]
 ) -> dict[str, Any]:
-    """The comparison as a JSON object."""
     epsilon, delta = comparison.total_spent(rows)
     return {
         "warning": "test errors come from private examples: for the curator's eyes",

@@ -401,7 +401,6 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
 
 
 def _typed(value: Any) -> str:
-    """A value as it is typed."""
     if isinstance(value, list):
         return ",".join(map(str, value))
     if isinstance(value, dict):

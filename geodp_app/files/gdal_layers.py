@@ -235,7 +235,6 @@ def _folder() -> Iterator[str]:
 def _parquet_bytes(
     path: Path, table: Any, geometry: str, kind: str, crs: str | None, member: str | None
 ) -> bytes:
-    """GeoParquet."""
     parquet = library("pyarrow.parquet", path.name)
     column: dict[str, Any] = {
         "encoding": "WKB", "geometry_types": [] if kind == "Unknown" else [kind], "crs": None,

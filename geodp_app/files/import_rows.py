@@ -207,8 +207,6 @@ def read_rows(
 
 
 class _Reader:
-    """Batches of columns become arrays."""
-
     def __init__(
         self,
         file: ImportFile,

@@ -247,7 +247,6 @@ def _first(name: str, line: Line) -> State:
 
 
 def _number(line: Line, name: str) -> float:
-    """A member that is a number."""
     if type(line[name]) not in (int, float):
         raise ValueError(f"has no number for {name}")
     return float(line[name])

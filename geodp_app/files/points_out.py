@@ -148,7 +148,6 @@ def _plain(values: NDArray[Any]) -> list[Any]:
 
 
 def _with(table: Any, added: Added, pyarrow: Any) -> Any:
-    """A table with the new columns."""
     for name, values in beside(added, table.column_names).items():
         kind = pyarrow.float64() if values.dtype.kind == "f" else pyarrow.int32()
         table = table.append_column(name, pyarrow.array(_plain(values), kind))
@@ -156,7 +155,6 @@ def _with(table: Any, added: Added, pyarrow: Any) -> Any:
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """The cells of a new column."""
     if values.dtype.kind != "f":  # few of them differ
         known = {value: str(value) for value in np.unique(values).tolist()}
         return [known[value] for value in values.tolist()]
@@ -312,7 +310,6 @@ def _features(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Found:
-    """A layer, by GDAL."""
     pyogrio = library("pyogrio", source.name)
     if areal:
         layer = polygon_layer(os.fspath(source), layer)["layer_name"]

@@ -251,12 +251,6 @@ class GeodpAlgorithm(core.QgsProcessingAlgorithm):
             )
         return found
 
-    def labels(self, parameters: dict[str, Any], context: Any) -> list[str]:
-        """Options that name labels."""
-        inside = self.parameterAsString(parameters, "INSIDE", context).strip()
-        outside = self.parameterAsString(parameters, "OUTSIDE", context).strip()
-        return self.given({"inside": inside or None, "outside": outside or None})
-
     def bounds(self, parameters: dict[str, Any], source: Any, context: Any) -> list[str]:
         """Options that say where the grid lies: in the points' own system."""
         name = system(source.sourceCrs())
@@ -282,13 +276,17 @@ class GeodpAlgorithm(core.QgsProcessingAlgorithm):
         """
         source = self.source(parameters, context)
         fields = fields or {}
+        named = {
+            name: self.parameterAsString(parameters, name.upper(), context).strip() or None
+            for name in ("inside", "outside")
+        }
         if self.parameterDefinition("LABEL") is not None:
             fields = {"label": self.parameterAsString(parameters, "LABEL", context), **fields}
         with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
             points = Path(folder) / file_name(source.sourceName(), ".csv")
             write_points(points, source, fields, feedback, numbered=numbered)
             arguments = [*self.paths, str(points), *self.bounds(parameters, source, context)]
-            arguments += [*self.labels(parameters, context), *self.given(values), *options]
+            arguments += [*self.given(named | values), *options]
             return self.call(arguments, feedback, points, source)
 
     def call(self, arguments: list[str], feedback: Any, points: Path, source: Any) -> str:

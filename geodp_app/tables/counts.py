@@ -360,7 +360,6 @@ def _watched(work: Callable[[_Engine], _T], *, quiet: bool) -> _T:
 
 
 def _groups(connection: Any, expression: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Keys and amounts."""
     if connection.name == "duckdb":  # by itself: releases of Ibis and DuckDB differ over Arrow
         found = connection.con.execute(connection.compile(expression)).fetchnumpy()
         return np.asarray(found["key"], np.int64), np.asarray(found["amount"], np.int64)
