@@ -27,14 +27,13 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
+from geodp_app.files.csv_table import Head
 from geodp_app.files.import_columns import cut
 from geodp_app.files.points import PointOptions, settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.query import count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
     DROPPED,
-    CsvHead,
-    TableColumns,
     TableSource,
     csv_heads,
     find_columns,
@@ -102,18 +101,17 @@ def read_counts(
     source.files()
     heads = csv_heads(source)
     head = heads[0]
-    if head.lines > head.plain and asked.person is not None:
+    if head.commented and asked.person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
         raise InputError(
             f"{source.name}: begins with comment lines, which do not go with --id: remove them "
             "(--grid and --bounds state the frame)"
         )
 
-    def work(
-        engine: _Engine,
-    ) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64], bool, tuple[str, ...]]:
+    def work(engine: _Engine) -> TableCounts:
+        tight, bits = False, 64
         with _open_table(source, head, engine) as (connection, table):
-            kinds, names, bits = dict(table.schema()), [each.names for each in heads], 64
+            kinds, names = dict(table.schema()), [each.names for each in heads]
             if source.kind == "parquet":
                 names, bits = _parquet_columns(connection, source, asked.person)
             found = find_columns(source, kinds, asked, names)
@@ -123,23 +121,20 @@ def read_counts(
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 knows_nan = connection.has_operation(operations.IsNan)
                 how = {"knows_nan": knows_nan, "bits": bits, "comma": comma}
-                keys, amounts = _groups(
-                    connection, count_expression(table, found, frame, asked, **how)
-                )
-                tight = False
+                asking = count_expression(table, found, frame, asked, **how)
+                keys, amounts = _groups(connection, asking)
                 if edges and not found.on_grid:
                     met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
                     tight = bool(np.bitwise_or.reduce(met) == 15)  # all four
-                return found, frame, keys, amounts, tight, tuple(kinds)
+        left = np.isin(-keys, DROPPED) & (asked.unusable == "drop")
+        dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
+        refuse_faults(source, found, frame, keys)
+        places, labels = keys >> 1, keys & 1
+        entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
+        counts = GridCounts.of_entries(entries, frame.d)
+        return TableCounts(counts, frame, dropped, tight, tuple(kinds))
 
-    found, frame, keys, amounts, tight, every = _watched(work, quiet=quiet)
-    left = np.isin(-keys, DROPPED) & (asked.unusable == "drop")
-    dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
-    refuse_faults(source, found, frame, keys)
-    places, labels = keys >> 1, keys & 1
-    entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
-    counts = GridCounts.of_entries(entries, frame.d)
-    return TableCounts(counts, frame, dropped, tight, every)
+    return _watched(work, quiet=quiet)
 
 
 # -- opening -----------------------------------------------------------------------------------
@@ -174,7 +169,7 @@ def files_behind(source: TableSource) -> list[Path]:
 
 
 @contextmanager
-def _open_table(source: TableSource, head: CsvHead, engine: _Engine) -> Iterator[tuple[Any, Any]]:
+def _open_table(source: TableSource, head: Head, engine: _Engine) -> Iterator[tuple[Any, Any]]:
     """The connection and the table; the connection to embedded DuckDB is closed in the end."""
     if source.kind == "url":
         with _clear_errors(source):
@@ -213,7 +208,7 @@ def _open_duckdb(source: TableSource, spill: str) -> Any:
     return connection
 
 
-def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
+def _duckdb_table(source: TableSource, connection: Any, head: Head) -> Any:
     # by name: otherwise the first file's types would round the other files' numbers
     if source.kind == "parquet":
         return connection.read_parquet(_paths(source), union_by_name=True)
@@ -221,8 +216,8 @@ def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
         # all stated, nothing guessed but the end of lines.  No skip of the lines before the header:
         # DuckDB looks for quotes in what it skips, and may lose every row
         form = {"delim": head.delimiter, "quote": '"', "escape": '"', "header": True}
-        form["skip"] = head.plain
-        comment = "#" if head.lines > head.plain else ""
+        form["skip"] = head.skipped
+        comment = "#" if head.commented else ""
         return connection.read_csv(
             _paths(source), **form, comment=comment, all_varchar=True, union_by_name=True
         )

@@ -107,9 +107,7 @@ def edge_expression(table: Any, columns: TableColumns, frame: Frame, *, comma: b
     :meth:`geometry.grid.Bounds.spanned_by` has it."""
     assert frame.bounds is not None
     box, key = frame.bounds, 0
-    edges = zip(
-        (columns.first, columns.second) * 2, (*box.low, *box.high), box.size * 2, strict=True
-    )
+    edges = zip(columns.examples[:2] * 2, (*box.low, *box.high), box.size * 2, strict=True)
     for i, (name, edge, size) in enumerate(edges):
         value, near = _number(table[name], comma), 1e-9 * size
         met = (value >= _exact(edge - near)) & (value <= _exact(edge + near))

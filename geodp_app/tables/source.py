@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.csv_table import not_utf8, read_head, stated_separator
+from geodp_app.files.csv_table import Head, not_utf8, read_head, stated_separator
 from geodp_app.files.import_columns import choose_columns, place_of
 from geodp_app.files.points import PointOptions
 
@@ -175,28 +175,16 @@ def columns_of(text: str) -> dict[str, str]:
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class CsvHead:
-    """A CSV file's header, the lines before it, the frame that they state, what stands between
-    columns, and how many of those lines hold nothing but that."""
-
-    lines: int
-    member: dict[str, Any]
-    delimiter: str = ","
-    names: tuple[str, ...] = ()
-    plain: int = 0
-
-
-def csv_heads(source: TableSource) -> list[CsvHead]:
+def csv_heads(source: TableSource) -> list[Head]:
     """The heads of all CSV files of a source, alike but for the order and number of columns; one of
     nothing where there are none.  Raises InputError if a file cannot be read, or two files have
     different heads."""
     files = source.files() if source.kind == "csv" else []
     heads = [_head_of(path) for path in files]
     for path, head in zip(files, heads, strict=True):
-        if replace(head, names=()) != replace(heads[0], names=()):
+        if replace(head, names=(), start=0) != replace(heads[0], names=(), start=0):
             raise InputError(f"{path}: the lines before its header are not those of {files[0]}")
-    return heads or [CsvHead(0, {})]
+    return heads or [Head({}, (), ",", 0, 1, 0)]
 
 
 def other_encoding(source: TableSource) -> str:
@@ -220,7 +208,7 @@ def _opened(path: Path) -> gzip.GzipFile | IO[bytes]:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
-def _head_of(path: Path) -> CsvHead:
+def _head_of(path: Path) -> Head:
     try:
         with _opened(path) as file:
             start = file.read(_PIECE)
@@ -230,12 +218,10 @@ def _head_of(path: Path) -> CsvHead:
         raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
     text = start.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     head = read_head(str(path), text)
-    *above, _ = text.split("\n", head.lines)[: head.lines]
-    stated = bool(above) and bool(stated_separator(above[0]))
-    if stated and '"' in above[0]:
+    first = text.partition("\n")[0]
+    if '"' in first and stated_separator(first):
         raise InputError(f"{path}: line 1 names the separator in quotes: remove that line")
-    plain = above if not any(line.startswith("#") for line in above) else above[:stated]
-    return CsvHead(head.lines - 1, head.member, head.delimiter, head.names, len(plain))
+    return head
 
 
 class Fault(IntEnum):
@@ -256,19 +242,12 @@ DROPPED = (1, 3, 4, 6, 7, 8, 9)
 class TableColumns:
     """Names of the columns that are read."""
 
-    #: x and y, or longitude and latitude.
-    first: str
-    second: str
-    label: str
+    #: x and y, or longitude and latitude, and the label.
+    examples: tuple[str, str, str]
     #: Whose a row is.
     person: str | None
     #: Whether coordinates are whole numbers on the grid, not degrees.
     on_grid: bool
-
-    @property
-    def examples(self) -> tuple[str, str, str]:
-        """All but whose a row is."""
-        return self.first, self.second, self.label
 
 
 def find_columns(
@@ -291,13 +270,14 @@ def find_columns(
             for each in files:  # what a file has twice is once what it is called, to an engine
                 if place is not None and names[place] in each:
                     place_of(names[place], [name.lower() for name in each])
-    places = (found.first, found.second, found.label)
-    first, second, label = (names[place] for place in places if place is not None)
+    first, second, label = (
+        names[at] for at in (found.first, found.second, found.label) if at is not None
+    )
     _check_kinds(source, kinds, (first, second, label))
-    if own is not None:
-        _check_person_kind(source, names[own], kinds[names[own]])
     own_name = None if own is None else names[own]
-    return TableColumns(first, second, label, own_name, kind == "grid")
+    if own_name is not None:
+        _check_person_kind(source, own_name, kinds[own_name])
+    return TableColumns((first, second, label), own_name, kind == "grid")
 
 
 def _check_kinds(
