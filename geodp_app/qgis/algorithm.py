@@ -277,8 +277,8 @@ class GeodpAlgorithm(core.QgsProcessingAlgorithm):
         source = self.source(parameters, context)
         fields = fields or {}
         named = {
-            name: self.parameterAsString(parameters, name.upper(), context).strip() or None
-            for name in ("inside", "outside")
+            key.lower(): self.parameterAsString(parameters, key, context).strip() or None
+            for key in ("INSIDE", "OUTSIDE")
         }
         if self.parameterDefinition("LABEL") is not None:
             fields = {"label": self.parameterAsString(parameters, "LABEL", context), **fields}
