@@ -1,4 +1,8 @@
-"""Takes a CSV text apart: the line with its public frame, its header, batches of columns."""
+"""Takes a CSV text apart: the line with its public frame, its header, batches of columns.
+
+Rows are read by numpy, many at a time, where there are no quotes and each row has as many cells as
+the header; else one by one, by the reader of single rows, which decides what a file holds.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.plain_rows import PlainRows, plain_columns, plain_parts
 from geometry.geojson_reading import short
 
 MARK = "# geodp "
@@ -41,8 +44,14 @@ _ROWS_AT_ONCE = 1_000
 #: Rows in a batch: some milliseconds' work.
 BATCH = 5_000
 
-#: Characters of a text that are taken apart row by row at a time.
-_CHUNK = 1 << 18
+#: Characters of a text that are taken apart at a time, and most of them at once.
+PART, MOST = 1 << 18, 1 << 20
+
+#: White space that numpy passes over beside a number, and a number of a file does not have.
+_SPACES = (
+    "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 
 #: A column of some rows: texts, or values with their type.
 Column = Sequence[Any] | NDArray[Any]
@@ -50,119 +59,99 @@ Column = Sequence[Any] | NDArray[Any]
 
 @dataclass(slots=True)
 class Batch:
-    """Some columns of some rows.
+    """Some columns of some rows."""
 
-    Attributes
-    ----------
-    columns : list of sequence, shape (n,) each
-    n : int
-    share : float
-        How much of the file has been read with it, 0..1.
-    wrong : dict of int to int
-        Number of cells of rows that have too few or too many.
-    lines : sequence or ndarray of int, shape (n,) or (0,)
-        The line of the file on which each row ends, if it has lines.
-    faults : dict of int to str
-        Why the geometry of a row is no point.
-    systems : ndarray of int, shape (n,), or None
-        What a geometry states of its own system: a code of EPSG, or 0.
-    """
-
+    #: Shape (n,) each.
     columns: list[Column]
     n: int
+    #: How much of the file has been read with it, 0..1.
     share: float
+    #: Number of cells of rows that have too few or too many.
     wrong: dict[int, int] = field(default_factory=dict)
+    #: Shape (n,) or (0,): the line of the file on which each row ends, if it has lines.
     lines: Sequence[int] | NDArray[np.int64] = ()
+    #: Why the geometry of a row is no point.
     faults: dict[int, str] = field(default_factory=dict)
+    #: Shape (n,): what a geometry states of its own system: a code of EPSG, or 0.
     systems: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the rows of a CSV text.
+    """What stands before the rows of a CSV text."""
 
-    Attributes
-    ----------
-    member : mapping
-        Of the frame line; empty if there is none.
-    names : tuple of str
-        The columns' names as they stand, without outer spaces.
-    delimiter : str
-        What stands between columns.
-    start : int
-        Where the rows begin in the text.
-    lines : int
-        Lines before the rows.
-    """
-
+    #: Of the frame line; empty if there is none.
     member: dict[str, Any]
+    #: The columns' names as they stand, without outer spaces.
     names: tuple[str, ...]
+    #: What stands between columns.
     delimiter: str
+    #: Where the rows begin in the text.
     start: int
+    #: Lines before the rows.
     lines: int
+    #: Those of them above the header that have to be skipped: the others are comments.
+    skipped: int
+
+    @property
+    def commented(self) -> bool:
+        """Whether there are comments above the header."""
+        return self.lines - 1 > self.skipped
 
 
 @dataclass(frozen=True, slots=True)
 class CsvRows:
-    """The rows of a CSV text.
+    """The rows of a CSV text."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    text : str
-    head : Head
-    geometry : int or None
-        The column of points as text, if there is one.
-    """
-
+    #: Of the file, for messages.
     name: str
     text: str
     head: Head
+    #: The column of points as text, if there is one.
     geometry: int | None
 
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
-        Parameters
-        ----------
-        places : sequence of int
-        numbers : collection of int
-            Those of them whose cells may come as numbers, and not as they are written.
-
-        Raises
-        ------
-        InputError
-            If a line cannot be taken apart; it is named.
+        Raises InputError if a line cannot be taken apart; it is named.  `numbers`: those of them
+        whose cells may come as numbers, and not as they are written.
         """
         wanted = [(self.geometry or 0) if place == GEOMETRY else place for place in places]
         kinds = [float if place in numbers else object for place in places]
         start, before, end = self.head.start, self.head.lines, len(self.text)
         while end > start and self.text[end - 1].isspace():
             end -= 1
-        for done, stop, rows in plain_parts(self.text, start, end, self.head.delimiter):
+        for done, stop, plain in parts_of(self.text, start, end):
             whole = None
-            if rows is not None:
-                whole = self._at_once(self.text[done:stop], rows, wanted, kinds, before)
+            if plain:
+                whole = self._at_once(self.text[done:stop], wanted, kinds, before)
             for batch in self._slowly(done, stop, wanted, before) if whole is None else [whole]:
                 batch.share = (done - start + batch.share * (stop - done)) / (end - start)
                 yield batch
             before += self.text.count("\n", done, stop)
 
     def _at_once(
-        self, piece: str, rows: PlainRows, wanted: list[int], kinds: Sequence[type], before: int
+        self, piece: str, wanted: list[int], kinds: Sequence[type], before: int
     ) -> Batch | None:
-        """The columns of a part of the text, if each row has as many cells as the header; numbers
-        only if all are."""
-        if not rows.are_table(len(self.head.names)):
+        """The columns of a part of the text without quotes, if each row has as many cells as the
+        header, none of them too long for the reader of single rows; numbers only if all are."""
+        between, width = self.head.delimiter, len(self.head.names)
+        ended = piece if piece.endswith("\n") else f"{piece}\n"
+        held = np.frombuffer(ended.encode("latin-1", "replace"), dtype=np.uint8)
+        ends, cuts = np.flatnonzero(held == ord("\n")), np.flatnonzero(held == ord(between))
+        if len(cuts) != (width - 1) * len(ends):
             return None
-        between, texts = self.head.delimiter, [object] * len(wanted)
-        found = plain_columns(piece, between, wanted, kinds)
-        found = found or plain_columns(piece, between, wanted, texts)
-        if found is None or len(found[0]) != len(rows.ends):
+        within = cuts.reshape(len(ends), width - 1)
+        if width > 1 and ((within[:, -1] > ends).any() or (within[1:, 0] < ends[:-1]).any()):
             return None
-        columns = [each if each.dtype == float else _unquoted(each.tolist()) for each in found]
-        return Batch(columns, len(rows.ends), 1.0, lines=before + rows.lines)
+        if np.diff(ends, prepend=-1).max() > csv.field_size_limit():
+            return None
+        found = _columns(piece, between, wanted, kinds)
+        found = found or _columns(piece, between, wanted, [object] * len(wanted))
+        if found is None or len(found[0]) != len(ends):
+            return None
+        columns = [each if each.dtype == float else each.tolist() for each in found]
+        return Batch(columns, len(ends), 1.0, lines=before + np.arange(1, len(ends) + 1))
 
     def _slowly(self, start: int, stop: int, wanted: Sequence[int], before: int) -> Iterator[Batch]:
         """The columns of a part of the text, row by row."""
@@ -170,7 +159,7 @@ class CsvRows:
         def chunks() -> Iterator[str]:  # a large text is never copied whole
             done = start
             while done < stop:
-                some = self.text.find("\n", done + _CHUNK, stop) + 1 or stop
+                some = self.text.find("\n", done + PART, stop) + 1 or stop
                 yield self.text[done:some]
                 done = some
 
@@ -178,18 +167,27 @@ class CsvRows:
         given = chain.from_iterable(map(io.StringIO, chunks()))
         reader = csv.reader(given, delimiter=self.head.delimiter)
         try:
-            while read := [(row, reader.line_num) for row in islice(reader, _ROWS_AT_ONCE)]:
-                rows, wrong = [row for row, _ in read if row], {}
-                for i, row in enumerate(rows):
+            done = 0
+            while read := [*islice(reader, _ROWS_AT_ONCE)]:
+                taken = [1] * len(read)
+                if reader.line_num > done + len(read):  # some cells have several lines
+                    taken = [1 + "".join(row).count("\n") for row in read]
+                ends = before + np.minimum(done + np.cumsum(taken), reader.line_num)
+                done, wrong, rows = reader.line_num, dict[int, int](), list(filter(None, read))
+                if len(rows) < len(read):
+                    ends = ends[[bool(row) for row in read]]
+                for i, row in enumerate(rows) if {*map(len, rows)} - {width} else ():
                     if len(row) != width:
                         rows[i] = self._again(row, width)
                         if len(rows[i]) != width:
                             wrong[i], rows[i] = len(row), [""] * width
                 if rows:
                     cells = list(zip(*rows, strict=True))
-                    columns: list[Column] = [_unquoted(cells[place]) for place in wanted]
-                    lines = [before + line for row, line in read if row]
-                    yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
+                    columns: list[Column] = [
+                        [*map(_unquoted, cells[at])] if '"' in "".join(cells[at]) else cells[at]
+                        for at in wanted
+                    ]
+                    yield Batch(columns, len(rows), done / size, wrong, ends)
         except csv.Error as error:
             line = before + reader.line_num
             raise InputError(f"{self.name}: line {line}: {error}") from None
@@ -203,12 +201,41 @@ class CsvRows:
         return next(reader, row)
 
 
-def _unquoted(cells: Sequence[str]) -> Sequence[str]:
-    """Cells without the quotes that a space before them has kept."""
-    return [_bare(cell) for cell in cells] if '"' in "".join(cells) else cells
+def parts_of(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+    """Where parts of a text begin and stop, each of some rows, and whether these are plain: without
+    quotes and not very long.  From the first quote on no end of a row is known before the rest is
+    read.
+    """
+    quote = text.find('"', start, end)
+    quoted = end if quote < 0 else max(text.rfind("\n", start, quote) + 1, start)
+    while start < quoted:
+        stop = text.find("\n", start + PART, quoted) + 1 or quoted
+        yield start, stop, stop - start <= MOST
+        start = stop
+    if start < end:
+        yield start, end, False
 
 
-def _bare(cell: str) -> str:
+def _columns(
+    piece: str, delimiter: str, wanted: list[int], kinds: Sequence[type]
+) -> list[NDArray[Any]] | None:
+    """Columns of a text of plain rows, as float or, with object, as texts; None if a cell is no
+    finite number, or may be none, though its column should be of numbers."""
+    if float in kinds and any(space in piece for space in _SPACES):
+        return None
+    names = [(str(i), kind) for i, kind in enumerate(kinds)]
+    how: dict[str, Any] = {"comments": None, "delimiter": delimiter, "usecols": wanted, "ndmin": 1}
+    try:
+        found = np.loadtxt(io.StringIO(piece), dtype=np.dtype(names), **how)
+    except ValueError:
+        return None
+    columns = [found[name] for name, _ in names]
+    finite = all(np.isfinite(each).all() for each in columns if each.dtype == float)
+    return columns if finite else None
+
+
+def _unquoted(cell: str) -> str:
+    """A cell without the quotes that a space before them has kept."""
     plain = cell.strip(" ")
     if len(plain) < len(cell) and len(plain) > 1 and plain[0] == plain[-1] == '"':
         return plain[1:-1].replace('""', '"')
@@ -216,13 +243,7 @@ def _bare(cell: str) -> str:
 
 
 def open_csv(name: str, data: bytes) -> CsvRows:
-    """Take a CSV file apart.
-
-    Raises
-    ------
-    InputError
-        If it is no text, or has no usable header.
-    """
+    """Take a CSV file apart; raises InputError if it is no text, or has no usable header."""
     text = text_of(name, data)
     head = read_head(name, text)
     if all(map(_NUMBER.fullmatch, head.names)):
@@ -251,13 +272,8 @@ _PACKED = (
 
 
 def text_of(name: str, data: bytes) -> str:
-    """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so.
-
-    Raises
-    ------
-    InputError
-        If it is no text; the message says what to do.
-    """
+    """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so; raises InputError if
+    it is no text; the message says what to do."""
     for start, reason in _PACKED:
         if data.startswith(start):
             raise InputError(f"{name}: {reason}")
@@ -296,29 +312,34 @@ _SEPARATOR = re.compile(r'\s*"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 
 def read_head(name: str, text: str) -> Head:
     """Read the comment lines and the header line; what it has most of stands between columns.
-
-    Raises
-    ------
-    InputError
-        If there is no header.
-    """
+    Raises InputError if there is no header."""
     if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
-    member: dict[str, Any] = {}
-    line, start, stated = 0, 0, ""
+    member: Any = {}
+    line, start, stated, commented = 0, 0, "", False
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         content = text[start:end]
         line, start = line + 1, end + 1
+        commented |= content.startswith("#")
         if content.startswith(MARK):
-            member = read_mark(name, line, content)
+            try:
+                member = json.loads(content[len(MARK) :])
+            except (ValueError, RecursionError):
+                member = None
+            if not isinstance(member, dict):
+                raise InputError(
+                    f"{name}: line {line}: '# geodp' must be followed by a JSON object"
+                )
         elif line == 1 and stated_separator(content):
             stated = stated_separator(content)
         elif content.strip() and not content.startswith("#"):
             delimiter = stated or max(",;\t|", key=content.count)
-            names = _read_names(name, line, content, delimiter)
-            return Head(member, names, delimiter, start, line)
+            with refusals(f"{name}: line {line}", csv.Error):
+                names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
+            skipped = int(bool(stated)) if commented else line - 1
+            return Head(member, tuple(map(str.strip, names)), delimiter, start, line, skipped)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
 
 
@@ -326,29 +347,6 @@ def stated_separator(line: str) -> str:
     """What a spreadsheet's first line says to stand between columns; empty if it says nothing."""
     said = _SEPARATOR.fullmatch(line)
     return said[1] if said else ""
-
-
-def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str, ...]:
-    with refusals(f"{name}: line {line}", csv.Error):
-        names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
-    return tuple(column.strip() for column in names)
-
-
-def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
-    """The object of a frame line.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    try:
-        member = json.loads(content[len(MARK) :])
-    except (ValueError, RecursionError):
-        member = None
-    if not isinstance(member, dict):
-        raise InputError(f"{name}: line {line}: '# geodp' must be followed by a JSON object")
-    return member
 
 
 def number_fault(text: str) -> str:

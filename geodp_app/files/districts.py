@@ -41,13 +41,8 @@ _FINE = 1 << 16
 
 
 def open_districts(path: Path, layer: str | None = None) -> tuple[ImportFile, TargetFile]:
-    """The rows of a file of districts, and their polygons.
-
-    Raises
-    ------
-    InputError, GeoJSONError
-        If it cannot be read, or holds no polygons.
-    """
+    """The rows of a file of districts, and their polygons; raises InputError or GeoJSONError if it
+    cannot be read, or holds no polygons."""
     name = os.fspath(path)
     kind, data = look(name)
     if data is not None or kind == "csv":
@@ -102,6 +97,8 @@ def _polygons_of(frame: Any) -> TargetFile:
 def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np.float64]]:
     """What of each of n districts lies in a shape.
 
+    Raises InputError if no district lies where the shape does.
+
     Returns
     -------
     dict of str to ndarray of float, shape (n,)
@@ -110,11 +107,6 @@ def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np
         "share": the part of the area that the shape has.  "unreported": the part of the area that
         had hardly any reports; "in_doubt": the part of the shape in it that had hardly any.
         NaN where something is part of nothing, or not released.
-
-    Raises
-    ------
-    InputError
-        If no district lies where the shape does.
     """
     frame, layers, place = shape.frame, shape.layers(), shape.frame.place
     fine = None if place is None else GridMap(max(frame.d, _FINE), place.bounds)

@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,9 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.files.csv_table import CsvRows, Head
+from geodp_app.files.csv_table import CsvRows, Head, parts_of
 from geodp_app.files.gdal_layers import DRIVERS, free_name, layer_files, on_lines
-from geodp_app.files.import_file import ImportFile, look
-from geodp_app.files.layers import chosen_layer
-from geodp_app.files.plain_rows import plain_parts
+from geodp_app.files.import_file import ImportFile, chosen_layer, look
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees
@@ -63,6 +60,9 @@ def points_files(
 ) -> list[NewFile]:
     """Rows of a file with new columns, as files; those of points for their owner alone.
 
+    Raises InputError if a library is missing, the points cannot be written in this format, or
+    something is there that is to be kept; OSError if the source cannot be read any more.
+
     Parameters
     ----------
     path : path-like
@@ -78,14 +78,6 @@ def points_files(
         Of a file with several.
     overwrite : bool
         Whether what is there may go though geodp has not written it.
-
-    Raises
-    ------
-    InputError
-        If a library is missing, the points cannot be written in this format, or something is there
-        that is to be kept.
-    OSError
-        If the source cannot be read any more.
     """
     check_kept(path, overwrite=overwrite)
     path, kind = Path(path), look(os.fspath(source))[0]
@@ -156,7 +148,6 @@ def _plain(values: NDArray[Any]) -> list[Any]:
 
 
 def _with(table: Any, added: Added, pyarrow: Any) -> Any:
-    """A table with the new columns."""
     for name, values in beside(added, table.column_names).items():
         kind = pyarrow.float64() if values.dtype.kind == "f" else pyarrow.int32()
         table = table.append_column(name, pyarrow.array(_plain(values), kind))
@@ -164,7 +155,6 @@ def _with(table: Any, added: Added, pyarrow: Any) -> Any:
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """The cells of a new column."""
     if values.dtype.kind != "f":  # few of them differ
         known = {value: str(value) for value in np.unique(values).tolist()}
         return [known[value] for value in values.tolist()]
@@ -213,19 +203,26 @@ def _longer(row: str, cells: str) -> str:
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
     """The text of some rows at a time, without a newline at the end; empty lines are none."""
-    for start, stop, plain in plain_parts(text, 0, len(text), delimiter):
+    for start, stop, plain in parts_of(text, 0, len(text)):
         piece = text[start:stop]
-        if plain is None:
-            lines, ends = list(io.StringIO(piece)), [0]
-            bare = (line.rstrip(f"\r\n{_CARRIAGE}") + "\n" for line in lines)
-            reader = csv.reader(bare, delimiter=delimiter)
-            ends += [reader.line_num for _ in reader]
-            found = ["".join(lines[a:b]).removesuffix("\n") for a, b in pairwise(ends)]
-        elif '"' in piece:
-            found = [piece[a + 1 : b] for a, b in pairwise((-1, *plain.ends.tolist()))]
-        else:
-            found = piece.split("\n")
+        found = piece.split("\n") if plain else _single(piece, delimiter)
         yield [row for row in found if row not in ("", "\r", _CARRIAGE)]
+
+
+def _single(text: str, delimiter: str) -> list[str]:
+    """The text of each row, as the reader of single rows has them."""
+    held: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in io.StringIO(text):
+            held.append(line)
+            yield line.rstrip(f"\r\n{_CARRIAGE}") + "\n"
+
+    found = []
+    for _ in csv.reader(lines(), delimiter=delimiter):
+        found.append("".join(held).removesuffix("\n"))
+        held.clear()
+    return found
 
 
 def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
@@ -313,7 +310,6 @@ def _features(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Found:
-    """A layer, by GDAL."""
     pyogrio = library("pyogrio", source.name)
     if areal:
         layer = polygon_layer(os.fspath(source), layer)["layer_name"]

@@ -53,7 +53,6 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    release : Release
     **stated
         Public members besides, JSON values: `run` (:func:`run_stated`), `within`, and `date`, the
         day that its author gives.  No clock is asked: when a run was made, and made again, may
@@ -153,16 +152,8 @@ def wrong_labels_text(release: Release) -> str | None:
 def support_caption(release: Release, *, short: bool = False) -> str:
     """What is hatched where a release is shown, and what it cost to know.
 
-    Parameters
-    ----------
-    release : Release
-    short : bool
-        For a place with room for some forty letters.
-
-    Returns
-    -------
-    str
-        Empty if nothing is known, or nothing had to be released to know that there is nothing.
+    `short`: for a place with room for some forty letters.  Empty if nothing is known, or nothing
+    had to be released to know that there is nothing.
     """
     shape, cost = support_shape(release), support_cost(release)
     if shape is None:

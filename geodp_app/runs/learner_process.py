@@ -25,8 +25,8 @@ from dataclasses import replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.document.tiles import zone_follows
 from geodp_app.document.work import RunSettings
+from geodp_app.files.run_record import zone_follows
 from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import (
     Answer,

@@ -19,8 +19,8 @@ import geodp
 import learners
 from geodp import Bounds, Examples, GridMap, LearnedShape
 from geodp_app.cli import main
-from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
+from geodp_app.files.points import format_examples
 from geometry.grid import checked_bounds
 from learners.core.estimator import Estimator
 from learners.core.examples import check_points
