@@ -167,16 +167,9 @@ class CsvRows:
         given = chain.from_iterable(map(io.StringIO, chunks()))
         reader = csv.reader(given, delimiter=self.head.delimiter)
         try:
-            done = 0
-            while read := [*islice(reader, _ROWS_AT_ONCE)]:
-                taken = [1] * len(read)
-                if reader.line_num > done + len(read):  # some cells have several lines
-                    taken = [1 + "".join(row).count("\n") for row in read]
-                ends = before + np.minimum(done + np.cumsum(taken), reader.line_num)
-                done, wrong, rows = reader.line_num, dict[int, int](), list(filter(None, read))
-                if len(rows) < len(read):
-                    ends = ends[[bool(row) for row in read]]
-                for i, row in enumerate(rows) if {*map(len, rows)} - {width} else ():
+            while read := [(row, reader.line_num) for row in islice(reader, _ROWS_AT_ONCE)]:
+                rows, wrong = [row for row, _ in read if row], {}
+                for i, row in enumerate(rows):
                     if len(row) != width:
                         rows[i] = self._again(row, width)
                         if len(rows[i]) != width:
@@ -187,7 +180,8 @@ class CsvRows:
                         [*map(_unquoted, cells[at])] if '"' in "".join(cells[at]) else cells[at]
                         for at in wanted
                     ]
-                    yield Batch(columns, len(rows), done / size, wrong, ends)
+                    lines = [before + line for row, line in read if row]
+                    yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
         except csv.Error as error:
             line = before + reader.line_num
             raise InputError(f"{self.name}: line {line}: {error}") from None
