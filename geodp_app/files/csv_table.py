@@ -1,8 +1,4 @@
-"""Takes a CSV text apart: the line with its public frame, its header, batches of columns.
-
-Rows are read by numpy, many at a time, where there are no quotes and each row has as many cells as
-the header; else one by one, by the reader of single rows, which decides what a file holds.
-"""
+"""Takes a CSV text apart: the line with its public frame, its header, batches of columns."""
 
 from __future__ import annotations
 
@@ -21,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError, refusals
+from geodp_app.files.plain_rows import PlainRows, plain_columns, plain_parts
 from geometry.geojson_reading import short
 
 MARK = "# geodp "
@@ -44,14 +41,8 @@ _ROWS_AT_ONCE = 1_000
 #: Rows in a batch: some milliseconds' work.
 BATCH = 5_000
 
-#: Characters of a text that are taken apart at a time, and most of them at once.
-PART, MOST = 1 << 18, 1 << 20
-
-#: White space that numpy passes over beside a number, and a number of a file does not have.
-_SPACES = (
-    "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
-    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-)
+#: Characters of a text that are taken apart row by row at a time.
+_CHUNK = 1 << 18
 
 #: A column of some rows: texts, or values with their type.
 Column = Sequence[Any] | NDArray[Any]
@@ -121,37 +112,29 @@ class CsvRows:
         start, before, end = self.head.start, self.head.lines, len(self.text)
         while end > start and self.text[end - 1].isspace():
             end -= 1
-        for done, stop, plain in parts_of(self.text, start, end):
+        for done, stop, rows in plain_parts(self.text, start, end, self.head.delimiter):
             whole = None
-            if plain:
-                whole = self._at_once(self.text[done:stop], wanted, kinds, before)
+            if rows is not None:
+                whole = self._at_once(self.text[done:stop], rows, wanted, kinds, before)
             for batch in self._slowly(done, stop, wanted, before) if whole is None else [whole]:
                 batch.share = (done - start + batch.share * (stop - done)) / (end - start)
                 yield batch
             before += self.text.count("\n", done, stop)
 
     def _at_once(
-        self, piece: str, wanted: list[int], kinds: Sequence[type], before: int
+        self, piece: str, rows: PlainRows, wanted: list[int], kinds: Sequence[type], before: int
     ) -> Batch | None:
-        """The columns of a part of the text without quotes, if each row has as many cells as the
-        header, none of them too long for the reader of single rows; numbers only if all are."""
-        between, width = self.head.delimiter, len(self.head.names)
-        ended = piece if piece.endswith("\n") else f"{piece}\n"
-        held = np.frombuffer(ended.encode("latin-1", "replace"), dtype=np.uint8)
-        ends, cuts = np.flatnonzero(held == ord("\n")), np.flatnonzero(held == ord(between))
-        if len(cuts) != (width - 1) * len(ends):
+        """The columns of a part of the text, if each row has as many cells as the header; numbers
+        only if all are."""
+        if not rows.are_table(len(self.head.names)):
             return None
-        within = cuts.reshape(len(ends), width - 1)
-        if width > 1 and ((within[:, -1] > ends).any() or (within[1:, 0] < ends[:-1]).any()):
+        between, texts = self.head.delimiter, [object] * len(wanted)
+        found = plain_columns(piece, between, wanted, kinds)
+        found = found or plain_columns(piece, between, wanted, texts)
+        if found is None or len(found[0]) != len(rows.ends):
             return None
-        if np.diff(ends, prepend=-1).max() > csv.field_size_limit():
-            return None
-        found = _columns(piece, between, wanted, kinds)
-        found = found or _columns(piece, between, wanted, [object] * len(wanted))
-        if found is None or len(found[0]) != len(ends):
-            return None
-        columns = [each if each.dtype == float else each.tolist() for each in found]
-        return Batch(columns, len(ends), 1.0, lines=before + np.arange(1, len(ends) + 1))
+        columns = [each if each.dtype == float else _unquoted(each.tolist()) for each in found]
+        return Batch(columns, len(rows.ends), 1.0, lines=before + rows.lines)
 
     def _slowly(self, start: int, stop: int, wanted: Sequence[int], before: int) -> Iterator[Batch]:
         """The columns of a part of the text, row by row."""
@@ -159,7 +142,7 @@ class CsvRows:
         def chunks() -> Iterator[str]:  # a large text is never copied whole
             done = start
             while done < stop:
-                some = self.text.find("\n", done + PART, stop) + 1 or stop
+                some = self.text.find("\n", done + _CHUNK, stop) + 1 or stop
                 yield self.text[done:some]
                 done = some
 
@@ -195,41 +178,12 @@ class CsvRows:
         return next(reader, row)
 
 
-def parts_of(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    """Where parts of a text begin and stop, each of some rows, and whether these are plain: without
-    quotes and not very long.  From the first quote on no end of a row is known before the rest is
-    read.
-    """
-    quote = text.find('"', start, end)
-    quoted = end if quote < 0 else max(text.rfind("\n", start, quote) + 1, start)
-    while start < quoted:
-        stop = text.find("\n", start + PART, quoted) + 1 or quoted
-        yield start, stop, stop - start <= MOST
-        start = stop
-    if start < end:
-        yield start, end, False
+def _unquoted(cells: Sequence[str]) -> Sequence[str]:
+    """Cells without the quotes that a space before them has kept."""
+    return [_bare(cell) for cell in cells] if '"' in "".join(cells) else cells
 
 
-def _columns(
-    piece: str, delimiter: str, wanted: list[int], kinds: Sequence[type]
-) -> list[NDArray[Any]] | None:
-    """Columns of a text of plain rows, as float or, with object, as texts; None if a cell is no
-    finite number, or may be none, though its column should be of numbers."""
-    if float in kinds and any(space in piece for space in _SPACES):
-        return None
-    names = [(str(i), kind) for i, kind in enumerate(kinds)]
-    how: dict[str, Any] = {"comments": None, "delimiter": delimiter, "usecols": wanted, "ndmin": 1}
-    try:
-        found = np.loadtxt(io.StringIO(piece), dtype=np.dtype(names), **how)
-    except ValueError:
-        return None
-    columns = [found[name] for name, _ in names]
-    finite = all(np.isfinite(each).all() for each in columns if each.dtype == float)
-    return columns if finite else None
-
-
-def _unquoted(cell: str) -> str:
-    """A cell without the quotes that a space before them has kept."""
+def _bare(cell: str) -> str:
     plain = cell.strip(" ")
     if len(plain) < len(cell) and len(plain) > 1 and plain[0] == plain[-1] == '"':
         return plain[1:-1].replace('""', '"')

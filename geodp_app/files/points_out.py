@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.files.csv_table import CsvRows, Head, parts_of
+from geodp_app.files.csv_table import CsvRows, Head
 from geodp_app.files.gdal_layers import DRIVERS, free_name, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, chosen_layer, look
+from geodp_app.files.plain_rows import plain_parts
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees
@@ -203,26 +205,19 @@ def _longer(row: str, cells: str) -> str:
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
     """The text of some rows at a time, without a newline at the end; empty lines are none."""
-    for start, stop, plain in parts_of(text, 0, len(text)):
+    for start, stop, plain in plain_parts(text, 0, len(text), delimiter):
         piece = text[start:stop]
-        found = piece.split("\n") if plain else _single(piece, delimiter)
+        if plain is None:
+            lines, ends = list(io.StringIO(piece)), [0]
+            bare = (line.rstrip(f"\r\n{_CARRIAGE}") + "\n" for line in lines)
+            reader = csv.reader(bare, delimiter=delimiter)
+            ends += [reader.line_num for _ in reader]
+            found = ["".join(lines[a:b]).removesuffix("\n") for a, b in pairwise(ends)]
+        elif '"' in piece:
+            found = [piece[a + 1 : b] for a, b in pairwise((-1, *plain.ends.tolist()))]
+        else:
+            found = piece.split("\n")
         yield [row for row in found if row not in ("", "\r", _CARRIAGE)]
-
-
-def _single(text: str, delimiter: str) -> list[str]:
-    """The text of each row, as the reader of single rows has them."""
-    held: list[str] = []
-
-    def lines() -> Iterator[str]:
-        for line in io.StringIO(text):
-            held.append(line)
-            yield line.rstrip(f"\r\n{_CARRIAGE}") + "\n"
-
-    found = []
-    for _ in csv.reader(lines(), delimiter=delimiter):
-        found.append("".join(held).removesuffix("\n"))
-        held.clear()
-    return found
 
 
 def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
