@@ -159,10 +159,7 @@ class CsvRows:
                             wrong[i], rows[i] = len(row), [""] * width
                 if rows:
                     cells = list(zip(*rows, strict=True))
-                    columns: list[Column] = [
-                        [*map(_unquoted, cells[at])] if '"' in "".join(cells[at]) else cells[at]
-                        for at in wanted
-                    ]
+                    columns: list[Column] = [_unquoted(cells[at]) for at in wanted]
                     lines = [before + line for row, line in read if row]
                     yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
         except csv.Error as error:
