@@ -63,7 +63,7 @@ from geodp_app.files.for_python import (
     several as _several,
 )
 from geometry.grid import Bounds, BoundsError, Box, GridMap
-from learners.version import __version__
+from learners import __version__
 
 if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry

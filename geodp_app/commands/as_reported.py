@@ -10,7 +10,7 @@ from typing import Any
 
 from geodp_app.errors import InputError, printable
 from geodp_app.progress import tell
-from learners.version import __version__
+from learners import __version__
 
 #: How rows become examples.
 HOW_READ = (

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from geodp_app.errors import InputError
-from learners.version import __version__
+from learners import __version__
 
 #: What each verb does, in the order in which help lists them; each is a module of this package.
 VERBS = {

@@ -22,10 +22,10 @@ from geodp_app.files.writing import check_ending, named_failures, write_files, w
 from geodp_app.formatting import counted
 from geometry.geojson_write import feature_collection, write_geojson
 from geometry.mask import Mask
+from learners import __version__
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Release
-from learners.version import __version__
 
 
 def export_release(

@@ -49,8 +49,8 @@ from geodp_app.files.writing import write_whole
 from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
 from geometry.mask import Mask
+from learners import __version__
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
-from learners.version import __version__
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)

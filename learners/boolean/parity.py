@@ -41,12 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.formulas import zeros_and_ones
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels, keyword_parameters
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index
@@ -241,11 +236,7 @@ class BlockDiagnostics:
 
 
 @keyword_parameters()
-class _Parity(WithParameters):
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
-
+class _Parity(TwoLabels):
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
         release: ParityRelease = self.release_

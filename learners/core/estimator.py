@@ -29,11 +29,9 @@ from learners.core.records import StepRecord
 from learners.core.releases import Lattice, Release, release_of
 from learners.core.selection import PieceKind, Role, Watch
 from learners.core.sklearn_support import (
-    WithParameters,
+    TwoLabels,
     classifier_tags,
     keyword_parameters,
-    predict_as_came,
-    share_right,
 )
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
@@ -145,7 +143,7 @@ class _Apart(NamedTuple):
 
 
 @keyword_parameters()
-class Estimator(WithParameters, ABC):
+class Estimator(TwoLabels, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Every learner has a parameter `grid`, and `check`: the part of the examples, strictly between 0
@@ -173,9 +171,6 @@ class Estimator(WithParameters, ABC):
     role: ClassVar[Role]
 
     check: float | None = None
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def _planned(self) -> Run:

@@ -24,6 +24,7 @@ from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
 from geometry.mask import Mask, mask_of
 from geometry.polygons import ring_corners
+from learners import __version__
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
@@ -36,7 +37,6 @@ from learners.core.releases import (
 )
 from learners.privacy.accounting import PrivacySpent, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
-from learners.version import __version__
 
 #: Longer side of the picture in a notebook, in pixels.
 _SIDE = 260

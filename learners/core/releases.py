@@ -31,8 +31,16 @@ from geometry.halfspaces import (
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import piece_polygon, union_shape
 from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
-from learners.core.borders import edge_lines, final_labels, line_borders, step_borders
-from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
+from learners.core.records import (
+    Piece,
+    StepRelease,
+    TileStep,
+    edge_lines,
+    final_labels,
+    line_borders,
+    predict_pieces,
+    step_borders,
+)
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
 from learners.privacy.accounting import PrivacySpent, noise_scale, of_persons

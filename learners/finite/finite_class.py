@@ -46,12 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels, keyword_parameters
 from learners.finite.empirical_risk import ErmRelease, Mechanism, chosen
 from learners.finite.sample_sizes import as_class
 from learners.parameters import check_count
@@ -84,7 +79,7 @@ class MemorizedLabels:
 
 
 @keyword_parameters()
-class MemorizingLearner(WithParameters):
+class MemorizingLearner(TwoLabels):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -107,9 +102,6 @@ class MemorizingLearner(WithParameters):
 
     points: int = 1000
     seed: int | None = None
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -352,11 +344,8 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(WithParameters):
+class _FiniteClass(TwoLabels):
     concepts: ConceptClass
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
