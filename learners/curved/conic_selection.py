@@ -60,7 +60,7 @@ from learners.core.selection import (
 )
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_boxes import ConicTarget, Refinement
-from learners.envelope.shared_points import heavy_points
+from learners.envelope.target import heavy_points
 from learners.privacy.randomness import RandomSource
 
 #: Most points taken out: their bits fit 32-bit tables.

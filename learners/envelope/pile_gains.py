@@ -34,7 +34,7 @@ _CELLS, _MOST_CELLS = 64, 1024
 #: So much of the rarer label lies in cells with as much of the other one, and in piles.
 _MOSTLY = 0.5
 
-#: So few points are bounded as well by themselves (:mod:`learners.envelope.shared_points`).
+#: So few points are bounded as well by themselves (:mod:`learners.envelope.target`).
 _FEW_POINTS = 12
 
 #: Points of a pile that are told apart by bits of a word.
