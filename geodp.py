@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
     from geodp_app.document.examples import Examples as Examples, Frame as Frame
     from geodp_app.errors import InputError as InputError
-    from geodp_app.runs.comparison_table import Comparison as Comparison
+    from geodp_app.runs.comparison import Comparison as Comparison
     from geometry.geojson import GeoJSONError as GeoJSONError
     from learners.baselines.greedy import (
         GreedyConvexLearner as GreedyConvexLearner,
@@ -129,7 +129,7 @@ if TYPE_CHECKING:
 
 #: Where other names come from, when they are first asked for.
 _HOMES = {
-    "Comparison": "geodp_app.runs.comparison_table",
+    "Comparison": "geodp_app.runs.comparison",
     "Examples": "geodp_app.document.examples",
     "Frame": "geodp_app.document.examples",
     "GeoJSONError": "geometry.geojson",
@@ -382,11 +382,10 @@ def compare(
     >>> rows.to_dataframe()["learner"].tolist()
     ['quadtree', 'histogram']
     """
-    from geodp_app.document.examples import Examples
+    from geodp_app.document.examples import Examples, hold_out
     from geodp_app.errors import InputError
     from geodp_app.files.ledger_recording import recording_for
-    from geodp_app.runs.comparison import compare as run, hold_out, make_contender
-    from geodp_app.runs.comparison_table import Comparison
+    from geodp_app.runs.comparison import Comparison, compare as run, make_contender
     from learners.parameters import real, whole
 
     seed = None if seed is None else whole("seed", seed, 0)

@@ -12,7 +12,7 @@ from typing import Any
 from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.commands.parser import Parser
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, hold_out
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
 from geodp_app.files.writing import advice
@@ -26,12 +26,12 @@ from geodp_app.runs.comparison import (
     check_folder,
     compare,
     file_name,
-    hold_out,
     make_contender,
+    remarks,
+    table,
     total_spent,
     write_shapes,
 )
-from geodp_app.runs.comparison_table import remarks, table
 from learners.privacy.accounting import PrivacySpent
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import unknown_learner

@@ -9,7 +9,8 @@ from geodp_app.commands.arguments import learner_lines
 from geodp_app.commands.compare import check_k, learner_names
 from geodp_app.commands.parser import Parser
 from geodp_app.files.writing import write_files
-from geodp_app.runs.comparison import DEFAULT, csv_text
+from geodp_app.formatting import csv_text
+from geodp_app.runs.comparison import DEFAULT
 from geodp_app.runs.rehearsal import (
     RUNS,
     TESTED,

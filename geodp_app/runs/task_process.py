@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import Examples, Frame, hold_out
 from geodp_app.errors import InputError
-from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
+from geodp_app.runs.comparison import Contender, Progress, compare
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
 from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import Job

@@ -1,23 +1,18 @@
 """Finds the piece of greatest gain less weighted loss, by branch and bound in the dual plane.
 
 A box of dual points has an outer piece that contains all its pieces and an inner piece that
-lies in all of them (two corners of each dual rectangle), and the value rises with the positives P
-that a piece holds and falls with the negatives N, so
-
-    bound = value(P(outer), N(inner))
-
-is at least every value in it.  The box of the greatest bound is taken first (branch and bound:
-Land, Doig 1960); its inner piece is tried, the box is halved, and halves that cannot beat the
-best piece so far are dropped.  Boxes are closed, so that a single dual point is bounded by its
-own value: when no box is left, the best piece is a maximiser over the whole lattice.
-
-Where a grid point holds both labels the examples that outweigh each other are dropped first.
+lies in all of them (two corners of each dual rectangle), so bound = value(P(outer), N(inner)) is at
+least every value in it, P and N being the positives and negatives that a piece holds.  The box of
+the greatest bound is taken first (branch and bound: Land, Doig 1960); its inner piece is tried, the
+box is halved, and halves that cannot beat the best piece so far are dropped.  Boxes are closed, so
+that a single dual point is bounded by its own value: when no box is left, the best piece is a
+maximiser over the whole lattice.  Where a grid point holds both labels the examples that outweigh
+each other are dropped first.
 
 A halfplane has two coordinates, and mostly some hundreds of boxes settle it.  A triangle has
 six, and the search may end before that, after `max_boxes` boxes: it then says by how much a
 better piece could be better.  To know good triangles early, some that hold a single point, and
-later the best so far, are improved edge by edge, each time by the same search with the two
-other edges fixed.
+later the best so far, are improved edge by edge, by the same search with the other edges fixed.
 
 Deterministic: work is counted in boxes, never by a clock.  Not private.
 

@@ -1,21 +1,15 @@
 """Learns convex polygons privately, by tiles or by the greedy cover of KMMS theorem 4.7.
 
 Without `k` a region is learned by tiles (:mod:`learners.tiles.tiles`), and the convex polygon that
-agrees with it best is fitted.  The fit sees the region alone, so it costs no privacy.
+agrees best with its public labels is fitted, at no cost in privacy (docs/privacy.md, lemma 6).  Its
+labels are read off at up to 129 x 129 places; halfplanes are taken greedily while they gain
+(:mod:`learners.cover.best_piece`, a lost point weighing more than a gained one); then each in turn
+is replaced by the best one given the others, by the number of points it gets wrong, or dropped when
+that costs next to nothing, until nothing changes.  Then the same again, from there, at up to 513 x
+513 places.
 
 With `k`, the number of edges, each step selects a halfplane by the exponential mechanism over the
 dual plane (KMMS SelectHalfplane, lemma 4.6); the hypothesis is their intersection.
-
-A convex polygon close to labels that are public already.
-
-Labels of grid points, as a release predicts them, are read off at up to 129 x 129 places.
-Halfplanes are taken greedily while they gain (:mod:`learners.cover.best_piece`, a lost point
-weighing more than a gained one); then each in turn is replaced by the best one given the others, by
-the number of points it gets wrong, or dropped when that costs next to nothing, until nothing
-changes. Then the same again, from there, at up to 513 x 513 places.
-
-A function of its input: no noise, and no charge when the input is a release (docs/privacy.md,
-lemma 6).
 """
 
 from __future__ import annotations
