@@ -56,7 +56,6 @@ from geometry.halfplane import HalfplaneLattice
 from learners.baselines.labelled_tiles import labelled_stream
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.selection import Role, SelectionProgress, Watch
-from learners.core.sklearn_support import keyword_parameters
 from learners.parameters import check_count
 from learners.privacy.accounting import (
     Charge,
@@ -373,7 +372,6 @@ def merge_cells(
     return spans[reading], label[starts][reading], owner
 
 
-@keyword_parameters()
 class NoisyHistogramLearner(Estimator):
     """epsilon-private baseline: the signs of a noisy histogram, interpolated.
 

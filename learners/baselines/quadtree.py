@@ -39,7 +39,6 @@ from geometry.halfplane import HalfplaneLattice
 from learners.baselines.labelled_tiles import labelled_stream
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.selection import Role, SelectionProgress, Watch
-from learners.core.sklearn_support import keyword_parameters
 from learners.privacy.accounting import (
     Charge,
     Neighbours,
@@ -179,7 +178,6 @@ def _split(
     return flat[exists], (np.cumsum(exists) - 1)[FAN_OUT * node + corner_of]
 
 
-@keyword_parameters()
 class QuadtreeLearner(Estimator):
     """epsilon-private baseline: a quadtree refined where the labels are mixed.
 

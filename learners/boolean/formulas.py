@@ -35,7 +35,7 @@ from geometry.coordinates import unmasked
 from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
-from learners.core.sklearn_support import TwoLabels, classifier_tags, keyword_parameters
+from learners.core.sklearn_support import TwoLabels, classifier_tags
 from learners.privacy.accounting import PrivacySpent
 
 #: Rows whose sum of ones fits into a byte.
@@ -300,7 +300,6 @@ class FormulaRelease:
         return columns
 
 
-@keyword_parameters()
 class BooleanLearner(TwoLabels, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.formulas import zeros_and_ones
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.core.sklearn_support import TwoLabels, keyword_parameters
+from learners.core.sklearn_support import TwoLabels
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index
@@ -235,7 +235,6 @@ class BlockDiagnostics:
     failed: bool
 
 
-@keyword_parameters()
 class _Parity(TwoLabels):
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
@@ -249,7 +248,6 @@ class _Parity(TwoLabels):
         return rows, self._check_labels(y, len(rows))
 
 
-@keyword_parameters()
 class ParityLearner(_Parity):
     """A consistent parity by Gaussian elimination; not private.
 
@@ -293,7 +291,6 @@ class ParityLearner(_Parity):
         return self
 
 
-@keyword_parameters()
 class PrivateParityLearner(_Parity):
     """epsilon-private learner of parities, delta = 0; see the module.
 

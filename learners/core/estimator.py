@@ -31,7 +31,6 @@ from learners.core.selection import PieceKind, Role, Watch
 from learners.core.sklearn_support import (
     TwoLabels,
     classifier_tags,
-    keyword_parameters,
 )
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
@@ -142,7 +141,6 @@ class _Apart(NamedTuple):
     source: RandomSource
 
 
-@keyword_parameters()
 class Estimator(TwoLabels, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 

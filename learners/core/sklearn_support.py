@@ -24,9 +24,9 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, dataclass_transform, get_type_hints
+from typing import Any, Self, dataclass_transform, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,9 +34,6 @@ from numpy.typing import ArrayLike, NDArray
 from learners.core.examples import check_labels, spelled
 from learners.parameters import read
 from learners.privacy.accounting import PrivacySpent
-
-Class = TypeVar("Class")
-
 
 _OF_A_SEARCH = (
     "a search over parameters fits this private learner: each run spends its epsilon, and the "
@@ -70,35 +67,39 @@ def not_fitted_error(message: str) -> NotFittedError:
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
-def keyword_parameters(
-    *, after: Mapping[str, Sequence[str]] | None = None
-) -> Callable[[type[Class]], type[Class]]:
-    """A constructor that takes what the class declares and what it inherits, all by keyword.
+class WithParameters:
+    """Constructor parameters by name, and whether a run is complete.
 
-    A parameter is a name with a type, and maybe a default; to declare one again changes its
-    default, not its place.  What is the same for all of a class is a ClassVar; what a run sets
-    has its type where it is set.
+    A class has a constructor that takes what it declares and what it inherits, all by keyword, and
+    stores it unchanged.  A parameter is a name with a type, and maybe a default; to declare one
+    again changes its default, not its place.  What is the same for all of a class is a ClassVar;
+    what a run sets has its type where it is set: `release_` is what it publishes, and what else it
+    learns ends in ``_`` too.
 
     Parameters
     ----------
     after : dict, optional
-        New parameters by the one they follow wherever parameters are told; by default they come
-        last.
+        Of a subclass: new parameters by the one they follow wherever parameters are told; by
+        default they come last.
 
     Examples
     --------
-    >>> @keyword_parameters()
-    ... class Square(WithParameters):
+    >>> class Square(WithParameters):
     ...     grid: int = 1024
     ...     seed: int | None = None
-    >>> @keyword_parameters(after={"grid": ["cells"]})
-    ... class Cells(Square):
+    >>> class Cells(Square, after={"grid": ["cells"]}):
     ...     cells: int = 8
     >>> Cells(grid=16)
     Cells(grid=16, cells=8, seed=None)
     """
 
-    def declare(cls: type[Class]) -> type[Class]:
+    release_: Any
+
+    #: Of a clone of scikit-learn's: whether its parameters have been set since.
+    _tried: bool
+
+    def __init_subclass__(cls, *, after: Mapping[str, Sequence[str]] | None = None) -> None:
+        super().__init_subclass__()
         order = list(inspect.signature(cls).parameters)
         made = dataclass(kw_only=True, eq=False, repr=False)(cls)
         taken = inspect.signature(made).parameters
@@ -114,22 +115,6 @@ def keyword_parameters(
         stated = inspect.signature(init)
         parameters = [stated.parameters["self"], *(taken[name] for name in order)]
         init.__signature__ = stated.replace(parameters=parameters)
-        return made
-
-    return declare
-
-
-class WithParameters:
-    """Constructor parameters by name, and whether a run is complete.
-
-    Parameters are stored unchanged when a learner is made, see :func:`keyword_parameters`; what a
-    run publishes is `release_`; what else it learns ends in ``_`` too.
-    """
-
-    release_: Any
-
-    #: Of a clone of scikit-learn's: whether its parameters have been set since.
-    _tried: bool
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters by name (`deep` has no effect)."""
@@ -269,7 +254,6 @@ def classifier_tags(random: bool) -> Any:
     )
 
 
-@keyword_parameters()
 class TwoLabels(WithParameters):
     """A learner of two labels, which come back as the examples had them.
 

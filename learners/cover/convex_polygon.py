@@ -35,7 +35,6 @@ from learners.core.selection import (
     Watch,
     mistakes_score,
 )
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.best_piece import best_piece, gain_less_loss
 from learners.cover.cover_run import plane_cover
 from learners.cover.set_cover import Cover, Pieces
@@ -145,7 +144,6 @@ class _Fit:
         return found.piece[0], found.value
 
 
-@keyword_parameters()
 class ConvexPolygonLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polygon.
 

@@ -17,14 +17,12 @@ from geometry.grid import Box
 from geometry.halfplane import Measure
 from learners.core.estimator import Estimator, Run, SelectionName
 from learners.core.selection import PieceKind, Role
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import plane_cover
 from learners.cover.set_cover import Finish, Pieces
 from learners.privacy.accounting import Neighbours
 from learners.tiles.tile_run import tile_run
 
 
-@keyword_parameters()
 class PolygonUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of polygons.
 

@@ -34,14 +34,12 @@ from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattic
 from geometry.lift import ConicKind, ConicLattice
 from learners.core.estimator import Estimator, Run
 from learners.core.selection import Role
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
 from learners.curved.conic_selection import ConicSelection
 from learners.curved.listed_selection import HalfspaceSelection3, LiftedSelection, SimplexSelection3
 from learners.privacy.accounting import Neighbours
 
 
-@keyword_parameters()
 class DiscUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of discs.
 
@@ -100,7 +98,6 @@ class DiscUnionLearner(Estimator):
         return cover_run(self, self.k, partial(ConicLattice, self.grid, self.kind), ConicSelection)
 
 
-@keyword_parameters()
 class EllipseUnionLearner(DiscUnionLearner):
     """(epsilon, delta)-private learner of a union of ellipses; parameters as of discs.
 
@@ -121,7 +118,6 @@ class EllipseUnionLearner(DiscUnionLearner):
     kind: ClassVar[ConicKind] = "ellipse"
 
 
-@keyword_parameters()
 class PolynomialUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of regions bounded by a polynomial.
 
@@ -179,7 +175,6 @@ class PolynomialUnionLearner(Estimator):
         return cover_run(self, self.k, partial(PolynomialLattice, *own), LiftedSelection)
 
 
-@keyword_parameters()
 class ConvexPolytopeLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polytope; X has shape (n, 3).
 
@@ -232,7 +227,6 @@ class ConvexPolytopeLearner(Estimator):
         return cover_run(self, self.k, lattice, HalfspaceSelection3)
 
 
-@keyword_parameters()
 class SimplexUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of simplices; parameters as of polytopes.
 
@@ -264,7 +258,6 @@ class SimplexUnionLearner(Estimator):
         return cover_run(self, self.k, lattice, SimplexSelection3)
 
 
-@keyword_parameters()
 class BallUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of balls; parameters as of polytopes.
 

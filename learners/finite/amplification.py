@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import TwoLabels, keyword_parameters
+from learners.core.sklearn_support import TwoLabels
 from learners.parameters import check_open_unit
 from learners.privacy.accounting import Neighbours, pure_budget
 from learners.privacy.exponential_mechanism import exponential_index, private_rate
@@ -168,7 +168,6 @@ class AmplifiedDiagnostics:
     mistakes: tuple[int | None, ...]
 
 
-@keyword_parameters()
 class AmplifiedLearner(TwoLabels):
     """Several runs of a private learner on parts of the sample, and a private choice among them.
 

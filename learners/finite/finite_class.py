@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import TwoLabels, keyword_parameters
+from learners.core.sklearn_support import TwoLabels
 from learners.finite.empirical_risk import ErmRelease, Mechanism, chosen
 from learners.finite.sample_sizes import as_class
 from learners.parameters import check_count
@@ -78,7 +78,6 @@ class MemorizedLabels:
         return np.asarray(labels[np.asarray(X, dtype=np.int64)])
 
 
-@keyword_parameters()
 class MemorizingLearner(TwoLabels):
     """Learns its examples by heart; not private.
 
@@ -343,7 +342,6 @@ class FiniteClassDiagnostics:
     fewest_mistakes: int
 
 
-@keyword_parameters()
 class _FiniteClass(TwoLabels):
     concepts: ConceptClass
 
@@ -379,7 +377,6 @@ class _FiniteClass(TwoLabels):
         return self
 
 
-@keyword_parameters()
 class FiniteClassLearner(_FiniteClass):
     """The first concept of the fewest mistakes; not private.
 
@@ -404,7 +401,6 @@ class FiniteClassLearner(_FiniteClass):
     """
 
 
-@keyword_parameters()
 class PrivateFiniteClassLearner(_FiniteClass):
     """epsilon-private learner of any finite class, delta = 0.
 

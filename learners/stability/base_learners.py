@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.core.examples import check_examples, check_points
-from learners.core.sklearn_support import TwoLabels, keyword_parameters
+from learners.core.sklearn_support import TwoLabels
 from learners.parameters import check_count
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import SeededRandom
@@ -116,7 +116,6 @@ class DescentRelease:
     privacy: None = None
 
 
-@keyword_parameters()
 class GradientDescentClassifier(TwoLabels):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
