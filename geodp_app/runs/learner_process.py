@@ -193,8 +193,7 @@ class LearnerServer:
             self._run = run
 
     def _ask(self, request: Ask) -> None:
-        from geodp_app.runs.edge_law import as_good, shade
-        from geodp_app.runs.one_report import change
+        from geodp_app.runs.edge_law import as_good, change, shade
 
         question = request.question
         answer: Answer | None = None

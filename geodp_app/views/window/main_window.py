@@ -19,7 +19,7 @@ from geodp_app.document.document import Document
 from geodp_app.drawing.editor import TOOLS, Editor, ToolName
 from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.one_report import find_report
+from geodp_app.runs.questions import find_report
 from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.panels.help import ABOUT, PRIVACY, ShortcutSheet
