@@ -53,11 +53,7 @@ class PieceCounter:
             row[:] = other.sheet, other.u, other.v
 
     def count(
-        self,
-        sheet: Sheet,
-        us: NDArray[np.int64],
-        vs: NDArray[np.int64],
-        watch: Callable[[], None],
+        self, sheet: Sheet, us: NDArray[np.int64], vs: NDArray[np.int64], watch: Callable[[], None]
     ) -> NDArray[np.int64]:
         """Examples of each label in the pieces with the moving halfplane at each dual point.
 

@@ -20,13 +20,7 @@ from learners.privacy.accounting import inner_budget
 from learners.stability.stable_queries import DEFAULT_AGREEMENT, DEFAULT_BETA
 from learners.theory.cover_sizes import CoverPlan, lattice_note
 from learners.theory.rule_of_thumb import MEASURED, NotMeasuredError, means_of
-from learners.theory.theorems import (
-    alpha_for,
-    examples_for,
-    find_theorem,
-    plan_for,
-    theorem_of,
-)
+from learners.theory.theorems import alpha_for, examples_for, find_theorem, plan_for, theorem_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,7 @@ from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Lattice, Release, release_of
 from learners.core.selection import PieceKind, Role, Watch
-from learners.core.sklearn_support import (
-    TwoLabels,
-    classifier_tags,
-)
+from learners.core.sklearn_support import TwoLabels, classifier_tags
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
 from learners.privacy.randomness import RandomSource, open_source
@@ -334,11 +331,7 @@ class Estimator(TwoLabels, ABC):
         return None if spent is None else spent.of_run(name)
 
     def _keep(
-        self,
-        learner: Self,
-        stream: Stream,
-        spent: PrivacySpent | None,
-        apart: _Apart | None = None,
+        self, learner: Self, stream: Stream, spent: PrivacySpent | None, apart: _Apart | None = None
     ) -> Generator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []

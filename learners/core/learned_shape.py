@@ -28,13 +28,7 @@ from learners import __version__
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
-from learners.core.releases import (
-    Release,
-    SpaceRelease,
-    support_shape,
-    support_words,
-    unit_words,
-)
+from learners.core.releases import Release, SpaceRelease, support_shape, support_words, unit_words
 from learners.privacy.accounting import PrivacySpent, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
 

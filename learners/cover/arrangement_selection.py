@@ -150,11 +150,7 @@ class ArrangementSelection:
         return Selected(law.draw(source), progress, {"classes": len(law.classes.halfplanes)})
 
     def prepare(
-        self,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        watch: Watch | None = None,
+        self, counts: GridCounts, score: Score, rate: float, watch: Watch | None = None
     ) -> PreparedLaw:
         """Everything up to the draw itself, to draw from one law many times."""
         sample = _sample(counts)
@@ -332,10 +328,7 @@ def _sample(counts: GridCounts) -> list[tuple[int, int]]:
 
 
 def _values(
-    examples: Sequence[tuple[int, int]],
-    counts: GridCounts,
-    score: Score,
-    insides: Iterable[int],
+    examples: Sequence[tuple[int, int]], counts: GridCounts, score: Score, insides: Iterable[int]
 ) -> dict[int, int]:
     """Score of every piece, by the distinct examples it holds (bits)."""
     negatives: Counter[tuple[int, int]] = Counter()

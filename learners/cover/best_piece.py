@@ -289,10 +289,7 @@ def _make_search(lattice: HalfplaneLattice, room: int, best: NDArray[np.int64]) 
 
 
 def _begin_with(
-    objective: Objective,
-    tables: LineTables,
-    search: Search,
-    starts: Iterable[tuple[Edge, ...]],
+    objective: Objective, tables: LineTables, search: Search, starts: Iterable[tuple[Edge, ...]]
 ) -> None:
     each = list(starts)
     if not each:

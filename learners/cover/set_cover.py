@@ -303,12 +303,7 @@ def expected_count(alive: GridCounts, role: Role, budget: Budget) -> int:
 
 
 def step_law(
-    alive: GridCounts,
-    role: Role,
-    k: Pieces,
-    budget: Budget,
-    noisy: int | None,
-    first: int | None,
+    alive: GridCounts, role: Role, k: Pieces, budget: Budget, noisy: int | None, first: int | None
 ) -> tuple[Score, float]:
     """The score of a step by its noisy count, and nats per unit of it.
 

@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.compiled_loops import inner, njit
-from geometry.counting import (
-    coefficients,
-)
+from geometry.counting import coefficients
 from geometry.grid_counts import GridCounts, settle_conflicts
 
 #: Points of a pile are at most so many steps from the next one: the number that balances best.

@@ -211,9 +211,7 @@ def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
     log_mass += strands[0].target.rate * strands[0].target.reference
     tally = _tally(strands)
     return SelectionProgress(
-        trials=tally[TRIALS],
-        boxes=tally[BOXES],
-        log_mass=log_mass - log_measure,
+        trials=tally[TRIALS], boxes=tally[BOXES], log_mass=log_mass - log_measure
     )
 
 
