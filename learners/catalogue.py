@@ -8,7 +8,6 @@ one entry.  `geodp learners` prints the catalogue, and docs/learners.md is made 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -273,7 +272,7 @@ TOOLS: tuple[Entry, ...] = (
 CATALOGUE: tuple[Entry, ...] = (*(_entry(learner) for learner in LEARNERS), *TOOLS)
 
 
-def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
+def as_markdown() -> str:
     """The catalogue as a Markdown table."""
     lines = [
         "# Learners and tools",
@@ -286,7 +285,7 @@ def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
         "| name | import | promise | systems |",
         "| --- | --- | --- | --- |",
     ]
-    for entry in entries:
+    for entry in CATALOGUE:
         source = f"[`{entry.path}`](../{entry.path.rpartition('.')[0].replace('.', '/')}.py)"
         typed = f", `{entry.id}`" if entry.id else ""
         items = ", ".join(str(item) for item in entry.items)

@@ -270,11 +270,9 @@ def predict_pieces(
 ) -> NDArray[np.bool_]:
     """Union (disjunction) or intersection (conjunction) of the pieces at grid points (n, 2)."""
     inside = np.full(len(points), role == "conjunction", dtype=np.bool_)
+    combine = np.logical_or if role == "disjunction" else np.logical_and
     for piece in pieces:
-        if role == "disjunction":
-            inside |= inside_piece(piece, points)
-        else:
-            inside &= inside_piece(piece, points)
+        combine(inside, inside_piece(piece, points), out=inside)
     return inside
 
 

@@ -144,7 +144,6 @@ def sharpened_steps(
     eta: float,
     source: RandomSource,
     watch: Watch | None,
-    tidy: bool = True,
 ) -> Iterator[StepRecord]:
     """The records of a cover of triangles, and then one for every zone of their edges.
 
@@ -159,8 +158,6 @@ def sharpened_steps(
     source : RandomSource
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.
-    tidy : bool
-        The last record changes labels along the zones' borders (:mod:`learners.tiles.tidying`).
     """
     pieces: list[Piece] = []
     noisy = 0
@@ -183,7 +180,7 @@ def sharpened_steps(
         watch=watch,
         before=predict_pieces("disjunction", tuple(pieces), counts.points),
         first=len(pieces) + 1,
-        tidy=functools.partial(_tidied, noisy=noisy, eta=eta) if tidy else None,
+        tidy=functools.partial(_tidied, noisy=noisy, eta=eta),
     )
 
 
