@@ -2,13 +2,11 @@
 
 Why a process and not a thread: compiling the loops takes half a minute, much of it pure Python,
 and the learners' own bookkeeping holds the interpreter's lock as well; neither may ever delay a
-frame of the window.  And what runs away or runs out of memory can be ended at once, with nothing
-released.
+frame of the window.  And what runs away can be ended at once, with nothing released.
 
-It answers the requests of :mod:`geodp_app.runs.protocol` that come over a pipe, one at a time.
-Inside a selection and inside the answer to a question it looks at the pipe now and then.  It
-ends with the process that started it, whatever it is doing.
-
+It answers the requests of :mod:`geodp_app.runs.protocol` that come over a pipe, one at a time, and
+ends with the process that started it.  Inside a selection or an answer it looks at the pipe now and
+then.
 Importing this module is cheap; the learners are loaded when they are first needed.
 """
 

@@ -1,10 +1,8 @@
 """Runs one task in a process, which reads a job, answers as it goes along, and tells how it ended.
 
 One runs the same learner again and again on the same examples: a private learner's shape is one
-draw of many, and that is what the runs show.  Every one of them spends its own epsilon, so this is
-for simulated examples.  The other compares learners.  To cancel, end the process: an answer is
-there whole or not at all.  :mod:`geodp_app.runs.learner_process` says why learners have processes
-of their own.
+draw of many.  Every run spends its own epsilon, so this is for simulated examples.  The other
+compares learners.  To cancel, end the process: an answer is there whole or not at all.
 """
 
 from __future__ import annotations

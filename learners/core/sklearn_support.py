@@ -9,14 +9,12 @@ The learners follow its conventions: ``clone``, pipelines, ``cross_val_score`` a
     model = QuadtreeLearner(bounds=(13, 42, 20, 47), seed=1)
     search = GridSearchCV(model, {"epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)  # simulated
 
-Only the learner is private.  A step before it that looks at the examples (a scaler, a
-discretizer), a score on examples, and a search that keeps the best of its runs are not: each
-run of a search spends its epsilon, and the scores by which it chooses are not noisy.  Use them on
-public or simulated data; a search over parameters of a private learner is warned of
-(:class:`PrivacyWarning`).
+Only the learner is private.  A step before it that looks at the examples, a score on examples, and
+a search that keeps the best of its runs are not: use them on public or simulated data; a search
+over parameters of a private learner is warned of (:class:`PrivacyWarning`).
 
-A release holds labels 0 and 1.  Predictions come back as the labels of the examples came, "no" and
-"yes" or -1 and 1, and `classes_` holds these: it is the curator's, as the fitted learner is.
+A release holds labels 0 and 1.  Predictions come back as the labels of the examples came, and
+`classes_` holds these: it is the curator's, as the fitted learner is.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ from learners.cover.branch_and_bound import (
     run,
     value_of,
 )
+from learners.envelope.boxes import pack_sheets
 
 #: An edge: its sheet, and a rectangle u0, u1, v0, v1 of dual points, both ends included.
 Edge = tuple[int, tuple[int, int, int, int]]
@@ -231,7 +232,7 @@ def _point_pieces(
         x, y = point.tolist()
         if value <= 0:
             continue
-        best = [value, _pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))]
+        best = [value, pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))]
         for slope in (0, 1, -1):
             height = y - slope * x
             far = height + slope * lattice.d if lattice.measure == "chord" else slope
@@ -254,17 +255,12 @@ def _trivial_piece(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
     """`Search.best` of a piece that decides nothing: y >= 0; or y >= d and y <= 0, no points."""
     best = np.zeros(8, dtype=np.int64)
     if size == 1:
-        best[1] = _pack_sheets((Sheet.FLAT_ABOVE,))
+        best[1] = pack_sheets((Sheet.FLAT_ABOVE,))
         return best
     top = lattice.d << lattice.bits
-    best[1] = _pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))
+    best[1] = pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))
     best[2:4] = (top, top if lattice.measure == "chord" else 0)
     return best
-
-
-def _pack_sheets(sheets: Sequence[int]) -> int:
-    padded = (*sheets, NO_SHEET, NO_SHEET)[:3]
-    return sum(sheet << (3 * e) for e, sheet in enumerate(padded))
 
 
 def _piece(lattice: HalfplaneLattice, best: NDArray[np.int64]) -> tuple[Halfplane, ...]:
@@ -300,7 +296,7 @@ def _begin_with(
         [[end for _, rectangle in box for end in rectangle] for box in each]
     )
     sheets = np.array([[sheet for sheet, _ in box] for box in each], dtype=np.int64)
-    boxes[:, SHEETS] = _pack_sheets((0,) * edges) + sheets @ (1 << 3 * np.arange(edges))
+    boxes[:, SHEETS] = pack_sheets((0,) * edges) + sheets @ (1 << 3 * np.arange(edges))
     add_boxes(objective, tables, search, boxes)
 
 
