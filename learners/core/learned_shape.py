@@ -54,18 +54,6 @@ class LearnedShape:
     frame: Frame
     masks: tuple[Mask, ...] = ()
 
-    @classmethod
-    def of(cls, model: Any) -> Self:
-        """What a fitted learner has learned.
-
-        Raises
-        ------
-        NotFittedError
-            If no run is complete.
-        """
-        shape: Self = model.placed()
-        return shape
-
     def __repr__(self) -> str:
         where = "" if self.frame.bounds is None else f", {self.frame.bounds}"
         about = f"{self.release.learner}, grid 0..{self.frame.d}{where}"

@@ -359,7 +359,7 @@ def test_learners_take_coordinates_of_the_bounds(examples: Examples, where: str)
         assert fitted.bounds_ == bounds
         np.testing.assert_array_equal(fitted.predict(X), of_grid.predict(examples.points))
         assert fitted.score(X, examples.labels) == of_grid.score(examples.points, examples.labels)
-    learned = LearnedShape.of(fitted)
+    learned = fitted.placed()
     np.testing.assert_array_equal(learned.predict(xy), of_grid.predict(examples.points))
     assert not hasattr(model.fit(series, examples.labels), "feature_names_in_")
 
@@ -444,7 +444,7 @@ def test_polygons_of_a_learner_lie_where_its_plot_does(examples: Examples, where
         back = shapely.transform(moved & east, lambda xy: xy - (360, 0))
         moved = shapely.union(moved - east, back)
     assert model.polygons_.symmetric_difference(moved).area <= 1e-9 * moved.area
-    assert model.polygons_.equals(LearnedShape.of(model).polygons)
+    assert model.polygons_.equals(model.placed().polygons)
 
 
 @pytest.mark.parametrize("where", [*BOXES, "nowhere"])
