@@ -190,9 +190,9 @@ def report_question(
         point, label = (x, y), label == release.inside
         other = mistakes_score(int(np.count_nonzero(shaded.labels)) + more * label)
     else:
-        for earlier in released[:-1]:
-            if inside_piece(earlier.piece, place)[0] == (log.role == "disjunction"):
-                why_none = "decided"
+        decided = log.role == "disjunction"
+        if any(inside_piece(earlier.piece, place)[0] == decided for earlier in released[:-1]):
+            why_none = "decided"
         one = (more * (not label), more * label)
         other = _cover_score(log, release.threshold, shaded.labels, one)
     piece = release.halfplanes
@@ -264,31 +264,27 @@ class WhatIf:
     """
 
     def __init__(self, question: ShadeQuestion, chosen: Piece, edge: int) -> None:
-        self._question, self._edge, self._chosen = question, edge, chosen
         held = inside_piece(question.others, question.points)
-        self._points, self._labels = question.points[held], question.labels[held]
-        self._best = self._value(chosen[edge])[2]
+        points, labels = question.points[held], question.labels[held]
+        self._question = replace(question, points=points, labels=labels)
+        self._edge, self._chosen = edge, chosen
+        self._best = weigh(chosen[edge], self._question)[2]
 
     def judge(self, halfplane: Halfplane) -> Candidate:
         """The piece with this halfplane in place of the chosen one."""
-        positives, negatives, value = self._value(halfplane)
+        positives, negatives, value = weigh(halfplane, self._question)
         rate, k = self._question.rate, self._question.score.k
         piece = (*self._chosen[: self._edge], halfplane, *self._chosen[self._edge + 1 :])
         odds = rate * (value - self._best) if rate else None
         return Candidate(piece, positives, negatives, value / k, odds)
 
-    def _value(self, halfplane: Halfplane) -> tuple[int, int, int]:
-        return weigh(halfplane, self._points, self._labels, self._question.score)
 
-
-def weigh(
-    region: Region, points: NDArray[np.int64], labels: NDArray[np.bool_], score: Score
-) -> tuple[int, int, int]:
-    """Positives and negatives in a region, and its integer score; exact."""
-    inside = region.contains(points)
-    positives = int(np.count_nonzero(inside & labels))
+def weigh(region: Region, question: ShadeQuestion | ConicQuestion) -> tuple[int, int, int]:
+    """Positives and negatives of a question in a region, and its integer score; exact."""
+    inside = region.contains(question.points)
+    positives = int(np.count_nonzero(inside & question.labels))
     negatives = int(np.count_nonzero(inside)) - positives
-    return positives, negatives, score.value(positives, negatives)
+    return positives, negatives, question.score.value(positives, negatives)
 
 
 def ratio_words(log_odds: float) -> str:
@@ -339,10 +335,10 @@ class ConicQuestion:
 
     def judge(self, conic: Conic) -> Candidate:
         """What another one would hold, its score, and its odds against the chosen one; exact."""
-        positives, negatives, value = self._value(conic)
+        positives, negatives, value = weigh(conic, self)
         odds = None
         if self.rate:
-            own = self._value(self.conic)[2]
+            own = weigh(self.conic, self)[2]
             odds = softened_nats(value, self.rate) - softened_nats(own, self.rate)
         return Candidate((conic,), positives, negatives, value / self.score.k, odds)
 
@@ -356,9 +352,6 @@ class ConicQuestion:
             for label in (True, False)
         )
         return self.score.values(positives, negatives) / self.score.k
-
-    def _value(self, conic: Conic) -> tuple[int, int, int]:
-        return weigh(conic, self.points, self.labels, self.score)
 
 
 def centres_inside(conic: Conic, points: NDArray[np.int64], resolution: int) -> NDArray[np.int64]:
