@@ -314,7 +314,10 @@ class Estimator(TwoLabels, ABC):
         spent = with_check(run.spent, learner.check)
         counts, apart = learner._apart(counts)
         stream = run.begin(counts, watch)
-        return Steps(self._keep(learner, stream, self._of_run(spent), apart), stream)
+        # by the name that was promised or a new one: two runs never have one name
+        name = self.__dict__.pop("_next_run", None)
+        spent = None if spent is None else spent.of_run(name)
+        return Steps(self._keep(learner, stream, spent, apart), stream)
 
     def _apart(self, counts: GridCounts) -> tuple[GridCounts, _Apart | None]:
         """The examples to learn from, and those that are kept for the check (docs/privacy.md, lemma
@@ -324,11 +327,6 @@ class Estimator(TwoLabels, ABC):
         source = open_source(vars(self)["seed"], "check")
         kept, held = divided(counts, self.check, source)
         return kept, _Apart(held, self.check, source)
-
-    def _of_run(self, spent: PrivacySpent | None) -> PrivacySpent | None:
-        """The statement of the run that begins, by the name that was promised or a new one."""
-        name = self.__dict__.pop("_next_run", None)  # two runs never have one name
-        return None if spent is None else spent.of_run(name)
 
     def _keep(
         self, learner: Self, stream: Stream, spent: PrivacySpent | None, apart: _Apart | None = None

@@ -499,9 +499,18 @@ def test_what_is_not_private_says_so_in_a_notebook(examples: Examples) -> None:
     assert "grey: too few reports" in geodp.learn(examples, support=0.5)._repr_html_()
 
 
-def test_a_body_in_space_is_told_without_a_picture() -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        geodp.ConvexPolytopeLearner(grid=2, k=1, reach=1, levels=2, seed=1),
+        geodp.BallUnionLearner(grid=2, k=1, centres=3, levels=2, seed=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_body_in_space_is_told_without_a_picture(
+    model: geodp.ConvexPolytopeLearner | geodp.BallUnionLearner,
+) -> None:
     X = np.random.default_rng(1).integers(0, 3, (60, 3))
-    model = geodp.ConvexPolytopeLearner(grid=2, k=1, reach=1, levels=2, seed=1)
     html = model.fit(X, X[:, 0] > 0)._repr_html_()
     assert "Not private" in html
     assert "<svg" not in html
