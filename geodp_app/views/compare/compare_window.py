@@ -36,6 +36,7 @@ from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
+from geodp_app.files.ledger_recording import enter, ledger_of_work, tell_end
 from geodp_app.files.ledger_state import End
 from geodp_app.files.writing import named_failures, write_whole
 from geodp_app.formatting import counted, csv_text
@@ -51,7 +52,6 @@ from geodp_app.runs.comparison import (
     remarks,
     write_shapes,
 )
-from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
 from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_remarks
 from geodp_app.runs.task_process import (
     HELD_OUT,

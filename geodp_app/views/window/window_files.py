@@ -22,11 +22,11 @@ from geodp_app.files import exporting, importing, session
 from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS, open_import
 from geodp_app.files.importing import Opened
 from geodp_app.files.learned_file import SHAPE_FORMATS
+from geodp_app.files.ledger_recording import LedgerWords
 from geodp_app.files.persons import person_column
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import Palette
-from geodp_app.runs.document_ledger import LedgerWords
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
