@@ -17,9 +17,8 @@ close_pairs          bounds that wrong labels hardly loosen
 pile_gains           bounds what a line may gain in piles of reports
 piled_lines          draws from boxes whose lines are weighed by that
 factorised_boxes     tightens the envelope on small boxes, by cells with weights
-cell_counts          counts uncertain examples for all of a box's cells at once
 workspace            what is known of the box at hand, and of some before it
-uncertain            lists the examples that only some pieces of a box may hold
+uncertain            lists examples that only some pieces of a box may hold, and counts them
 factorised_moves     tries and splits factorised boxes
 compiled_beside      compiles loops in a second process
 compaction           merges light boxes that meet in a face again

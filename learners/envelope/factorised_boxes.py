@@ -1,8 +1,8 @@
 """Tightens the envelope on small boxes: one table of cells an edge stands for all triples of cells.
 
 Each edge's rectangle of dual points is divided into SIDE x SIDE cells.  Examples that only some
-pieces of the box hold are charged to an edge (:mod:`learners.envelope.uncertain`) and counted for
-all its cells (:mod:`learners.envelope.cell_counts`).  So the score's bound, a mix of two linear
+pieces of the box hold are charged to an edge and counted for all its cells
+(:mod:`learners.envelope.uncertain`).  So the score's bound, a mix of two linear
 functions with parts m and MIX - m or their sum, is a constant plus one term an edge: the cells of
 the three edges are drawn independently of each other, and the box's mass is a product of three
 sums.  In a box of two edges examples that both leave uncertain make a term for each *pair* of
