@@ -101,8 +101,10 @@ if TYPE_CHECKING:
         NotFittedError as NotFittedError,
         PrivacyWarning as PrivacyWarning,
     )
-    from learners.cover.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
-    from learners.cover.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.cover.polygons import (
+        ConvexPolygonLearner as ConvexPolygonLearner,
+        PolygonUnionLearner as PolygonUnionLearner,
+    )
     from learners.cover.threshold_learner import ThresholdLearner as ThresholdLearner
     from learners.curved.curved_learners import (
         BallUnionLearner as BallUnionLearner,

@@ -273,7 +273,7 @@ LEARNERS: tuple[Learner, ...] = (
         "cover", "Set cover by triangles",
         "Picks triangles that cover the shape, one after the other, as the paper does. Sharpening "
         "their edges is a second act of its own.",
-        "learners.cover.polygon_union.PolygonUnionLearner",
+        "learners.cover.polygons.PolygonUnionLearner",
         "(epsilon, delta)-DP by a cover of k triangles; (alpha, beta)-PAC at the planned n if it "
         "stops there", (3, 8),
         parameters=(_K_OR_AUTO, STEPS_SHARPENED, FINISH, ALPHA, BETA, MEASURE, SELECTION, *_SHAPES),
@@ -283,7 +283,7 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         "tiles", "Tiles",
         "Divides the square into as many tiles as the examples ask for, and learns a piece of at "
-        "most two edges in each.", "learners.cover.polygon_union.PolygonUnionLearner",
+        "most two edges in each.", "learners.cover.polygons.PolygonUnionLearner",
         "epsilon-DP by tiles, each with all of epsilon; nothing is proved of the error", (3, 8),
         parameters=(TILES, EDGES, SUPPORT, MEASURE, *_SHAPES), piece="tile",
         shows=frozenset({"dual plane", "odds", "tiles", "boxes"}), offered=_EVERYWHERE,
@@ -292,7 +292,7 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         "convex", "Convex polygon",
         "Learns tiles, and fits the one convex polygon that agrees with them best.",
-        "learners.cover.convex_polygon.ConvexPolygonLearner",
+        "learners.cover.polygons.ConvexPolygonLearner",
         "epsilon-DP by tiles, to which a convex polygon is fitted; nothing is proved of the error",
         (3, 7), parameters=(TILES, EDGES, MEASURE, *_SHAPES), role="conjunction", piece="halfplane",
         shows=frozenset({"dual plane"}), offered=_EVERYWHERE, needs_delta=False,
@@ -300,7 +300,7 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         "convex-cover", "Set cover by halfplanes",
         "Cuts the shape out by halfplanes, picked one after the other.",
-        "learners.cover.convex_polygon.ConvexPolygonLearner",
+        "learners.cover.polygons.ConvexPolygonLearner",
         "(epsilon, delta)-DP by a cover of k halfplanes; (alpha, beta)-PAC at the planned n",
         (3, 7), parameters=(_k(_POLYGON, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_SHAPES),
         role="conjunction", piece="halfplane", shows=frozenset({"dual plane", "odds", "boxes"}),

@@ -19,8 +19,7 @@ from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.cover.convex_polygon import ConvexPolygonLearner
-from learners.cover.polygon_union import PolygonUnionLearner
+from learners.cover.polygons import ConvexPolygonLearner, PolygonUnionLearner
 from learners.curved.curved_learners import EllipseUnionLearner
 from learners.envelope.compiled_beside import (
     FEWEST,

@@ -22,9 +22,7 @@ from learners.envelope import core
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX folders")
 #: Loading any module with a compiled loop makes numba look for its cache.
-LOADS = (
-    "import learners.cover.polygon_union; from numba import config; print(config.CACHE_DIR, end='')"
-)
+LOADS = "import learners.cover.polygons; from numba import config; print(config.CACHE_DIR, end='')"
 
 
 @pytest.fixture
@@ -119,7 +117,7 @@ def test_two_processes_that_compile_two_types_at_once_share_no_file(tmp_path, mo
 COLD = """
 import numpy as np
 from numba.core import event
-from learners.cover.polygon_union import PolygonUnionLearner
+from learners.cover.polygons import PolygonUnionLearner
 
 class Heard(event.Listener):
     def on_start(self, event):
