@@ -105,8 +105,8 @@ def _entry(learner: Learner) -> Entry:
     )
 
 
-#: What is no learner that a person picks by its name.
 # fmt: off
+#: What is no learner that a person picks by its name.
 TOOLS: tuple[Entry, ...] = (
     # polygons
     Entry(
