@@ -245,14 +245,8 @@ def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRe
     steps = _check_tidied(
         tuple(zone_from_dict(part, zones, i) for i, part in enumerate(data["zones"]))
     )
-    return SharpenedRelease(
-        **common,
-        lattice=lattice,
-        pieces=pieces,
-        thresholds=thresholds,
-        side=zones.side,
-        zones=steps,
-    )
+    own: dict[str, Any] = {"lattice": lattice, "pieces": pieces, "thresholds": thresholds}
+    return SharpenedRelease(**common, **own, side=zones.side, zones=steps)
 
 
 def _write_conics(release: ConicRelease) -> dict[str, Any]:
