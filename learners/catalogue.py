@@ -174,7 +174,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     # stability
     Entry(
-        "Sparse vector", "learners.stability.sparse_vector.SparseVector", (22,),
+        "Sparse vector", "learners.stability.stable_queries.SparseVector", (22,),
         "(epsilon, delta)-DP until T queries fall below the threshold; integer noise",
     ),
     Entry(

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
 from geometry.polygons import Outline, piece_polygon
-from geometry.tiling import Tile
+from geometry.tiling import EdgeZone, Tile
 from learners.core.selection import Role
 
 Piece = tuple[Halfplane, ...]
@@ -318,14 +317,6 @@ def step_borders(steps: Sequence[TileStep]) -> NDArray[np.float64]:
     if tidied is not None:
         found += [tidied.changed.segments(), tidied.outline.segments()]
     return np.concatenate(found)
-
-
-def final_labels(
-    steps: Sequence[TileStep], points: NDArray[np.int64], drawn: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Labels 0/1 of points that are drawn so, after the last of some steps."""
-    tidied = steps[-1].tidied
-    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)
 
 
 class Mistakes:
