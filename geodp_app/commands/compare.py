@@ -14,13 +14,13 @@ from typing import Any
 from geodp_app.commands import arguments, points, sample
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.commands.parser import Parser
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, hold_out
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
 from geodp_app.files.writing import advice, write_files
-from geodp_app.formatting import count, counted
+from geodp_app.formatting import count, counted, csv_text
 from geodp_app.runs import comparison, rehearsal
-from geodp_app.runs.comparison_table import remarks, table
+from geodp_app.runs.comparison import remarks, table
 from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
 from geometry.files import STDOUT, NewFile
 from learners.privacy.accounting import PrivacySpent
@@ -181,7 +181,7 @@ def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
     examples = points.read(options.points, options, quiet=options.quiet)
     _refuse_none(options.points, examples)
     if options.test is None:
-        parts = comparison.hold_out(examples, options.holdout, options.seed)
+        parts = hold_out(examples, options.holdout, options.seed)
         if not all(len(part.labels) for part in parts):
             raise InputError(
                 f"{options.points}: {len(examples.labels)} examples are too few to hold some out; "
@@ -288,7 +288,7 @@ def rehearse(options: argparse.Namespace) -> None:
             rehearsal.rehearse(shape, frame, contenders, options.n, **how, watch=bar.update)
         )
     if options.output is not None:
-        write_files([NewFile(options.output, comparison.csv_text(row.record() for row in rows))])
+        write_files([NewFile(options.output, csv_text(row.record() for row in rows))])
     if options.output is None or str(options.output) != STDOUT:
         lines = [
             *rehearsal_table(rows),

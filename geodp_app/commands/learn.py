@@ -20,9 +20,9 @@ from geodp_app.progress import hears_curator, tell, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
+from learners import __version__
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
-from learners.version import __version__
 
 if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape

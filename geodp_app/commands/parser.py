@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from geodp_app.errors import InputError
-from learners.version import __version__
+from learners import __version__
 
 #: The verbs in the order in which help lists them: their module of this package, what they do.  Of
 #: a verb `learn` the module has its description `LEARN`, `learn_options` and what runs it, `learn`.

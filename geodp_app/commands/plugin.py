@@ -41,10 +41,10 @@ from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
 from geometry.files import NewFile
 from geometry.halfplane import MAX_D
+from learners import __version__
 from learners.declaration import Parameter
 from learners.privacy.accounting import MOST_ROWS
 from learners.registry import offered
-from learners.version import __version__
 
 PLUGIN = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
 

@@ -44,10 +44,10 @@ from geometry.gis_files import LAYER_ENDINGS
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds
 from geometry.mask import Mask, read_mask
+from learners import __version__
 from learners.core.learned_shape import LearnedShape
 from learners.core.records import StepRecord
 from learners.core.releases import Release
-from learners.version import __version__
 
 Kind = Literal["session", "target", "examples"]
 

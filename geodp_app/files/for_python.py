@@ -323,4 +323,4 @@ def _learned(shape: Any, done: str) -> LearnedShape:
         raise InputError(
             f"a learned shape or a fitted learner is {done}, not {type(shape).__name__}"
         )
-    return shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)
+    return shape if isinstance(shape, LearnedShape) else shape.placed()

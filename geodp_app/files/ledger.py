@@ -43,12 +43,12 @@ from geodp_app.files.ledger_state import (
     read_state,
 )
 from geodp_app.files.strict_reading import one_line
+from learners import __version__
 from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Composition, Rule
 from learners.privacy.privacy_loss import check_statement
 from learners.privacy.randomness import SystemRandom, new_run_id
-from learners.version import __version__
 
 #: Joined by whatever is read from the folder in which a file of this name lies, or by a link to
 #: that file.

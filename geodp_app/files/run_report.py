@@ -11,6 +11,7 @@ from typing import Any
 from geodp_app.formatting import SPACE, counted
 from geometry.crs import LONLAT
 from geometry.grid import Frame
+from learners import __version__
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.codec_parts import step_to_dict
@@ -38,7 +39,6 @@ from learners.privacy.accounting import (
 from learners.privacy.composition import run_epsilon
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import SEED
-from learners.version import __version__
 
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."

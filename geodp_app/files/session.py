@@ -51,8 +51,8 @@ from geometry.files import atomic_write
 from geometry.geojson_reading import short
 from geometry.grid import Bounds
 from geometry.mask import Mask
+from learners import __version__
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
-from learners.version import __version__
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)

@@ -116,10 +116,7 @@ class RunLog:
     # growing
 
     def add(
-        self,
-        record: StepRecord,
-        views: tuple[HeavyBox, ...] = (),
-        votes: VoteView | None = None,
+        self, record: StepRecord, views: tuple[HeavyBox, ...] = (), votes: VoteView | None = None
     ) -> None:
         """One more step, and what was seen of it; a cursor at the newest follows, but not to an
         edge that no example is nearest to: there is nothing to see.

@@ -23,10 +23,10 @@ from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_recording import LedgerWords, enter, tell_end
 from geodp_app.files.ledger_state import End
 from geodp_app.files.run_record import RunRecord
-from geodp_app.runs.course import Course
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.live_run import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
+from geodp_app.views.run.timeline import Course
 from geodp_app.workers.run_controller import RunController
 from learners.core.releases import Release
 from learners.privacy.accounting import PrivacySpent

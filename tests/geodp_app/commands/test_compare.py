@@ -15,6 +15,7 @@ from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.commands import compare as command
 from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.document.examples import hold_out
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.points import format_examples, read_examples
 from geodp_app.runs.comparison import (
@@ -23,7 +24,6 @@ from geodp_app.runs.comparison import (
     Progress,
     compare,
     count_vertices,
-    hold_out,
     make_contender,
     total_spent,
 )
