@@ -29,9 +29,8 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers
-from geodp_app.drawing.edits import vertex_rows
 from geodp_app.drawing.faults import faults
-from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.drawing.shapes import Drawing, Shape, vertex_rows
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.importing import import_target

@@ -9,11 +9,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from geodp_app.drawing.edits import translated, with_inserted, with_vertex, without, without_vertex
 from geodp_app.drawing.faults import faults
 from geodp_app.drawing.hits import Handle, nearest_edge, nearest_vertex, shape_at
 from geodp_app.drawing.ring_tools import DRAG
-from geodp_app.drawing.shapes import Drawing
+from geodp_app.drawing.shapes import (
+    Drawing,
+    translated,
+    with_inserted,
+    with_vertex,
+    without,
+    without_vertex,
+)
 from geodp_app.drawing.tool import Desk, Pointer, Tool, ToolName
 
 

@@ -6,15 +6,15 @@ The second way is also the keyboard's: Insert, arrows, Insert.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import shapely
 from shapely.geometry import LineString, Polygon
 
-from geodp_app.drawing.edits import added, cut
-from geodp_app.drawing.faults import draft_faults
-from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
+from geodp_app.drawing.faults import draft_faults, faults
+from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape, added
 from geodp_app.drawing.tool import Desk, Draft, Pointer, Tool, ToolName
 from geometry.polygons import orient_valid
 
@@ -194,6 +194,42 @@ class HoleTool(PolygonTool):
         if gone > 0:
             what = "a shape" if gone == 1 else f"{gone} shapes"
             self.desk.say(f"The hole removed {what} whole. Undo brings it back.")
+
+
+def cut(drawing: Drawing, ring: Ring) -> Drawing:
+    """The drawing less the inside of a ring.
+
+    A shape that surrounds the ring gets it as a hole, vertex by vertex.  From other shapes that it
+    overlaps it is subtracted, new corners moved to grid points.  A shape may fall into parts or
+    vanish.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    ring : Ring
+        Without faults.
+
+    Returns
+    -------
+    Drawing
+        The same object if the ring overlaps no shape.
+    """
+    tool = Polygon(ring)
+    parts: list[tuple[Shape, ...]] = [
+        _cut_shape(shape, ring, tool, drawing.grid) for shape in drawing.shapes
+    ]
+    shapes = tuple(shape for part in parts for shape in part)
+    return drawing if shapes == drawing.shapes else replace(drawing, shapes=shapes)
+
+
+def _cut_shape(shape: Shape, ring: Ring, tool: Polygon, grid: int) -> tuple[Shape, ...]:
+    region = orient_valid(Polygon(shape.outer, shape.holes))
+    if not shapely.relate_pattern(region, tool, "T********"):  # their interiors do not meet
+        return (shape,)
+    pierced = Shape(shape.outer, (*shape.holes, ring))
+    if not set(faults(Drawing(grid, (pierced,)))) - set(faults(Drawing(grid, (shape,)))):
+        return (pierced,)
+    return Drawing.of(shapely.difference(region, tool), grid).shapes
 
 
 #: Share of the pick radius beyond which a press becomes a drag: about 4 pixels.

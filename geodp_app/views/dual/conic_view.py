@@ -22,9 +22,14 @@ from geodp_app.runs.protocol import ShadedSheet
 from geodp_app.runs.what_if import Candidate, ConicQuestion
 from geodp_app.views.dual.dual_plot import Chosen, Pointer, SheetPlot
 from geodp_app.views.widgets.background import Background
-from geodp_app.views.widgets.bars import ColourBar
 from geodp_app.views.widgets.panes import dressed, fill
-from geodp_app.views.widgets.plotting import PictureItem, cosmetic, rgba_image, shape_path
+from geodp_app.views.widgets.plotting import (
+    ColourBar,
+    PictureItem,
+    cosmetic,
+    rgba_image,
+    shape_path,
+)
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
 

@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 
-from geodp_app.dual.line_picture import MOST_THINNED, Density, LinePicture, draw_lines
-from geodp_app.dual.lines import ExampleLines, distinct_lines
+from geodp_app.dual.lines import (
+    MOST_THINNED,
+    Density,
+    ExampleLines,
+    LinePicture,
+    distinct_lines,
+    draw_lines,
+)
 from geodp_app.dual.shade_colours import (
     Lookup,
     Scale,
@@ -34,7 +40,7 @@ from geodp_app.dual.shade_colours import (
 from geodp_app.dual.sheets import Window, extent
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
 from geodp_app.runs.protocol import Change, ShadedSheet
-from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.plotting import rgba_image
 from geometry.halfplane import HalfplaneLattice, Sheet

@@ -1,11 +1,13 @@
-"""Shows one sheet, a chart of the dual plane, large, and small pictures of all of them beside it,
-which show where a piece's points lie and lead there.
+"""Shows sheets, charts of the dual plane: one large with everything painted on it, and beside it
+small pictures of all, which show where a piece's points lie and lead there; or all of them large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import pyqtgraph as pg
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
@@ -20,21 +22,229 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QBoxLayout,
     QButtonGroup,
     QFrame,
+    QGraphicsItem,
+    QGraphicsPathItem,
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from geodp_app.dual.scene import Mark
+from geodp_app.dual.lines import LinePicture
+from geodp_app.dual.scene import LEAST_STEPS, Mark, region_in
 from geodp_app.dual.sheets import Window, extent, region, sheet_words
 from geodp_app.palette import Palette, edge_colours
-from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.dual_plot import (
+    PICK,
+    Boxes,
+    CellOutline,
+    Chosen,
+    ExampleLine,
+    Pointer,
+    SheetPlot,
+)
 from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
+
+#: Lines are smoothed up to so many.
+_SMOOTH = 400
+#: Square pixels a line needs to be drawn at full strength; no line is fainter than this, and
+#: over a shading than that.
+_AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.16, 0.08
+#: Milliseconds from a change of the window to new lines.
+_PAUSE = 30
+#: Narrower sheets do without words around them.
+_WIDE = 420
+
+
+class SheetView(QWidget):
+    """Shows what it is given; knows no examples and computes nothing but its border."""
+
+    #: The window onto the sheet changed and has rested.
+    moved = Signal(object)
+    #: The Mark under the pointer, or None.
+    mark_pointed = Signal(object)
+    #: A Mark was clicked.
+    picked = Signal(object)
+
+    def __init__(self, sheet: Sheet) -> None:
+        super().__init__()
+        self.sheet = sheet
+        self.lattice: HalfplaneLattice | None = None
+        self._palette: Palette | None = None
+        self._fitted, self._dim, self._drawn = True, False, 0
+        #: How many lines are drawn, in words (private).
+        self.note = ""
+        self.plot = SheetPlot()
+        self.plot.grabs = self._grabs
+        self.title = dressed(QLabel(), "note")
+        self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        fill(QVBoxLayout(self), self.title, (self.plot, 1), margins=(0, 0, 0, 0), spacing=2)
+        self.setFocusProxy(self.plot)
+        self._build_items()
+        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._timer.timeout.connect(lambda: self.moved.emit(self))
+        self.plot.box.sigRangeChanged.connect(lambda *_: self._range_changed())
+        self.plot.box.sigResized.connect(lambda *_: self._resized())
+        self.plot.moved_by_hand.connect(lambda: setattr(self, "_fitted", False))
+        self.plot.fit_wanted.connect(self.fit)
+        self.plot.pointed.connect(self._point)
+        self.plot.clicked.connect(self._click)
+
+    def _build_items(self) -> None:
+        box = self.plot.box
+        self.shading, self.density = PictureItem(), PictureItem()
+        self.outside, self.border = QGraphicsPathItem(), QGraphicsPathItem()
+        self.negative = pg.PlotCurveItem(connect="pairs", skipFiniteCheck=True)
+        self.positive = pg.PlotCurveItem(connect="pairs", skipFiniteCheck=True)
+        pictures = (self.density, self.shading, self.outside, self.negative, self.positive)
+        for height, item in enumerate((*pictures, self.border)):
+            item.setZValue(height)
+            box.addItem(item, ignoreBounds=True)
+        self.cell = CellOutline(box, 99)
+        self.example = ExampleLine(box, 100)
+        self.boxes = Boxes(box, 101)
+        self.chosen = Chosen(box, 102)
+        self.pointer = Pointer(box, 103)
+
+    @property
+    def private_items(self) -> tuple[QGraphicsItem, ...]:
+        """Everything that shows examples, scores or the sampler."""
+        pictures = (self.shading, self.density, self.positive, self.negative)
+        return (*pictures, self.cell, self.example, self.boxes)
+
+    def sizeHint(self) -> QSize:
+        """The same for all sheets, whatever they have shown."""
+        return QSize(440, 440)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A small sheet goes without words at its axes."""
+        super().resizeEvent(event)
+        self.plot.set_labelled(self.width() >= _WIDE)
+
+    # what is shown
+
+    def set_lattice(self, lattice: HalfplaneLattice) -> None:
+        """Show the region of this class of halfplanes, all of it."""
+        self.lattice = lattice
+        words, whole = sheet_words(lattice, self.sheet), extent(lattice)
+        self.title.setText(f"<b>{words.name}</b>: {words.meaning}")
+        self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
+        self.plot.setAccessibleDescription(
+            f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."
+        )
+        self.plot.set_labels(words.across, words.up)
+        least, room = LEAST_STEPS / (1 << lattice.bits), whole.grown(4.0)
+        self.plot.box.setAspectLocked(lattice.measure == "chord")
+        self.plot.box.setLimits(
+            xMin=room.u0,
+            xMax=room.u1,
+            yMin=room.v0,
+            yMax=room.v1,
+            minXRange=least,
+            minYRange=least,
+        )
+        self.fit()
+
+    def set_palette(self, palette: Palette) -> None:
+        self._palette = palette
+        self.plot.set_palette(palette)
+        self.outside.setBrush(tinted(palette.canvas, 1.0))
+        self.outside.setPen(Qt.PenStyle.NoPen)
+        self.border.setPen(cosmetic(palette.soft_ink, 1.5))
+        for overlay in (self.cell, self.example, self.boxes, self.chosen, self.pointer):
+            overlay.set_palette(palette)
+        self._pen_lines()
+
+    def set_lines(self, picture: LinePicture | None) -> None:
+        """Draw these lines; the density comes as an image (:meth:`set_density`)."""
+        none = np.empty((0, 2))
+        ends = (none, none) if picture is None else (picture.positive, picture.negative)
+        self._drawn = sum(map(len, ends)) // 2
+        self._pen_lines()
+        for item, each in zip((self.positive, self.negative), ends, strict=True):
+            item.setData(each[:, 0], each[:, 1])
+        self.note = "" if picture is None else picture.note
+
+    def set_shading(self, image: QImage | None, window: Window | None) -> None:
+        """Show how good each place is; lines step back."""
+        self.shading.set_image(image, window)
+        self._dim = image is not None
+        self._pen_lines()
+
+    def set_marks(self, marks: Sequence[Mark], asked: int | None = None) -> None:
+        """Chosen dual points, of all sheets, and the edge that the shading is about."""
+        here = [mark for mark in marks if mark.sheet == self.sheet]
+        self.chosen.show_with(marks=here, asked=asked)
+
+    # the window onto the sheet
+
+    def fit(self) -> None:
+        """Show the whole region."""
+        self._fitted = True
+        if self.lattice is not None:
+            self.plot.set_window(extent(self.lattice).grown(0.03))
+
+    def zoom_to(self, window: Window) -> None:
+        """Zoom to a window of the dual plane."""
+        self._fitted = False
+        self.plot.set_window(window)
+
+    def _resized(self) -> None:
+        if self._fitted:
+            self.fit()
+        self._range_changed()
+
+    def _range_changed(self) -> None:
+        if self.lattice is None:
+            return
+        inside, outside = region_in(self.lattice, self.plot.window().grown(0.5))
+        self.border.setPath(shape_path(inside))
+        self.outside.setPath(shape_path(outside))
+        self._timer.start()
+
+    # the pointer
+
+    def _point(self, at: tuple[float, float] | None) -> None:
+        self.pointer.show_with(at=at)
+        place = None if at is None else QPointF(*self.chosen.to_pixels(np.array([at]))[0])
+        hit = None if place is None else self.chosen.mark_at(place)
+        shape = Qt.CursorShape.CrossCursor if hit is None else Qt.CursorShape.PointingHandCursor
+        self.plot.viewport().setCursor(shape)
+        self.mark_pointed.emit(hit)
+
+    def _click(self, at: QPointF) -> None:
+        if mark := self.chosen.mark_at(at):
+            self.picked.emit(mark)
+
+    def _grabs(self, at: QPointF) -> bool:
+        tried = self.pointer.halfplane
+        if tried is not None:
+            x, y = self.pointer.to_pixels(np.array([tried]))[0].tolist()
+            if np.hypot(x - at.x(), y - at.y()) <= PICK:
+                return True
+        mark = self.chosen.mark_at(at)
+        return mark is not None and mark.age == 0 and not self.chosen.fixed(mark)
+
+    def _pen_lines(self) -> None:
+        if self._palette is None:
+            return
+        smooth = self._drawn <= _SMOOTH
+        area = self.plot.width() * self.plot.height()
+        alpha = area / (_AREA_A_LINE * max(1, self._drawn))  # crowded lines step back
+        least, most = (_FAINTEST_SHADED, 0.4) if self._dim else (_FAINTEST, 0.8)
+        alpha = min(max(alpha, least), most)
+        self.positive.setPen(cosmetic(self._palette.positive, 1.0, alpha=alpha))
+        self.negative.setPen(cosmetic(self._palette.negative, 1.0, dash=(6, 4), alpha=alpha))
+        for item in (self.positive, self.negative):
+            item.opts["antialias"] = smooth
+
 
 #: Side of a picture, and the room below it for the sheet's name, in device-independent pixels.
 _SIDE, _NAME = 58, 15
@@ -127,65 +337,40 @@ class SheetThumb(Themed, QAbstractButton):
         painter.end()
 
 
-class SheetStrip(QWidget):
-    """A column of sheets; one of them is shown large."""
-
-    #: A Sheet was asked for.
-    picked = Signal(object)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setAccessibleName("Sheets of the dual plane")
-        self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
-        self._group = QButtonGroup(self)
-        for sheet, thumb in self.thumbs.items():
-            self._group.addButton(thumb, int(sheet))
-        fill(QVBoxLayout(self), *self.thumbs.values(), None, margins=(0, 0, 0, 0), spacing=4)
-        self.thumbs[Sheet.FLAT_ABOVE].setChecked(True)
-        self._group.idClicked.connect(lambda number: self.picked.emit(Sheet(number)))
-
-    @property
-    def current(self) -> Sheet:
-        """The sheet shown large."""
-        return Sheet(self._group.checkedId())
-
-    def show_sheet(self, sheet: Sheet) -> None:
-        """Another one; emits nothing."""
-        self.thumbs[sheet].setChecked(True)
-
-    def set_lattice(self, lattice: HalfplaneLattice) -> None:
-        """The sheets of this class of halfplanes."""
-        for sheet, thumb in self.thumbs.items():
-            thumb.setVisible(sheet in lattice.sheets)
-            if sheet in lattice.sheets:
-                thumb.set_lattice(lattice)
-        if self.current not in lattice.sheets:
-            self.show_sheet(lattice.sheets[0])
-
-
 class SheetStack(QWidget):
-    """One sheet large and the strip beside it, or all sheets side by side; frames over the corners
-    of the first, and words where it is empty.
+    """One sheet large and a column of small ones beside it, or all of them large; frames over the
+    corners of the first, and words where it is empty.
 
     Parameters
     ----------
     lines, colours : QWidget
-        In the two corners that the region leaves empty: upper left and lower right.
+        In the two corners that the region leaves empty: upper left and lower right.  Below all
+        sheets, which are too small to leave room, are the lines.
     """
+
+    #: A Sheet was asked for.
+    picked = Signal(object)
 
     def __init__(self, lines: QWidget, colours: QWidget) -> None:
         super().__init__()
         self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
-        self.strip = SheetStrip()
-        self._stack = QWidget()
+        self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
+        self.strip = dressed(QWidget(), name="Sheets of the dual plane")
+        fill(QVBoxLayout(self.strip), *self.thumbs.values(), None, margins=(0, 0, 0, 0), spacing=4)
+        self._group = QButtonGroup(self)
+        for sheet, thumb in self.thumbs.items():
+            self._group.addButton(thumb, int(sheet))
+        self.thumbs[Sheet.FLAT_ABOVE].setChecked(True)
+        self._group.idClicked.connect(lambda number: self.picked.emit(Sheet(number)))
+        self._stack, self._lines = QWidget(), lines
         self._whole = False
         self.empty = QLabel(self._stack, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        places = QGridLayout(self._stack)
-        places.setContentsMargins(0, 0, 0, 0)
-        places.setSpacing(4)
+        self._places = QGridLayout(self._stack)
+        self._places.setContentsMargins(0, 0, 0, 0)
+        self._places.setSpacing(4)
         for i, view in enumerate(self.sheets.values()):
-            places.addWidget(view, *divmod(i, 2))
+            self._places.addWidget(view, *divmod(i, 2))
             view.plot.box.sigResized.connect(lambda *_: self._place())
         self.legend, self.scale = (dressed(QFrame(self._stack), "legend") for _ in range(2))
         for frame, part in ((self.legend, lines), (self.scale, colours)):
@@ -194,9 +379,14 @@ class SheetStack(QWidget):
         self._plotted = False
 
     @property
+    def current(self) -> Sheet:
+        """The sheet that the column says is shown large."""
+        return Sheet(self._group.checkedId())
+
+    @property
     def view(self) -> SheetView:
-        """The sheet that is shown large."""
-        return self.sheets[self.strip.current]
+        """The same."""
+        return self.sheets[self.current]
 
     @property
     def _framed(self) -> SheetView:
@@ -207,22 +397,34 @@ class SheetStack(QWidget):
         """The sheets of this class of halfplanes; without one there is nothing to show."""
         self._plotted = lattice is not None
         if lattice is not None:
-            for sheet in lattice.sheets:
-                self.sheets[sheet].set_lattice(lattice)
-            self.strip.set_lattice(lattice)
+            for sheet, thumb in self.thumbs.items():
+                thumb.setVisible(sheet in lattice.sheets)
+                if sheet in lattice.sheets:
+                    thumb.set_lattice(lattice)
+                    self.sheets[sheet].set_lattice(lattice)
+            if self.current not in lattice.sheets:
+                self.thumbs[lattice.sheets[0]].setChecked(True)
         self.show_current()
 
     def set_whole(self, whole: bool) -> None:
-        """Show all sheets, or the one of the strip; emits nothing."""
-        if whole != self._whole:
-            self._whole = whole
-            self.show_current()
+        """Show all sheets, or the current one; emits nothing."""
+        if whole == self._whole:
+            return
+        self._whole = whole
+        ways, lines = QBoxLayout.Direction, self._lines.layout()
+        assert isinstance(lines, QBoxLayout)
+        lines.setDirection(ways.LeftToRight if whole else ways.TopToBottom)
+        if whole:
+            self._places.addWidget(self.legend, 2, 0, 1, 2, Qt.AlignmentFlag.AlignLeft)
+        else:
+            self._places.removeWidget(self.legend)
+        self.show_current()
 
     @property
     def shown(self) -> frozenset[Sheet]:
         """The sheets in sight."""
         lattice = self.view.lattice
-        return frozenset(lattice.sheets if self._whole and lattice else {self.strip.current})
+        return frozenset(lattice.sheets if self._whole and lattice else {self.current})
 
     def fit(self) -> None:
         """Show all of every sheet."""
@@ -230,14 +432,14 @@ class SheetStack(QWidget):
             view.fit()
 
     def show_current(self) -> None:
-        """Show the sheet of the strip large, or all of them."""
+        """Show the current sheet large, or all of them."""
         self.strip.setVisible(self._plotted and not self._whole)
         for sheet, view in self.sheets.items():
             view.setVisible(sheet in self.shown)
         self._place()
 
     def set_palette(self, palette: Palette) -> None:
-        for thumb in self.strip.thumbs.values():
+        for thumb in self.thumbs.values():
             thumb.set_palette(palette)
         for view in self.sheets.values():
             view.set_palette(palette)
@@ -247,12 +449,13 @@ class SheetStack(QWidget):
         )
 
     def place_frames(self) -> None:
-        """Lines in the upper left corner of the plot, colours in the lower right one."""
+        """Lines in the upper left corner of a large plot, colours in the lower right one."""
         plot, inside = self._framed.plot, self._inside()
         for frame in (self.legend, self.scale):
             frame.adjustSize()
             frame.raise_()
-        self.legend.move(inside.left() + 6, inside.top() + 4)
+        if not self._whole:
+            self.legend.move(inside.left() + 6, inside.top() + 4)
         self.scale.move(
             inside.right() - self.scale.width() - 6, inside.bottom() - self.scale.height() - 6
         )

@@ -8,23 +8,21 @@ import pytest
 import shapely
 from hypothesis import given, settings, strategies as st
 
-from geodp_app.dual.line_picture import (
+from geodp_app.dual.lines import (
     MOST_DRAWN,
     SOME_DRAWN,
+    ExampleLines,
     Raster,
     count_lines,
-    draw_lines,
-    ordinal,
-    raster_over,
-)
-from geodp_app.dual.lines import (
-    ExampleLines,
     cut,
     distances,
     distinct_lines,
+    draw_lines,
     ends,
     example_segment,
     held,
+    ordinal,
+    raster_over,
 )
 from geodp_app.dual.scene import (
     boxes_on,
