@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-from geodp_app.drawing.faults import Fault
+from geodp_app.drawing.faults import Fault, faults
 from geodp_app.drawing.hits import Handle, Outlines, nearest_edge, nearest_vertex
 from geodp_app.drawing.shapes import Drawing, Point
 
@@ -150,6 +150,21 @@ class Desk:
         self._known = drawing  # the host tells observers, who ask the editor, before it returns
         self.host.edit(label, drawing, merge=merge)
         self._known = self.host.drawing
+
+    def change(
+        self, label: str, drawing: Drawing, *, merge: Hashable = None, told: str = ""
+    ) -> None:
+        """Make an edit, if it is one, and tell of the first fault it brings of such a kind."""
+        before = self.drawing
+        if drawing == before:
+            return
+        known = {(fault.shape, fault.ring, fault.kind) for fault in faults(before)}
+        self.edit(label, drawing, merge=merge)
+        for fault in faults(drawing):
+            new = (fault.shape, fault.ring, fault.kind) not in known
+            if new and fault.kind.startswith(told):
+                self.say(f"{fault.text}.")
+                return
 
     def changed_elsewhere(self) -> Drawing | None:
         """The drawing known so far, if it is another by now through no tool; known from here on."""
@@ -328,10 +343,13 @@ class AskTool(Tool):
     def press(self, pointer: Pointer) -> None:
         point = self.desk.point_at(pointer.at)
         if point and not pointer.double:  # a second press at once is a slip of the hand
-            self.desk.ask(point)
+            self._take(point, pointer)
+
+    def _take(self, point: Point, pointer: Pointer) -> None:
+        self.desk.ask(point)
 
 
-class ReportTool(Tool):
+class ReportTool(AskTool):
     """A click, or Insert at the grid cursor, takes one example; the drawing stays as it is."""
 
     name: ClassVar[ToolName] = "report"
@@ -340,7 +358,5 @@ class ReportTool(Tool):
         "Shift one labelled 0."
     )
 
-    def press(self, pointer: Pointer) -> None:
-        point = self.desk.point_at(pointer.at)
-        if point and not pointer.double:
-            self.desk.report(point, pointer.radius, not pointer.modifiers.shift)
+    def _take(self, point: Point, pointer: Pointer) -> None:
+        self.desk.report(point, pointer.radius, not pointer.modifiers.shift)

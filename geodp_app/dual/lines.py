@@ -25,13 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.dual.shade_colours import Scale, density_scale
-from geodp_app.dual.sheets import Window, extent
+from geodp_app.dual.sheets import Scale, Window, density_scale, extent
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex, clip, dual_line
 
 Ints = NDArray[np.int64]
@@ -94,7 +92,8 @@ def distinct_lines(
     )
 
 
-class Segments(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Segments:
     """Lines cut to a window.
 
     Attributes
@@ -108,6 +107,10 @@ class Segments(NamedTuple):
     index: Ints
     low: Floats
     high: Floats
+
+    def __getitem__(self, some: NDArray[np.bool_] | slice) -> Segments:
+        """Some of them."""
+        return Segments(self.index[some], self.low[some], self.high[some])
 
 
 def cut(lattice: HalfplaneLattice, t: Ints, s: Ints, window: Window) -> Segments:
@@ -359,8 +362,8 @@ def count_lines(
         below[:, j] = np.cumsum(passed.astype(np.int64))
     counts = below[1:, 1:] - below[:-1, :-1]
     if chord:  # what lies outside of the admitted region is not to be seen
-        i, j = np.ogrid[:columns, : raster.rows]
-        slope = raster.v0 - raster.u0 + (j - i) * raster.width
+        across, up = np.ogrid[:columns, : raster.rows]
+        slope = raster.v0 - raster.u0 + (up - across) * raster.width
         counts[abs(slope) > (d << lattice.bits) + raster.width] = 0
     return Density(counts, raster.window(lattice))
 
@@ -421,8 +424,7 @@ def draw_lines(
     """
     t, s = lines.on(sheet)
     segments = cut(lattice, t, s, window)
-    wanted = np.where(lines.positive[segments.index], *shown)
-    segments = Segments(*(each[wanted] for each in segments))
+    segments = segments[np.where(lines.positive[segments.index], *shown)]
     crossing = len(segments.index)
     density = scale = None
     if crossing > MOST_THINNED:
@@ -439,7 +441,7 @@ def draw_lines(
         note = _note(crossing, every)
         # a prefix of the scattered order is every so-manieth line, and stays when zoomed
         part = slice(crossing // every)
-    segments = Segments(*(each[part] for each in segments))
+    segments = segments[part]
     drawn = ends(lattice, t, s, segments)
     positive = np.repeat(lines.positive[segments.index], 2)
     return LinePicture(drawn[positive], drawn[~positive], density, scale, note)

@@ -120,9 +120,9 @@ class DualView(QWidget):
         self.controls.shade_wanted.connect(self._shade_wanted)
         self.pictures.changed.connect(self._explain)
         for view in self.sheets.values():
-            view.picked.connect(lambda mark: self.step_picked.emit(mark.step))
+            view.plot.picked.connect(lambda mark: self.step_picked.emit(mark.step))
             view.plot.pointed.connect(lambda at, view=view: self._point(view, at))
-            view.mark_pointed.connect(
+            view.plot.mark_pointed.connect(
                 lambda mark: self.edge_pointed.emit(mark.edge if mark and not mark.age else -1)
             )
             view.plot.dragged.connect(self.pointer.try_at)
@@ -451,7 +451,6 @@ class DualView(QWidget):
         self.stack.scale.setVisible(scale is not None and not self._whole)
         self.stack.legend.setVisible(lattice is not None and not release)
         self.bar.set_scale(scale)
-        self.stack.place_frames()
         if lattice is None:
             words, empty = "", self._why
         elif self._whole:
@@ -479,7 +478,7 @@ class DualView(QWidget):
         pointed, lines, cell = self.pointer.pointed, self.pictures.lines, np.empty((0, 2))
         if pointed is not None and lines is not None and self.lattice:
             cell = cell_around(self.lattice, lines, pointed, self.window_shown)
-        self.stack.view.cell.show_with(corners=cell)
+        self.stack.view.cell.show_with(ends=cell)
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
         if (halfplane, candidate) != self._emitted:
             self._emitted = halfplane, candidate

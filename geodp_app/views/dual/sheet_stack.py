@@ -8,20 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QColor,
-    QFont,
     QImage,
-    QPainter,
-    QPainterPath,
-    QPaintEvent,
-    QPen,
-    QPolygonF,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QBoxLayout,
     QButtonGroup,
     QFrame,
@@ -37,18 +29,11 @@ from PySide6.QtWidgets import (
 
 from geodp_app.dual.lines import LinePicture
 from geodp_app.dual.scene import LEAST_STEPS, Mark, region_in
-from geodp_app.dual.sheets import Window, extent, region, sheet_words
-from geodp_app.palette import Palette, edge_colours
-from geodp_app.views.dual.dual_plot import (
-    PICK,
-    Boxes,
-    CellOutline,
-    Chosen,
-    ExampleLine,
-    Pointer,
-    SheetPlot,
-)
-from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
+from geodp_app.dual.sheets import Window, extent, sheet_words
+from geodp_app.palette import Palette
+from geodp_app.views.dual.dual_controls import SheetThumb
+from geodp_app.views.dual.dual_plot import Boxes, RimmedLine, SheetPlot
+from geodp_app.views.widgets.panes import dressed, fill, show_words
 from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
 
@@ -68,10 +53,6 @@ class SheetView(QWidget):
 
     #: The window onto the sheet changed and has rested.
     moved = Signal(object)
-    #: The Mark under the pointer, or None.
-    mark_pointed = Signal(object)
-    #: A Mark was clicked.
-    picked = Signal(object)
 
     def __init__(self, sheet: Sheet) -> None:
         super().__init__()
@@ -82,7 +63,6 @@ class SheetView(QWidget):
         #: How many lines are drawn, in words (private).
         self.note = ""
         self.plot = SheetPlot()
-        self.plot.grabs = self._grabs
         self.title = dressed(QLabel(), "note")
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         fill(QVBoxLayout(self), self.title, (self.plot, 1), margins=(0, 0, 0, 0), spacing=2)
@@ -94,8 +74,6 @@ class SheetView(QWidget):
         self.plot.box.sigResized.connect(lambda *_: self._resized())
         self.plot.moved_by_hand.connect(lambda: setattr(self, "_fitted", False))
         self.plot.fit_wanted.connect(self.fit)
-        self.plot.pointed.connect(self._point)
-        self.plot.clicked.connect(self._click)
 
     def _build_items(self) -> None:
         box = self.plot.box
@@ -107,11 +85,11 @@ class SheetView(QWidget):
         for height, item in enumerate((*pictures, self.border)):
             item.setZValue(height)
             box.addItem(item, ignoreBounds=True)
-        self.cell = CellOutline(box, 99)
-        self.example = ExampleLine(box, 100)
+        #: The cell under the pointer, whose halfplanes hold the same examples, and one example.
+        self.cell, self.example = RimmedLine(box, 99), RimmedLine(box, 100)
+        self.cell.show_with(ink="ink", width=2.0)
         self.boxes = Boxes(box, 101)
-        self.chosen = Chosen(box, 102)
-        self.pointer = Pointer(box, 103)
+        self.chosen, self.pointer = self.plot.chosen, self.plot.pointer
 
     @property
     def private_items(self) -> tuple[QGraphicsItem, ...]:
@@ -158,7 +136,7 @@ class SheetView(QWidget):
         self.outside.setBrush(tinted(palette.canvas, 1.0))
         self.outside.setPen(Qt.PenStyle.NoPen)
         self.border.setPen(cosmetic(palette.soft_ink, 1.5))
-        for overlay in (self.cell, self.example, self.boxes, self.chosen, self.pointer):
+        for overlay in (self.cell, self.example, self.boxes):
             overlay.set_palette(palette)
         self._pen_lines()
 
@@ -209,29 +187,6 @@ class SheetView(QWidget):
         self.outside.setPath(shape_path(outside))
         self._timer.start()
 
-    # the pointer
-
-    def _point(self, at: tuple[float, float] | None) -> None:
-        self.pointer.show_with(at=at)
-        place = None if at is None else QPointF(*self.chosen.to_pixels(np.array([at]))[0])
-        hit = None if place is None else self.chosen.mark_at(place)
-        shape = Qt.CursorShape.CrossCursor if hit is None else Qt.CursorShape.PointingHandCursor
-        self.plot.viewport().setCursor(shape)
-        self.mark_pointed.emit(hit)
-
-    def _click(self, at: QPointF) -> None:
-        if mark := self.chosen.mark_at(at):
-            self.picked.emit(mark)
-
-    def _grabs(self, at: QPointF) -> bool:
-        tried = self.pointer.halfplane
-        if tried is not None:
-            x, y = self.pointer.to_pixels(np.array([tried]))[0].tolist()
-            if np.hypot(x - at.x(), y - at.y()) <= PICK:
-                return True
-        mark = self.chosen.mark_at(at)
-        return mark is not None and mark.age == 0 and not self.chosen.fixed(mark)
-
     def _pen_lines(self) -> None:
         if self._palette is None:
             return
@@ -244,97 +199,6 @@ class SheetView(QWidget):
         self.negative.setPen(cosmetic(self._palette.negative, 1.0, dash=(6, 4), alpha=alpha))
         for item in (self.positive, self.negative):
             item.opts["antialias"] = smooth
-
-
-#: Side of a picture, and the room below it for the sheet's name, in device-independent pixels.
-_SIDE, _NAME = 58, 15
-
-
-class SheetThumb(Themed, QAbstractButton):
-    """One sheet, small: its region, its shading, the newest piece's points by their edges."""
-
-    def __init__(self, sheet: Sheet) -> None:
-        super().__init__()
-        self.sheet = sheet
-        self.marks: tuple[Mark, ...] = ()
-        self._lattice: HalfplaneLattice | None = None
-        self._image: QImage | None = None
-        self._place: Window | None = None
-        self.setCheckable(True)
-        self.setFixedSize(QSize(_SIDE + 4, _SIDE + _NAME + 4))
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-
-    def set_lattice(self, lattice: HalfplaneLattice) -> None:
-        """Its region and its name."""
-        self._lattice = lattice
-        words = sheet_words(lattice, self.sheet)
-        self.setText(words.name)
-        dressed(self, name=f"Sheet {words.name}", tip=f"{words.name}: {words.meaning}")
-        self.update()
-
-    def set_marks(self, marks: Sequence[Mark]) -> None:
-        """The newest piece's points on this sheet."""
-        self.marks = tuple(mark for mark in marks if mark.sheet == self.sheet and mark.age == 0)
-        edges = ", ".join(str(mark.edge + 1) for mark in self.marks)
-        self.setAccessibleDescription(f"Edge {edges} of the newest piece" if edges else "")
-        self.update()
-
-    def set_shading(self, image: QImage | None, place: Window | None) -> None:
-        """The sheet's shading (private), or none."""
-        self._image, self._place = image, place
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Region, shading, points with the numbers of their edges, and the name."""
-        if self._lattice is None:
-            return
-        p, whole = self._palette, extent(self._lattice)
-        area = QRectF(2, 2, _SIDE, _SIDE)
-
-        def at(u: float, v: float) -> QPointF:
-            return QPointF(
-                area.left() + (u - whole.u0) / whole.width * area.width(),
-                area.bottom() - (v - whole.v0) / whole.height * area.height(),
-            )
-
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(area, QColor(p.canvas))
-        outline = QPolygonF([at(u, v) for u, v in region(self._lattice).exterior.coords])
-        if self._image is not None and self._place is not None:
-            w, inside = self._place, QPainterPath()
-            inside.addPolygon(outline)
-            painter.setClipPath(inside)
-            painter.drawImage(QRectF(at(w.u0, w.v1), at(w.u1, w.v0)), self._image)
-            painter.setClipping(False)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(QColor(p.border), 1.0))
-        painter.drawPolygon(outline)
-        font = QFont(self.font())
-        font.setPixelSize(11)
-        font.setBold(True)
-        painter.setFont(font)
-        for mark in self.marks:
-            spot = QRectF(0, 0, 14, 14)
-            spot.moveCenter(at(mark.u, mark.v))
-            painter.setPen(QPen(QColor(p.canvas), 1.5))
-            own = p.chosen if mark.edges < 2 else edge_colours(p)[mark.edge]
-            painter.setBrush(QColor(own))
-            painter.drawEllipse(spot)
-            painter.setPen(QColor(p.canvas))
-            painter.drawText(spot, Qt.AlignmentFlag.AlignCenter, str(mark.edge + 1))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        if self.isChecked() or self.hasFocus():
-            colour, width = (p.focus, 2.5) if self.hasFocus() else (p.accent, 2.0)
-            painter.setPen(QPen(QColor(colour), width))
-            painter.drawRect(area)
-        font.setBold(self.isChecked())
-        painter.setFont(font)
-        painter.setPen(QColor(p.ink if self.isChecked() else p.soft_ink))
-        below = QRectF(0, area.bottom() + 1, self.width(), _NAME)
-        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, self.text())
-        painter.end()
 
 
 class SheetStack(QWidget):
@@ -371,7 +235,7 @@ class SheetStack(QWidget):
         self._places.setSpacing(4)
         for i, view in enumerate(self.sheets.values()):
             self._places.addWidget(view, *divmod(i, 2))
-            view.plot.box.sigResized.connect(lambda *_: self._place())
+            view.plot.box.sigResized.connect(lambda *_: self.place())
         self.legend, self.scale = (dressed(QFrame(self._stack), "legend") for _ in range(2))
         for frame, part in ((self.legend, lines), (self.scale, colours)):
             fill(QVBoxLayout(frame), part, margins=(6, 4, 6, 4))
@@ -436,7 +300,7 @@ class SheetStack(QWidget):
         self.strip.setVisible(self._plotted and not self._whole)
         for sheet, view in self.sheets.items():
             view.setVisible(sheet in self.shown)
-        self._place()
+        self.place()
 
     def set_palette(self, palette: Palette) -> None:
         for thumb in self.thumbs.values():
@@ -448,8 +312,10 @@ class SheetStack(QWidget):
             f"border: 1px solid {palette.border}; border-radius: 6px"
         )
 
-    def place_frames(self) -> None:
-        """Lines in the upper left corner of a large plot, colours in the lower right one."""
+    def place(self) -> None:
+        """Let what lies over a plot follow it, also where its axes find room late: lines in the
+        upper left corner of a large one, colours in the lower right one, words in the middle.
+        """
         plot, inside = self._framed.plot, self._inside()
         for frame in (self.legend, self.scale):
             frame.adjustSize()
@@ -464,27 +330,19 @@ class SheetStack(QWidget):
         places = [plot.mapToScene(frame.geometry().translated(-corner)) for frame in frames]
         covered = [plot.box.mapFromScene(place).boundingRect() for place in places]
         self._framed.chosen.show_with(covered=covered)
-
-    def say_empty(self, words: str) -> None:
-        """Words in the middle; empty for none."""
-        show_words(self.empty, words)
-        self._place_words()
-
-    def _place(self) -> None:
-        """What lies over the plot follows it, however late its axes find their room."""
-        self.place_frames()
-        self._place_words()
-
-    def _place_words(self) -> None:
-        inside = self._inside()
         self.empty.setFixedWidth(min(340, max(120, inside.width() - 40)))
         self.empty.adjustSize()
         self.empty.move(inside.center() - self.empty.rect().center())
         self.empty.raise_()
 
+    def say_empty(self, words: str) -> None:
+        """Words in the middle; empty for none."""
+        show_words(self.empty, words)
+        self.place()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        QTimer.singleShot(0, self, self._place_words)
+        QTimer.singleShot(0, self, self.place)
 
     def _inside(self) -> QRect:
         """Where the plot is between its axes, in pixels of the stack; all of it without a plot."""

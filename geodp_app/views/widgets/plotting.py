@@ -34,8 +34,7 @@ from PySide6.QtWidgets import (
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
-from geodp_app.dual.shade_colours import Scale
-from geodp_app.dual.sheets import Window
+from geodp_app.dual.sheets import Scale, Window
 from geodp_app.palette import Palette, diverging_ramp, mix, ramp
 from geodp_app.views.widgets.panes import Themed
 from geometry.grid import Bounds

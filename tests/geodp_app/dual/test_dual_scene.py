@@ -35,23 +35,21 @@ from geodp_app.dual.scene import (
     region_in,
     shading_words,
 )
-from geodp_app.dual.shade_colours import (
+from geodp_app.dual.sheets import (
     Lookup,
     Scale,
-    colours,
-    density_scale,
-    shade_scale,
-    shade_values,
-    to_the_border,
-)
-from geodp_app.dual.sheets import (
     Window,
     boundary_ends,
+    colours,
+    density_scale,
     dual_position,
     equation_words,
     extent,
     nearest_halfplane,
     region,
+    shade_scale,
+    shade_values,
+    to_the_border,
 )
 from geodp_app.runs.protocol import ShadedCell, ShadedSheet
 from geometry.halfplane import HalfplaneLattice, Sheet, dual_line
