@@ -29,9 +29,8 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers
-from geodp_app.drawing.edits import vertex_rows
 from geodp_app.drawing.faults import faults
-from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.drawing.shapes import Drawing, Shape, vertex_rows
 from geodp_app.errors import InputError
 from geodp_app.files.document_files import import_target
 from geodp_app.files.learned_file import learned_text, read_learned

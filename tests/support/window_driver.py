@@ -30,7 +30,7 @@ from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow

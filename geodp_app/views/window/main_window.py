@@ -25,7 +25,7 @@ from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.panels.help import ABOUT, PRIVACY, ShortcutSheet
 from geodp_app.views.panels.vertex_table import VertexDialog
 from geodp_app.views.pictures import write_widget
-from geodp_app.views.plane.drawing_layer import FaultWatch
+from geodp_app.views.plane.plane_view import FaultWatch
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.cards import WindowQuestions
 from geodp_app.views.run.timeline import Course

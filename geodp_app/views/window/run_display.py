@@ -15,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.dual.shade_colours import ShadeMode
+from geodp_app.dual.sheets import ShadeMode
 from geodp_app.files.run_report import support_caption
 from geodp_app.runs.figures import FiguresView, Published, Selecting
 from geodp_app.runs.protocol import Progressed

@@ -18,7 +18,6 @@ from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.drawing.tool import Modifiers
 from geodp_app.palette import load_palette
-from geodp_app.views.plane.drawing_layer import union_path
 from geodp_app.views.plane.examples_layer import (
     MAX_SIDE,
     MOST_MARKS,
@@ -29,7 +28,7 @@ from geodp_app.views.plane.examples_layer import (
     mark,
     picture,
 )
-from geodp_app.views.plane.plane_view import PlaneView
+from geodp_app.views.plane.plane_view import PlaneView, union_path
 
 
 def square(x: int, y: int, side: int, *holes: Shape) -> Shape:

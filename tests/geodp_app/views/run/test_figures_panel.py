@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel
 from geodp_app.palette import load_palette
 from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.figures_panel import FiguresPanel
-from geodp_app.views.widgets.bars import ShareBar
+from geodp_app.views.widgets.plotting import ShareBar
 from learners.core.records import StepDiagnostics
 
 VIEW = FiguresView(

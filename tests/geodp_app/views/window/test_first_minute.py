@@ -43,7 +43,7 @@ from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.questions import Candidate, WhatIf, shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import published_words
-from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.run.live_run import LiveRun
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.window.main_window import MainWindow
@@ -689,7 +689,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(qtbot, a
         assert pixel(sheet, *dual_position(halfplane)) == spot
         assert candidate == judged(window, halfplane)
         first, second = window.dual.readout.text().split("\n")
-        assert first.startswith(f"{window.dual.strip.thumbs[sheet.sheet].text()}: u = ")
+        assert first.startswith(f"{window.dual.thumbs[sheet.sheet].text()}: u = ")
         assert second == candidate.words
         assert ghost(window) == pytest.approx(bounds(window, candidate), abs=1e-6)
         shown.add(ghost(window))

@@ -583,7 +583,7 @@ def test_the_large_sheet_has_the_same_room_whatever_was_shown_before(qtbot, wind
     room = window.dual.sheets[Sheet.FLAT_ABOVE].geometry()
     assert room.width() > 400
     for shown in (Sheet.STEEP_LEFT, Sheet.FLAT_BELOW, Sheet.STEEP_RIGHT, Sheet.FLAT_ABOVE):
-        window.dual.strip.thumbs[shown].click()
+        window.dual.thumbs[shown].click()
         qtbot.wait(20)
         action(window, "dark_theme")  # or the light one again
         qtbot.wait(20)

@@ -152,7 +152,7 @@ def given(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str
     """What the views are told to show from now on, each with who is told."""
     outcome: list[tuple[str, Any]] = []
     views = (window.plane, window.dual, window.conics, window.chart, window.figures, window.why,
-             window.timeline, window.dual.strip, window.query_card)  # fmt: skip
+             window.timeline, window.dual.stack.strip, window.query_card)  # fmt: skip
     for view in views:
         for name in vars(type(view)):
             if name.startswith(("set_", "show_")):
