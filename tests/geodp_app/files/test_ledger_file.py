@@ -167,14 +167,6 @@ def test_lines_taken_out_put_in_or_moved_are_found(book: Ledger, change: str) ->
     assert book.path.read_bytes() == before
 
 
-def test_a_cut_end_is_found_only_by_who_noted_the_head(book: Ledger) -> None:
-    """What the chain cannot tell, as the module says."""
-    head = book.state().head
-    rewrite(book, "DELETE FROM lines WHERE rowid > 2")
-    assert numbers(book) == [1]
-    assert not book.state().holds(head)
-
-
 def test_what_is_raised_leaves_the_file_as_it_was(book: Ledger) -> None:
     before = book.path.read_bytes()
     for error in (InputError("no"), KeyboardInterrupt(), OSError(28, "No space left on device")):
@@ -230,17 +222,6 @@ def test_a_disk_that_is_full_and_a_kill_at_any_write_leave_all_or_nothing(tmp_pa
         done, old = done + (code == 0), len(entries)
     assert 0 < done < 30
     assert (rolled_back > 0) == (end == "killed")  # who read next put the old pages back
-
-
-def test_two_processes_lose_no_update(book: Ledger) -> None:
-    """Each adds one to the last number, read under the lock: a lost update would repeat one."""
-    program = "sys.stdin.readline()\nfor _ in range(60):\n    raise_it()\n"
-    processes = [raising(book, program, stdin=subprocess.PIPE) for _ in range(2)]
-    for process in processes:  # both wait for this
-        process.stdin.write(b"\n")
-        process.stdin.close()
-    assert [process.wait(120) for process in processes] == [0, 0]
-    assert numbers(book) == list(range(1, 124))
 
 
 def test_a_writer_that_is_killed_leaves_whole_lines(book: Ledger) -> None:
