@@ -180,7 +180,7 @@ def tables(tmp_path_factory) -> Path:
             "CREATE VIEW twice AS SELECT *, x * 100 + y AS who FROM reports"
             " UNION ALL SELECT *, x * 100 + y FROM reports"
         )
-        connection.execute(f"COPY reports TO '{folder}/p.parquet'")
+        connection.execute(f"COPY reports TO '{tables}/p.parquet'")
     assert geodp("learn", points, "--seed", TABLE_SEED, "-o", tables / "h.geojson", "--report",
                tables / "h.json", "--records", tables / "h.jsonl", "--quiet") == 0  # fmt: skip
     return tables
@@ -189,7 +189,7 @@ def tables(tmp_path_factory) -> Path:
 def test_the_same_seed_learns_the_same_from_a_table(tables, tmp_path, capsys):
     out, report, records = tmp_path / "l.geojson", tmp_path / "r.json", tmp_path / "s.jsonl"
     frame = ["--grid", 64, "--bounds", "9,9,21,21"]
-    for where, more in ((f"csv:{folder}/p.csv", []), (f"duckdb:{folder}/p.db::reports", frame)):
+    for where, more in ((f"csv:{tables}/p.csv", []), (f"duckdb:{tables}/p.db::reports", frame)):
         files = ["-o", out, "--report", report, "--records", records]
         assert geodp("learn", "--table", where, *more, "--seed", TABLE_SEED, *files) == 0
         assert out.read_text() == (tables / "h.geojson").read_text()
@@ -206,7 +206,7 @@ def test_the_same_seed_learns_the_same_from_a_table(tables, tmp_path, capsys):
 
 def test_with_id_the_unit_is_in_what_is_published(tables, tmp_path, capsys):
     out, report = tmp_path / "l.geojson", tmp_path / "r.json"
-    argv = ["--table", f"duckdb:{folder}/p.db::twice", "--id", "who", "--grid", 64]
+    argv = ["--table", f"duckdb:{tables}/p.db::twice", "--id", "who", "--grid", 64]
     assert geodp("learn", *argv, "-o", out, "--report", report) == 0
     assert "one row of each who was counted; no person has two" in capsys.readouterr().err
     assert dict(read_learned(out).release.parameters)["unit"] == "who"
@@ -219,7 +219,7 @@ def test_with_id_the_unit_is_in_what_is_published(tables, tmp_path, capsys):
 @pytest.mark.parametrize("source", ["table", "file"])
 def test_several_rows_of_a_person_are_in_what_is_published(tables, tmp_path, capsys, source):
     out, report = tmp_path / "l.geojson", tmp_path / "r.json"
-    where = ["--table", f"duckdb:{folder}/p.db::twice"]
+    where = ["--table", f"duckdb:{tables}/p.db::twice"]
     if source == "file":
         where = [tmp_path / "t.parquet"]
         with duckdb.connect(str(tables / "p.db")) as connection:
@@ -242,7 +242,7 @@ def test_several_rows_of_a_person_are_in_what_is_published(tables, tmp_path, cap
 def test_several_rows_are_of_a_person_and_of_no_check(tables, tmp_path, capsys):
     argv = ["learn", tables / "p.csv", "-o", tmp_path / "l.geojson", "--rows", 2]
     assert "--rows is how many rows of a person: give --id" in fails(capsys, *argv)
-    table = ["learn", "--table", f"duckdb:{folder}/p.db::twice", "--id", "who", "--grid", 64,
+    table = ["learn", "--table", f"duckdb:{tables}/p.db::twice", "--id", "who", "--grid", 64,
              "-o", tmp_path / "l.geojson", "--rows"]  # fmt: skip
     assert "several of one person are not" in fails(capsys, *table, 2, "--check", 0.1)
     assert "a person has 1 to 1000 rows, not 1001" in fails(capsys, *table, 1001)
@@ -250,7 +250,7 @@ def test_several_rows_are_of_a_person_and_of_no_check(tables, tmp_path, capsys):
 
 
 def test_a_convex_polygon_is_learned_from_a_table(tables, tmp_path):
-    argv = ["--table", f"parquet:{folder}/p.parquet", "--grid", 64, "--learner", "convex"]
+    argv = ["--table", f"parquet:{tables}/p.parquet", "--grid", 64, "--learner", "convex"]
     assert geodp("learn", *argv, "--quiet", "-o", tmp_path / "l.geojson") == 0
     assert read_learned(tmp_path / "l.geojson").release.role == "conjunction"
 
