@@ -224,6 +224,17 @@ def test_a_disk_that_is_full_and_a_kill_at_any_write_leave_all_or_nothing(tmp_pa
     assert (rolled_back > 0) == (end == "killed")  # who read next put the old pages back
 
 
+def test_two_processes_lose_no_update(book: Ledger) -> None:
+    """Each adds one to the last number, read under the lock: a lost update would repeat one."""
+    program = "sys.stdin.readline()\nfor _ in range(60):\n    raise_it()\n"
+    processes = [raising(book, program, stdin=subprocess.PIPE) for _ in range(2)]
+    for process in processes:  # both wait for this
+        process.stdin.write(b"\n")
+        process.stdin.close()
+    assert [process.wait(120) for process in processes] == [0, 0]
+    assert numbers(book) == list(range(1, 124))
+
+
 def test_a_writer_that_is_killed_leaves_whole_lines(book: Ledger) -> None:
     """Killed at any moment; what it had reported is there, and the next one goes on."""
     outcome = 3
