@@ -17,8 +17,8 @@ from terminal import geodp as run
 import geodp
 from geodp import Bounds, Frame, GridMap, LearnedShape
 from geodp_app.files.learned_file import read_learned
+from geometry.crs import ground_area
 from geometry.grid import checked_bounds
-from geometry.ground_area import ground_area
 
 geopandas = pytest.importorskip("geopandas", reason="the extra geo")
 pyproj = pytest.importorskip("pyproj", reason="the extra geo")
