@@ -182,6 +182,14 @@ class Lasting:
         QTest.qWait(1)
         return window
 
+    def drawn(self, drawing: Drawing, n: int, **run: object) -> MainWindow:
+        """The window as new, with a drawing, a number of examples and settings of a run."""
+        window = self.as_new()
+        window.document.edit("draw", drawing)
+        window.document.set_sampling(n=n)
+        window.document.set_run(**run)
+        return window
+
     def _switches(self) -> dict[str, bool]:
         actions = self.window.commands.by_id.items()
         return {name: made.isChecked() for name, made in actions if made.isCheckable()}

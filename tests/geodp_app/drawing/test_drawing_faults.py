@@ -55,12 +55,35 @@ def test_a_square_with_a_hole_has_no_fault() -> None:
     assert shape_faults(Shape(SQUARE, (box(5, 5, 3, 3),))) == ()
 
 
-def test_a_crossing_is_named_and_placed() -> None:
-    shape = Shape(((0, 0), (10, 10), (10, 0), (0, 5)))
-    (fault,) = shape_faults(shape)
-    assert fault.kind == "crossing"
-    assert fault.at == pytest.approx((10 / 3, 10 / 3))
-    assert fault.text == "Edges 1 and 3 cross at (3.33, 3.33)"
+RINGS: dict[str, tuple[Ring, tuple[str, tuple[float, float]]]] = {
+    "Edges 1 and 3 cross at (3.33, 3.33)": (
+        ((0, 0), (10, 10), (10, 0), (0, 5)), ("crossing", (10 / 3, 10 / 3)),
+    ),
+    "The edge turns back on itself at vertex 3, (15, 0)": (
+        ((0, 0), (10, 0), (15, 0), (10, 0), (10, 10)), ("spike", (15, 0)),
+    ),
+    "Vertices 2 and 3 are both at (10, 0)": (
+        ((0, 0), (10, 0), (10, 0), (10, 10)), ("repeated", (10, 0)),
+    ),
+    "Vertices 4 and 1 are both at (0, 0)": (
+        ((0, 0), (10, 0), (10, 10), (0, 0)), ("repeated", (0, 0)),
+    ),
+    "Vertices 2 and 5 are both at (5, 5)": (
+        ((0, 0), (5, 5), (10, 0), (10, 10), (5, 5), (0, 10)), ("touching", (5, 5)),
+    ),
+    "Vertex 4 lies on edge 1 at (5, 0)": (
+        ((0, 0), (10, 0), (10, 10), (5, 0), (0, 10)), ("touching", (5, 0)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", RINGS)
+def test_a_fault_is_named_placed_and_told_once(text: str) -> None:
+    ring, (kind, at) = RINGS[text]
+    fault, *others = shape_faults(Shape(ring))
+    assert (fault.kind, fault.text) == (kind, text)
+    assert fault.at == pytest.approx(at)
+    assert kind == "spike" or not others
 
 
 def test_the_words_name_the_shape_among_several_and_the_hole() -> None:
@@ -69,34 +92,6 @@ def test_the_words_name_the_shape_among_several_and_the_hole() -> None:
     (fault,) = faults(drawing)
     assert (fault.shape, fault.ring) == (1, 1)
     assert fault.text == "Shape 2, hole 1: edges 1 and 3 cross at (6, 6)"
-
-
-def test_a_spike_is_found_at_its_tip() -> None:
-    (spike, *_) = shape_faults(Shape(((0, 0), (10, 0), (15, 0), (10, 0), (10, 10))))
-    assert (spike.kind, spike.at) == ("spike", (15, 0))
-    assert spike.text == "The edge turns back on itself at vertex 3, (15, 0)"
-
-
-def test_a_repeated_vertex_is_no_crossing() -> None:
-    (fault,) = shape_faults(Shape(((0, 0), (10, 0), (10, 0), (10, 10))))
-    assert fault.kind == "repeated"
-    assert fault.text == "Vertices 2 and 3 are both at (10, 0)"
-
-
-def test_the_last_vertex_may_not_repeat_the_first() -> None:
-    (fault,) = shape_faults(Shape(((0, 0), (10, 0), (10, 10), (0, 0))))
-    assert fault.text == "Vertices 4 and 1 are both at (0, 0)"
-
-
-def test_a_ring_that_touches_itself_is_told_once() -> None:
-    (fault,) = shape_faults(Shape(((0, 0), (5, 5), (10, 0), (10, 10), (5, 5), (0, 10))))
-    assert (fault.kind, fault.at) == ("touching", (5, 5))
-    assert fault.text == "Vertices 2 and 5 are both at (5, 5)"
-
-
-def test_a_vertex_on_an_edge_is_named() -> None:
-    (fault,) = shape_faults(Shape(((0, 0), (10, 0), (10, 10), (5, 0), (0, 10))))
-    assert fault.text == "Vertex 4 lies on edge 1 at (5, 0)"
 
 
 def test_overlapping_edges_are_a_crossing() -> None:

@@ -87,16 +87,6 @@ def test_imported_examples_without_a_place_are_kept_and_get_one(write):
     assert d.work.examples.points.tolist() == [[3, 4], [50, 60]]
 
 
-def test_a_country_is_imported_as_bundled():
-    d = document()
-    opened = document_files.import_target(example_path("croatia"), d)
-    expected = read_geojson(example_path("croatia"))
-    assert (d.work.name, d.work.bounds) == ("Croatia", expected.bounds)
-    difference = d.drawing.region().symmetric_difference(expected.on_grid(100))
-    assert difference.area < 0.5 * expected.on_grid(100).length
-    assert opened.note.startswith("croatia.geojson: shapes: ")
-
-
 def test_points_and_lines_in_a_target_are_counted(write):
     features = [
         {"type": "Feature", "properties": {}, "geometry": geometry}
@@ -146,13 +136,6 @@ def test_examples_that_say_nothing_take_the_frame_of_the_document(write):
     assert d.work.examples.frame == Frame(100, BOX)
     document_files.import_examples(write("q.csv", "lon,lat,label\n13,47,1\n"), d)
     assert d.work.examples.points.tolist() == [[0, 100]]
-
-
-def test_a_drawing_keeps_its_place_when_examples_bring_other_bounds(write):
-    d = document(bounds=Bounds(13, 42, 20, 47))
-    mark = '# geodp {"grid": 100, "bounds": [13, 42, 16.5, 44.5]}\n'
-    document_files.import_examples(write("p.csv", mark + CSV), d)
-    assert corners(d) == {(20, 20), (100, 20), (100, 100), (20, 100)}
 
 
 def test_wrong_examples_leave_the_document_alone(write):

@@ -65,11 +65,9 @@ def test_a_report_that_changes_nothing_says_why(reason: WhyNone) -> None:
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=60)
-    made.document.set_run(learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none")
-    return made
+    return lasting.drawn(
+        TARGET, 60, learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none"
+    )
 
 
 def run(qtbot: QtBot, window: MainWindow) -> RunLog:

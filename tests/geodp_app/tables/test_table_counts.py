@@ -384,15 +384,6 @@ def test_a_duckdb_file_is_only_read(tmp_path):
 # -- persons -----------------------------------------------------------------------------------
 
 
-def test_one_row_of_each_person_is_counted(tmp_path):
-    columns = {"x": [1, 2, 3, 4, 1], "y": [0] * 5, "label": [1] * 5, "who": list("aaabb")}
-    where = f"parquet:{parquet(tmp_path / 'r.parquet', columns)}"
-    found = cells(count(where, grid=8, person="who"))
-    assert sum(found.values()) == 2
-    assert set(found) <= {(x, 0, 1) for x in (1, 2, 3, 4)}
-    assert cells(count(where, grid=8, person="WHO")) == found
-
-
 @settings(max_examples=15)
 @given(st.data())
 def test_a_person_more_is_one_example_more(tmp_path_factory, data):

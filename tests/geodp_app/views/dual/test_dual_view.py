@@ -248,12 +248,6 @@ def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(qtbot
     assert moved >= 2
 
 
-def test_going_back_hides_later_pieces(view: DualView) -> None:
-    view.set_pieces(PIECES[:1])
-    steps = {mark.step for sheet in view.sheets.values() for mark in sheet.chosen.marks}
-    assert steps == {1}
-
-
 def test_an_example_is_highlighted_on_every_sheet(view: DualView) -> None:
     before = picture(view)
     view.show_example(10, 50)
