@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.views.pictures import check_window
 
     check_window(offscreen=True)
-    from geodp_app.views.window.shot import shoot
+    from geodp_app.views.window.app import shoot
 
     tell(shoot(options, given), quiet=options.quiet)
 

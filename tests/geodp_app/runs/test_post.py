@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QWidget
 from geodp_app.runs.task_process import again
 from geodp_app.views.window.app import make_application
-from geodp_app.workers import run_controller, processes
+from geodp_app.views.run import run_controller, tasks
 
 class Talker:
     # a link whose process says a lot, and still does so for a while when it is ended
@@ -40,14 +40,14 @@ class Window(QMainWindow):
     def __init__(self):
         super().__init__()
         run_controller.RunController(self)
-        self.again = processes.OneTask(again, self)
+        self.again = tasks.OneTask(again, self)
         for _ in range(50):
             QWidget(self)
 
     def event(self, event):
         return super().event(event)
 
-run_controller.ProcessLink = processes.ProcessLink = Talker
+tasks.ProcessLink = Talker
 application = make_application(offscreen=True)
 for _ in range(20):
     window = Window()

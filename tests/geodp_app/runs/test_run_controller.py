@@ -20,7 +20,7 @@ from recorded_runs import HANGS, Recorder, hopeless, question, until
 
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import ReportQuestion, ShadedSheet, ShareQuestion
-from geodp_app.workers.run_controller import RunController
+from geodp_app.views.run.run_controller import RunController
 from geometry.halfplane import Sheet
 
 
@@ -312,7 +312,7 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import Job
-from geodp_app.workers.run_controller import RunController
+from geodp_app.views.run.run_controller import RunController
 
 def wait(condition):
     end = time.monotonic() + 240

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from geodp_app.actions import ACTIONS, GESTURES
-from geodp_app.views.panels.help import ShortcutSheet
+from geodp_app.views.panels.dialogs import ShortcutSheet
 
 
 @pytest.fixture

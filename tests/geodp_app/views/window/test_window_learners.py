@@ -36,7 +36,7 @@ from geodp_app.formatting import amount
 from geodp_app.palette import load_palette
 from geodp_app.runs.questions import conic_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.compare.compare_window import CompareWindow
+from geodp_app.views.panels.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice

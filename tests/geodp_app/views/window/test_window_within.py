@@ -34,7 +34,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import PALETTES, load_palette
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run import again
+from geodp_app.views.run import tasks
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 
@@ -193,7 +193,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
     QTest.mouseMove(viewport, spots[1], 20)
     QTest.mouseRelease(viewport, LEFT, NONE, spots[1], 20)
     assert window.document.drawing != TARGET
-    qtbot.waitUntil(lambda: not window.runs.following and window.runs.current is not None)
+    qtbot.waitUntil(lambda: not window.runs.hurry.isActive() and window.runs.current is not None)
     finish_run(qtbot, window)
     settle(qtbot, window)
     log = log_of(window)
@@ -202,7 +202,7 @@ def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows
 
 
 def test_the_outlines_of_twenty_runs_are_clipped_too(qtbot, window, tmp_path, monkeypatch):
-    monkeypatch.setattr(again, "TIMES", 2)
+    monkeypatch.setattr(tasks, "TIMES", 2)
     window.document.sample()
     action(window, "again")
     qtbot.waitUntil(lambda: not window.again.controller.busy and len(window.again.shapes) == 2)

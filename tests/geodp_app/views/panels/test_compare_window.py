@@ -19,8 +19,8 @@ from geodp_app.formatting import percentage
 from geodp_app.palette import load_palette
 from geodp_app.runs.comparison import TABLE, csv_text
 from geodp_app.runs.rehearsal import best_of, rehearsal_cells
-from geodp_app.views.compare.compare_plane import stroke_pen
-from geodp_app.views.compare.compare_window import CompareWindow
+from geodp_app.views.panels.compare_views import stroke_pen
+from geodp_app.views.panels.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow
 
 

@@ -1,1 +1,0 @@
-"""The window in which learners are compared."""
