@@ -152,17 +152,16 @@ class ErrorChart(QFrame):
 
     def _make_items(self) -> None:
         self._floor, self._wrong_in = pg.PlotCurveItem(), pg.PlotCurveItem()
-        self._wrong_out, self.stack = pg.PlotCurveItem(), pg.PlotCurveItem()
+        self._wrong_out, self.held_out = pg.PlotCurveItem(), pg.PlotDataItem()
+        self.empirical = pg.PlotDataItem()
         self.in_band = pg.FillBetweenItem(self._floor, self._wrong_in)
-        self.out_band = pg.FillBetweenItem(self._wrong_in, self.stack)
-        self.empirical, self.held_out = pg.PlotDataItem(), pg.PlotDataItem()
+        self.out_band = pg.FillBetweenItem(self._wrong_in, self.empirical)
         self.curves = (self._wrong_in, self._wrong_out, self.empirical, self.held_out)
         lines = tuple(pg.InfiniteLine(angle=90) for _ in range(3))
         self._act_line, self._hover_line, self._cursor_line = lines
         self.acts = tuple(pg.TextItem(word, anchor=(0, 0)) for word in _ACTS)
         self._floor.setVisible(False)
-        self.stack.setVisible(False)
-        items = (self.in_band, self.out_band, self._floor, self.stack)
+        items = (self.in_band, self.out_band, self._floor)
         for item in (*items, *lines, *self.curves, *self.acts):
             self.plot.addItem(item, ignoreBounds=True)
 
@@ -214,7 +213,6 @@ class ErrorChart(QFrame):
         self._floor.setData(x, np.full(len(x), scale.ends()[0]))
         self._wrong_in.setData(x, wrong_in)
         self._wrong_out.setData(x, wrong_out)
-        self.stack.setData(x, empirical)
         size = 7 if len(points) <= _MOST_MARKERS else 0
         self.empirical.setData(x, empirical, symbol="o" if size else None, symbolSize=size - 1)
         tested = [i for i, share in enumerate(test) if share is not None]

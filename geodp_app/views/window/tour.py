@@ -399,8 +399,10 @@ class TourCard(QFrame):
 
     def __init__(self, parent: QWidget, go: Callable[[int], None], end: Callable[[], None]) -> None:
         super().__init__(parent)
-        self._keys = {Qt.Key.Key_Left: partial(go, -1), Qt.Key.Key_Escape: end}
-        self._keys |= dict.fromkeys((*_ENTER, Qt.Key.Key_Right), partial(go, +1))
+        self._keys: dict[Qt.Key, Callable[[], None]] = {
+            **dict.fromkeys((*_ENTER, Qt.Key.Key_Right), partial(go, +1)),
+            Qt.Key.Key_Left: partial(go, -1), Qt.Key.Key_Escape: end,
+        }  # fmt: skip
         dressed(self, "tourCard").setFixedWidth(_WIDTH)
         self.title, self.place = dressed(QLabel(), "paneTitle"), dressed(QLabel(), "note")
         self.words, self.note = QLabel(wordWrap=True), dressed(QLabel(wordWrap=True), "note")

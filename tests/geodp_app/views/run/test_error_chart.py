@@ -124,7 +124,7 @@ def test_the_plain_scale_stacks_and_the_logarithmic_one_does_not(chart: ErrorCha
     chart.set_points(POINTS, 12, 8)
     assert chart.in_band.isVisible()
     assert chart.out_band.isVisible()
-    top = chart.stack.getData()[1]
+    top = chart.empirical.getData()[1]
     assert top == pytest.approx([sum(p.errors[2:]) for p in POINTS])
     QTest.mouseClick(chart.log_button, LEFT)
     assert not chart.in_band.isVisible()
