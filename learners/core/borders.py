@@ -54,9 +54,3 @@ def step_borders(steps: Sequence[TileStep]) -> Floats:
     if tidied is not None:
         found += [tidied.changed.segments(), tidied.outline.segments()]
     return np.concatenate(found)
-
-
-def final_labels(steps: Sequence[TileStep], points: Rows, drawn: NDArray[np.bool_]) -> Rows:
-    """Labels 0/1 of points that are drawn so, after the last of some steps."""
-    tidied = steps[-1].tidied
-    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)

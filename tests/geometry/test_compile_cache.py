@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry import compile_cache
-from geometry.compile_cache import ensure_cache
-from geometry.compiled_loops import njit
+from geometry import compiled_loops
+from geometry.compiled_loops import ensure_cache, njit
 from learners import PolygonUnionLearner
 from learners.envelope import core
 
@@ -82,7 +81,7 @@ def test_where_numba_finds_a_place_nothing_is_changed(monkeypatch, tmp_path, whe
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if where == "user":
         (tmp_path / "installed").touch()
-        monkeypatch.setattr(compile_cache, "__file__", str(tmp_path / "installed" / "a.py"))
+        monkeypatch.setattr(compiled_loops, "__file__", str(tmp_path / "installed" / "a.py"))
     ensure_cache()
     assert "NUMBA_CACHE_DIR" not in os.environ
 
@@ -188,9 +187,9 @@ def test_a_damaged_file_of_the_cache_is_thrown_away_and_made_anew(
 #: What the learners' own loops say of their cache.
 LOOP = """
 import numpy as np
-from learners.boolean import gf2
-rows = np.array([[1, 0, 1], [0, 1, 1]], dtype=bool)
-print(gf2.solve(gf2.PackedBits.of(rows), np.array([True, False])).rank, end="")
+from geometry.rings import crossings_up_to
+edges = np.array([[0.0, 0.0, 4.0, 4.0], [0.0, 4.0, 4.0, 0.0], [3.0, 0.0, 3.0, 1.5]])
+print(crossings_up_to(9, edges), end="")
 """
 
 

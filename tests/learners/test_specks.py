@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from shapely.geometry import Polygon
 
-from geometry.edge_zones import EdgeZones
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, area
 from geometry.polygons import clip_to_box
-from geometry.tiling import Tile, tile_square, tiles_shape
+from geometry.tiling import EdgeZones, Tile, tile_square, tiles_shape
 from learners import PolygonUnionLearner
 from learners.core.records import TileStep
 from learners.core.releases import TilesRelease

@@ -27,7 +27,7 @@ from learners.core.selection import (
     softened_shortfall,
 )
 from learners.curved import conic_boxes as boxes
-from learners.curved.conic_selection import ConicSelection, count_areas
+from learners.curved.selection import ConicSelection, count_areas
 from learners.privacy.randomness import SeededRandom
 
 

@@ -14,12 +14,12 @@ from grids import cornered
 from quick_draws import QuickBits
 from scipy import optimize
 
-from geometry.halfspaces import HalfspaceLattice3, LiftedRegion, spanning_fours
+from geometry.lift import HalfspaceLattice3, LiftedRegion, spanning_fours
 from learners import ConvexPolytopeLearner, SimplexUnionLearner
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score
-from learners.curved import listed_selection as space_selection
-from learners.curved.listed_selection import HalfspaceSelection3, SimplexSelection3, simplex_count
+from learners.curved import selection as space_selection
+from learners.curved.selection import HalfspaceSelection3, SimplexSelection3, simplex_count
 
 
 def cube(d: int) -> np.ndarray:
@@ -133,7 +133,7 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     lattice = HalfspaceLattice3(2, 1, 2)
     # one set in fifty: enumeration one by one takes long
     sets = spanning_fours(lattice.normals)[::50]
-    monkeypatch.setattr("learners.curved.listed_selection.spanning_fours", lambda _: sets)
+    monkeypatch.setattr("learners.curved.selection.spanning_fours", lambda _: sets)
     points, labels = cornered(2, 30, seed=5, dimensions=3)
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, sets, points, labels, score)

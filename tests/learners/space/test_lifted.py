@@ -14,7 +14,7 @@ from counted import counted
 from grids import cornered
 from quick_draws import QuickBits
 
-from geometry.halfspaces import (
+from geometry.lift import (
     BallLattice,
     HalfspaceLattice3,
     LiftedRegion,
@@ -24,8 +24,8 @@ from geometry.halfspaces import (
 from geometry.polygons import contains_points
 from learners import BallUnionLearner, PolynomialUnionLearner
 from learners.core.selection import mistakes_score, set_cover_score
-from learners.curved import listed_selection as space_selection
-from learners.curved.listed_selection import LiftedSelection
+from learners.curved import selection as space_selection
+from learners.curved.selection import LiftedSelection
 
 TINY = (PolynomialLattice(2, 2, 2, 1, 3), BallLattice(2, 2, 2))
 
