@@ -12,7 +12,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.polygons import contains_points, piece_polygon
 from learners import ConvexPolygonLearner
 from learners.core.releases import CoverRelease
-from learners.cover.convex_polygon import fit_convex
+from learners.cover.polygons import fit_convex
 
 
 def octagon(d: int, seed: int) -> Polygon:

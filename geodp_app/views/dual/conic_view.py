@@ -19,7 +19,7 @@ from geodp_app.dual.sheets import Window
 from geodp_app.formatting import amount
 from geodp_app.palette import Palette, load_palette, ramp
 from geodp_app.runs.protocol import ShadedSheet
-from geodp_app.runs.what_if import Candidate, ConicQuestion
+from geodp_app.runs.questions import Candidate, ConicQuestion
 from geodp_app.views.dual.dual_plot import Chosen, Pointer, SheetPlot
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ColourBar

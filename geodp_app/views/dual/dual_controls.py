@@ -22,7 +22,7 @@ from geodp_app.actions import key
 from geodp_app.dual.shade_colours import ShadeMode
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import Palette
-from geodp_app.runs.what_if import Candidate, WhatIf
+from geodp_app.runs.questions import Candidate, WhatIf
 from geodp_app.views.widgets.bars import line_swatch
 from geodp_app.views.widgets.panes import FoldingRow, dressed, fill, tool_button
 from geodp_app.views.widgets.theme import icon

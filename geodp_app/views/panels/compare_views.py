@@ -28,8 +28,7 @@ from geodp_app.document.examples import Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.palette import Palette
-from geodp_app.runs.comparison import KINDS, Contender, Row
-from geodp_app.runs.comparison_table import row_cells
+from geodp_app.runs.comparison import KINDS, Contender, Row, row_cells
 from geodp_app.runs.rehearsal import RUNS, Rehearsed, best_of, rehearsal_cells, told_apart
 from geodp_app.runs.task_process import RehearsalJob
 from geodp_app.views.widgets.number_fields import WholeField

@@ -48,9 +48,9 @@ from geodp_app.views.widgets.panes import (
     sentences,
     show_words,
 )
+from learners import __version__
 from learners.privacy.privacy_filter import Budget
 from learners.registry import NEIGHBOURS
-from learners.version import __version__
 
 #: Keys and text of a row, and the rows under a title.
 Row = tuple[tuple[str, ...], str]

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING
 from geodp_app.palette import Palette
-from geodp_app.runs.theorem_view import CARDS, THEOREMS, Answer, answer
+from geodp_app.runs.settings_advice import CARDS, THEOREMS, Answer, answer
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import DecimalField, SizeField

@@ -22,9 +22,8 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from shapely.geometry.base import BaseGeometry
 from shiboken6 import isValid
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunCharge, Work
 from geodp_app.formatting import counted
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Job

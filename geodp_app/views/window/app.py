@@ -39,8 +39,8 @@ from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.theme import application_icon, apply_theme
 from geodp_app.views.window.main_window import MainWindow
 from geometry.files import NewFile
+from learners import __version__
 from learners.core.learned_shape import LearnedShape
-from learners.version import __version__
 
 
 def make_application(*, offscreen: bool = False) -> QApplication:

@@ -19,14 +19,14 @@ from geodp_app.document.document import Document
 from geodp_app.drawing.editor import TOOLS, Editor, ToolName
 from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.course import Course
-from geodp_app.runs.one_report import find_report
+from geodp_app.runs.questions import find_report
 from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.compare_window import CompareWindow
 from geodp_app.views.panels.dialogs import ABOUT, PRIVACY, ShortcutSheet, VertexDialog
 from geodp_app.views.pictures import write_widget
 from geodp_app.views.plane.drawing_layer import FaultWatch
 from geodp_app.views.run.tasks import Again
+from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import FieldGuard
 from geodp_app.views.widgets.panes import ask

@@ -14,12 +14,12 @@ from terminal import fails
 import geodp
 from geodp_app.cli import main
 from geodp_app.commands import arguments
-from geodp_app.commands.as_reported import as_reported
+from geodp_app.commands.learn import as_reported
 from geodp_app.commands.parser import build_parser
 from geodp_app.document.examples import Frame
 from geodp_app.files.run_report import report, run_stated
+from learners import __version__
 from learners.registry import BY_ID, offered
-from learners.version import __version__
 
 SEED = 918273645
 

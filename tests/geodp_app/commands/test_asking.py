@@ -11,7 +11,7 @@ import pytest
 
 from geodp import InputError
 from geodp_app.cli import main
-from geodp_app.commands.asking import until_cancelled
+from geodp_app.commands.running import until_cancelled
 
 
 @pytest.fixture

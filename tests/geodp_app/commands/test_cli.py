@@ -16,8 +16,8 @@ from terminal import fails, geodp, printed
 
 from geodp_app.cli import main
 from geodp_app.commands.parser import join_negative_values
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import read_examples
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.releases import CoverRelease, Release
 

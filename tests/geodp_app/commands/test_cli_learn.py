@@ -18,8 +18,8 @@ from terminal import geodp, printed
 
 from geodp_app.cli import main
 from geodp_app.commands import running
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import read_examples
 from geodp_app.files.run_report import parts_text, report
 from geometry.geojson import read_geojson
 from geometry.halfplane import HalfplaneLattice

@@ -15,15 +15,15 @@ from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.commands import compare as command
 from geodp_app.commands.parser import Parser, add_verb
-from geodp_app.files.examples_csv import format_examples, read_examples
+from geodp_app.document.examples import hold_out
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import format_examples, read_examples
 from geodp_app.runs.comparison import (
     KINDS,
     Contender,
     Progress,
     compare,
     count_vertices,
-    hold_out,
     make_contender,
     total_spent,
 )

@@ -23,9 +23,9 @@ from geodp_app.cli import main
 from geodp_app.commands import ledger as verb, running
 from geodp_app.document.document import Document
 from geodp_app.files import ledger as ledger_module
-from geodp_app.files.examples_csv import format_examples
-from geodp_app.files.importing import import_examples
+from geodp_app.files.document_files import import_examples
 from geodp_app.files.ledger import Ledger
+from geodp_app.files.points import format_examples
 from geodp_app.files.session import save_session
 from learners.core.estimator import Estimator
 from learners.privacy.noise import discrete_laplace

@@ -21,7 +21,7 @@ import geodp
 from geodp import Bounds, Frame
 from geodp_app.cli import main
 from geodp_app.files import gdal_layers
-from geodp_app.files.exporting import export_release
+from geodp_app.files.document_files import export_release
 from geodp_app.files.learned_file import read_learned
 
 pyogrio = pytest.importorskip("pyogrio")

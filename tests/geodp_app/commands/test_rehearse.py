@@ -14,7 +14,6 @@ from terminal import fails
 import assets
 import geodp
 from geodp_app.cli import build_parser, main
-from geodp_app.commands import rehearse as verb
 from geodp_app.document.examples import Frame
 from geodp_app.runs import comparison, rehearsal
 from geodp_app.runs.rehearsal import contenders_of, rehearse
@@ -156,5 +155,5 @@ def test_python_has_a_tidy_table_of_the_same() -> None:
 )
 def test_wrong_options_are_named(tmp_path: Path, capsys, monkeypatch, more, reason) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(verb, "rehearse", lambda *args, **kwargs: pytest.fail("learned first"))
+    monkeypatch.setattr(rehearsal, "rehearse", lambda *args, **kwargs: pytest.fail("learned first"))
     assert reason in fails(capsys, *argv(*more))

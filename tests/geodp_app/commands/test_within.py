@@ -14,8 +14,8 @@ from known_targets import square_geojson
 from terminal import geodp
 
 from geodp import Bounds, GridMap
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import read_examples
 from geometry.geojson import read_geojson
 
 BOX = Bounds(10, 40, 20, 50)

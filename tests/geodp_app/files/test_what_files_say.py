@@ -14,9 +14,9 @@ from terminal import geodp as run
 import geodp
 from geodp_app.commands.plugin import declared
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.files.examples_csv import format_examples
-from geodp_app.files.exporting import export_release
+from geodp_app.files.document_files import export_release
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import format_examples
 from geodp_app.qgis.command import option_arguments
 from learners.core.releases import support_words
 

@@ -14,7 +14,7 @@ import pytest
 
 from geodp_app.cli import main
 from geodp_app.commands.plugin import FOLDER, plugin_zip
-from learners.version import __version__
+from learners import __version__
 
 ROOT = Path(__file__).parents[3]
 ZIP = plugin_zip()

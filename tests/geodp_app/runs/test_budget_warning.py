@@ -10,7 +10,7 @@ import pytest
 from terminal import geodp
 
 from geodp import Examples, Frame
-from geodp_app.files.examples_csv import format_examples
+from geodp_app.files.points import format_examples
 from geodp_app.runs.practice import budget_warning, warn_of_budget
 from geometry.halfplane import HalfplaneLattice
 from learners.core.releases import CoverRelease

@@ -17,9 +17,15 @@ from window_driver import Lasting, action, click, finish_run, key
 
 from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.one_report import OneReport, change, change_words, find_report
+from geodp_app.runs.edge_law import change
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion, WhyNone
-from geodp_app.runs.questions import report_question, shade_question
+from geodp_app.runs.questions import (
+    OneReport,
+    change_words,
+    find_report,
+    report_question,
+    shade_question,
+)
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet

@@ -11,7 +11,7 @@ import pytest
 from any_pieces import all_halfplanes, holds
 
 from geodp_app.runs.protocol import ShadeQuestion
-from geodp_app.runs.what_if import Candidate, ConicQuestion, WhatIf, centres_inside, ratio_words
+from geodp_app.runs.questions import Candidate, ConicQuestion, WhatIf, centres_inside, ratio_words
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.lift import Conic, ConicLattice
 from learners.core.records import Piece

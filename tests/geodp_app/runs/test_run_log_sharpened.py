@@ -14,13 +14,13 @@ from finished_runs import begun
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
-from geodp_app.runs.course import Course
+from geodp_app.runs.edge_law import change
 from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.one_report import change
 from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import why
+from geodp_app.views.run.timeline import Course
 from geometry.tiling import EdgeZone, EdgeZones
 from learners.core.records import StepRecord, TileStep, predict_pieces
 from learners.core.releases import SharpenedRelease

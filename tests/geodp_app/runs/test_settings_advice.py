@@ -16,8 +16,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.settings_advice import verdict
-from geodp_app.runs.theorem_view import CARDS, THEOREMS, answer
+from geodp_app.runs.settings_advice import CARDS, THEOREMS, answer, verdict
 from geodp_app.runs.why import published_words
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice

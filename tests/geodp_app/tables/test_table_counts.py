@@ -18,8 +18,8 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import chisquare
 
 from geodp import Bounds, GridMap, InputError
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.persons import NIL_UUID, names_of
+from geodp_app.files.points import PointOptions, read_examples
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid_counts import GridCounts
@@ -41,7 +41,7 @@ def database(path: Path, *statements: str) -> Path:
 
 
 def count(where: str, **options: Any) -> TableCounts:
-    return read_counts(table_source(where), **options)
+    return read_counts(table_source(where), PointOptions(**options))
 
 
 def cells(found: TableCounts) -> dict[tuple[int, int, int], int]:

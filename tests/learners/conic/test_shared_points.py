@@ -19,11 +19,11 @@ from learners.core.selection import (
 )
 from learners.curved import conic_boxes as boxes
 from learners.curved.selection import MOST, ConicSelection, Tables, count_areas, make_tables
-from learners.envelope import shared_points
+from learners.envelope import target as of_law
 from learners.privacy.randomness import SeededRandom
 
-greatest_score = compiled(shared_points.greatest_score)
-examples_of = compiled(shared_points.examples_of)
+greatest_score = compiled(of_law.greatest_score)
+examples_of = compiled(of_law.examples_of)
 
 
 def heaps(d: int, *each: tuple[int, int, int, int]) -> GridCounts:

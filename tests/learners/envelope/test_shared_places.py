@@ -22,7 +22,7 @@ from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import PieceKind
-from learners.envelope import pile_gains, shared_points, strands
+from learners.envelope import pile_gains, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -39,7 +39,7 @@ Bounds = Literal["places", "halved", "either"]
 def bound_by(patch: pytest.MonkeyPatch, bounds: Bounds) -> None:
     """Every place of both labels is looked at, or none; and close pairs, or none; no piles."""
     patch.setattr(pile_gains, "_MOST_CELLS", -1)
-    patch.setattr(shared_points, "_HEAVY", np.inf if bounds == "halved" else 0.0)
+    patch.setattr("learners.envelope.target._HEAVY", np.inf if bounds == "halved" else 0.0)
     patch.setattr(strands, "_MOSTLY", 2.0)
     if bounds != "places":
         pair_all(patch)

@@ -39,14 +39,13 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.formatting import count, percentage
 from geodp_app.palette import edge_colours, load_palette
-from geodp_app.runs.course import Course
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.questions import shade_question
+from geodp_app.runs.questions import Candidate, WhatIf, shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.runs.why import published_words
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.run.live_run import LiveRun
+from geodp_app.views.run.timeline import Course
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
 from geometry.polygons import piece_sides

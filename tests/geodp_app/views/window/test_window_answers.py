@@ -23,8 +23,8 @@ from geodp_app.runs.protocol import (
     ShadedSheet,
     ShadeQuestion,
 )
+from geodp_app.runs.questions import Candidate, WhatIf
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.window.main_window import MainWindow
 from learners.core.records import Diagnostics, StepRecord

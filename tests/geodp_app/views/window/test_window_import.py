@@ -37,7 +37,7 @@ from window_driver import (
 
 import geodp
 from geodp import Bounds, LearnedShape
-from geodp_app.files.exporting import export_release
+from geodp_app.files.document_files import export_release
 from geodp_app.files.ledger import Ledger
 from geodp_app.files.run_report import report
 from geodp_app.files.session import load_session

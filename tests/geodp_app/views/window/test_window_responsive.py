@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import finish_run, open_window
 
 from geodp import Examples, Frame
-from geodp_app.files.importing import take_examples
+from geodp_app.files.document_files import take_examples
 
 #: A frame, in seconds: no longer may anything hold the window's thread.
 FRAME = 0.1

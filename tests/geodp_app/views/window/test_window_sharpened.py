@@ -29,9 +29,9 @@ from window_driver import (
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.course import Course
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.panels.settings_panel import Switch
+from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.plotting import shape_path
 from geodp_app.views.window.main_window import MainWindow
