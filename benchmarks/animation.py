@@ -28,7 +28,7 @@ from geodp_app.commands.parser import build_parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
 from geodp_app.views.run.window_runs import SPEEDS
-from geodp_app.views.window.shot import Shooting, opened, wait
+from geodp_app.views.window.app import Shooting, opened, wait
 from geometry.files import NewFile
 from learners.registry import BY_ID
 

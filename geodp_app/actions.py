@@ -7,7 +7,7 @@ charts; they belong to no menu.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 Menu = Literal["File", "Edit", "Draw", "Sample", "Run", "View", "Help"]
 MENUS: tuple[Menu, ...] = get_args(Menu)
@@ -18,50 +18,29 @@ EXCLUSIVE = ("tool", "shading")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a person can ask for.
-
-    Attributes
-    ----------
-    id : str
-    text : str
-        Of the menu; ends in an ellipsis if a dialog follows.
-    keys : tuple of str
-        Shortcuts in Qt's portable form, the first shown in the menu.
-    menu : str
-        One of :data:`MENUS`.
-    tip : str
-        One sentence for the tool tip and the status line.
-    icon : str or None
-        Name among the assets.
-    checkable : bool
-    group : str
-        Block of its menu; a separator stands between blocks.
-    held : bool
-        The key works on the canvas while it is held down; it must not become a shortcut, which
-        would take it away from buttons and text.
-    """
+    """Something a person can ask for."""
 
     id: str
+    #: Of the menu; ends in an ellipsis if a dialog follows.
     text: str
+    #: Shortcuts in Qt's portable form, the first shown in the menu.
     keys: tuple[str, ...]
     menu: Menu
+    #: One sentence for the tool tip and the status line.
     tip: str
+    #: Name among the assets.
     icon: str | None = None
     checkable: bool = False
+    #: Block of its menu; a separator stands between blocks.
     group: str = ""
+    #: The key works on the canvas while it is held down; it must not become a shortcut, which would
+    #: take it away from buttons and text.
     held: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Gesture:
-    """What keys or the mouse do on the canvas.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        Alternatives, each a key in portable form or words such as "Double-click".
-    text : str
-    """
+class Gesture(NamedTuple):
+    """What keys or the mouse do on the canvas; each of the alternatives is a key in portable form
+    or words such as "Double-click"."""
 
     keys: tuple[str, ...]
     text: str

@@ -95,7 +95,7 @@ def shot(options: argparse.Namespace) -> None:
     from geodp_app.views.pictures import check_window
 
     check_window(offscreen=True)
-    from geodp_app.views.window.shot import shoot
+    from geodp_app.views.window.app import shoot
 
     tell(shoot(options, given), quiet=options.quiet)
 

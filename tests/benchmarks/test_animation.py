@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from window_driver import Kept
 
 from benchmarks.animation import Frame, Kind, animation_bytes, main
-from geodp_app.views.window import shot as window_shot
-from geodp_app.workers import run_controller
+from geodp_app.views.run import tasks
+from geodp_app.views.window import app as window_shot
 
 WHITE, INK, GREEN = (255, 255, 255), (20, 30, 40), (0, 158, 115)
 KINDS: tuple[Kind, ...] = ("GIF", "WebP")
@@ -109,7 +109,7 @@ def test_areas_of_one_colour_stay_so() -> None:
 def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, in the test's folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run_controller, "ProcessLink", Kept)
+    monkeypatch.setattr(tasks, "ProcessLink", Kept)
     # Qt tells the application alone what it has to say
     monkeypatch.setattr(window_shot, "qInstallMessageHandler", lambda handler: None)
 

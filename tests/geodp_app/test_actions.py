@@ -21,7 +21,7 @@ from geodp_app.actions import (
     action,
     tool_tip,
 )
-from geodp_app.views.panels.help import ShortcutSheet
+from geodp_app.views.panels.dialogs import ShortcutSheet
 
 KEYS_OF_THE_DESIGN = {
     "polygon": ("P",),

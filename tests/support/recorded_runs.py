@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import Job, ShadeQuestion
-from geodp_app.workers.run_controller import RunController
+from geodp_app.views.run.run_controller import RunController
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import set_cover_score
 

@@ -31,10 +31,10 @@ from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.dual.sheet_stack import SheetView
+from geodp_app.views.run import tasks
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
-from geodp_app.workers import run_controller
 
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
@@ -133,7 +133,7 @@ def open_window(folder: Path) -> Iterator[MainWindow]:
     if application.styleSheet() != style_sheet(palette):  # dressing anew takes a while
         apply_theme(application, palette)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_controller, "ProcessLink", Lent)
+        patch.setattr(tasks, "ProcessLink", Lent)
         window = MainWindow(palette, recovery=folder / "recovery")
     window.resize(1400, 900)
     window.document.new(Work(drawing=Drawing(GRID)))

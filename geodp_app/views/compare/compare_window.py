@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QFileDialog,
-    QGridLayout,
     QGroupBox,
     QHBoxLayout,
     QLabel,
@@ -25,7 +24,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
@@ -40,17 +38,8 @@ from geodp_app.files.ledger_state import End
 from geodp_app.files.writing import named_failures, write_whole
 from geodp_app.formatting import counted, csv_text
 from geodp_app.palette import Palette
-from geodp_app.runs.comparison import (
-    KINDS,
-    TABLE,
-    Contender,
-    Row,
-    check_folder,
-    make_contender,
-    plans_of,
-    remarks,
-    write_shapes,
-)
+from geodp_app.runs import comparison
+from geodp_app.runs.comparison import Contender, Row, remarks
 from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_remarks
 from geodp_app.runs.task_process import (
     HELD_OUT,
@@ -59,12 +48,24 @@ from geodp_app.runs.task_process import (
     RehearsalJob,
     compare_once,
 )
-from geodp_app.views.compare.compare_plane import ComparePlane
-from geodp_app.views.compare.compare_table import CompareTable, short_title
-from geodp_app.views.compare.rehearsal_fields import RehearsalFields
+from geodp_app.views.compare.compare_views import (
+    ComparePlane,
+    CompareTable,
+    RehearsalFields,
+    short_title,
+)
+from geodp_app.views.run.tasks import OneTask
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
-from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, sentences, show_words
-from geodp_app.workers.processes import OneTask
+from geodp_app.views.widgets.panes import (
+    Pane,
+    dressed,
+    fill,
+    grid_of,
+    scrolled,
+    sentences,
+    show_words,
+    splitter_of,
+)
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
 
@@ -100,38 +101,28 @@ class CompareWindow(QDialog):
         side, self.banner = QWidget(), dressed(QLabel(wordWrap=True), "banner")
         groups = (self._learners_group(document.work.run), 1), (self._results_group(), 1)
         fill(QVBoxLayout(side), self.banner, *groups, margins=(0, 0, 0, 0), spacing=10)
-        splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        splitter.addWidget(side)
-        splitter.addWidget(self.pane)
-        splitter.setStretchFactor(0, 1)
-        splitter.setStretchFactor(1, 1)
+        splitter = splitter_of(Qt.Orientation.Horizontal, side, self.pane, stretches=(1, 1))
         splitter.setSizes([600, 620])
         fill(QHBoxLayout(self), splitter, margins=(10, 10, 10, 10))
         FieldGuard(self).guard(self)
         self.setMinimumSize(880, 700)
         self.resize(1240, 840)
         self._connect()
-        self._complain("")
+        show_words(self.banner, "")
         self._follow()
         self.compare_button.setFocus()
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the colours of another palette, light or dark."""
         self.plane.set_palette(palette)
         self.table.set_palette(palette)
 
-    # making
-
     def _learners_group(self, run: RunSettings) -> QGroupBox:
         choices = QWidget()
-        grid = QGridLayout(choices)
+        grid = grid_of(choices, 8, 1, stretch=0)
         grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(1)
-        grid.setColumnStretch(0, 1)
         self.boxes: dict[str, QCheckBox] = {}
         self.counts: dict[str, WholeField] = {}
-        for line, (name, kind) in enumerate(KINDS.items()):
+        for line, (name, kind) in enumerate(comparison.KINDS.items()):
             box = self.boxes[name] = dressed(QCheckBox(kind.title), tip=kind.sentence)
             box.setChecked(name in _FIRST)
             grid.addWidget(box, line, 0)
@@ -217,7 +208,7 @@ class CompareWindow(QDialog):
 
     def compare(self) -> None:
         """Begin; what was compared before goes."""
-        self._complain("")
+        show_words(self.banner, "")
         try:
             job = self._job()
             self._names = []
@@ -225,7 +216,7 @@ class CompareWindow(QDialog):
                 self._enter(job)
         except InputError as error:
             text = str(error)
-            self._complain(f"{text[0].upper()}{text[1:]}.")
+            show_words(self.banner, f"{text[0].upper()}{text[1:]}.")
             return
         self._compared = self._document.work
         self.rows, self.rehearsed = [], []
@@ -236,8 +227,7 @@ class CompareWindow(QDialog):
         show_words(self.advice, "")
         self._of = len(job.contenders) * (len(job.sizes) if isinstance(job, RehearsalJob) else 1)
         self._job_now, self._charge = job, None
-        self.progress.setValue(0)
-        self.state.setText("Starting…")
+        self._say("Starting…", 0)
         self.controller.start(job)
         self._follow()
         # the keyboard stays with the two buttons, one of which is always disabled
@@ -248,7 +238,7 @@ class CompareWindow(QDialog):
         work, grid = self._document.work, job.examples.frame.d
         if ledger_of_work(work) is None:
             return
-        planned = zip(job.contenders, plans_of(job.contenders, grid), strict=True)
+        planned = zip(job.contenders, comparison.plans_of(job.contenders, grid), strict=True)
         runs = [NewRun("compare", contender.kind.id, plan) for contender, plan in planned]
         enter(work, runs)
         self._names = [run.run for run in runs]
@@ -260,7 +250,7 @@ class CompareWindow(QDialog):
         self._names = self._names[len(ended) :]
         ends = dict.fromkeys(ended, later or first) | dict.fromkeys(ended[:1], first)
         if ends and self._compared is not None and (problem := tell_end(self._compared, ends)):
-            self._complain(problem)
+            show_words(self.banner, problem)
 
     def _job(self) -> CompareJob | RehearsalJob:
         document = self._document
@@ -278,21 +268,15 @@ class CompareWindow(QDialog):
 
     def contenders(self, run: RunSettings) -> tuple[Contender, ...]:
         """The learners that are ticked, as they would run."""
-        checked = [name for name, box in self.boxes.items() if box.isChecked()]
-        counts = {name: field.value() or "auto" for name, field in self.counts.items()}
-        return tuple(
-            make_contender(
-                name,
-                epsilon=run["epsilon"],
-                delta=run["delta"],
-                neighbours=run.whole_neighbours,
-                k=counts.get(name),
-                # only a cover that is sharpened finds k by itself
-                finish=None if counts.get(name) == "auto" else run["finish"],
-                seed=run["seed"],
+        found, same = [], {name: run[name] for name in ("epsilon", "delta", "seed")}
+        for name in (name for name, box in self.boxes.items() if box.isChecked()):
+            k = (self.counts[name].value() or "auto") if name in self.counts else None
+            # only a cover that is sharpened finds k by itself
+            more = {"k": k, "finish": None if k == "auto" else run["finish"]}
+            found.append(
+                comparison.make_contender(name, neighbours=run.whole_neighbours, **same, **more)
             )
-            for name in checked
-        )
+        return tuple(found)
 
     def _replied(self, reply: ComparisonProgress | Row | Rehearsed | tuple[float, str]) -> None:
         match reply:
@@ -306,8 +290,11 @@ class CompareWindow(QDialog):
                 self.table.show_rehearsed(self.rehearsed)
                 self._refresh()
             case share, text:
-                self.state.setText(text)
-                self.progress.setValue(round(_FINE * share))
+                self._say(text, share)
+
+    def _say(self, text: str, share: float) -> None:
+        self.state.setText(text)
+        self.progress.setValue(round(_FINE * share))
 
     def _show_progress(self, news: ComparisonProgress) -> None:
         p = news.progress
@@ -316,9 +303,7 @@ class CompareWindow(QDialog):
             self.state.setText(f"Preparing {text}")
             return
         self._charge_contender(p.number, p.plan)
-        steps = f", step {p.step} of {p.steps}" if p.steps else ""
-        self.state.setText(text + steps)
-        self.progress.setValue(round(_FINE * p.share))
+        self._say(f"{text}, step {p.step} of {p.steps}" if p.steps else text, p.share)
 
     def _charge_contender(self, number: int, plan: PrivacySpent | None) -> None:
         """Note with the sample what the contender at work spends, as soon as it has begun."""
@@ -347,7 +332,7 @@ class CompareWindow(QDialog):
     def _failed(self, message: str) -> None:
         self._tell_ends("failed", "cancelled")
         self._ended("")
-        self._complain(message)
+        show_words(self.banner, message)
 
     def _ended(self, words: str) -> None:
         self.state.setText(words)
@@ -383,7 +368,8 @@ class CompareWindow(QDialog):
         asked = self.rehearsal.asked
         self.compare_button.setText("Rehearse" if asked else "Compare")
         self.progress.setVisible(busy)
-        self.save_button.setEnabled(bool(self.rows or self.rehearsed) and not busy)
+        done = bool(self.rows or self.rehearsed)
+        self.save_button.setEnabled(done and not busy)
         self.copy_button.setVisible(bool(self.rehearsed))
         simulated = "On samples of the drawing: nothing is spent."
         self.settings_note.setText(simulated if asked else _settings_text(work))
@@ -395,12 +381,7 @@ class CompareWindow(QDialog):
             caution = " ".join(rehearsal_remarks(self.rehearsed, self._compared.name))
         show_words(self.caution, caution)
         same = _same(self._compared, work, rehearsed=bool(self.rehearsed))
-        self.stale.setVisible(bool(self.rows or self.rehearsed) and not same)
-
-    def _complain(self, text: str) -> None:
-        show_words(self.banner, text)
-
-    # saving
+        self.stale.setVisible(done and not same)
 
     def save(self) -> None:
         """Ask for a new folder, and write shapes and table into it: all of them, or nothing; of a
@@ -414,21 +395,19 @@ class CompareWindow(QDialog):
             self._save(Path(chosen))
 
     def _save(self, path: Path) -> None:
-        self._complain("")
+        show_words(self.banner, "")
         try:
             if self.rehearsed:
                 write_whole(path, csv_text(row.record() for row in self.rehearsed))
             else:
-                check_folder(path)
+                comparison.check_folder(path)
                 with named_failures(path):
-                    write_shapes(path, self.rows, table=True)
+                    comparison.write_shapes(path, self.rows, table=True)
         except InputError as error:
-            self._complain(f"Could not save: {error}.")
+            show_words(self.banner, f"Could not save: {error}.")
         else:
-            private = "" if self.rehearsed else f" {TABLE} is private."
+            private = "" if self.rehearsed else f" {comparison.TABLE} is private."
             self.state.setText(f"Saved in {path.name}.{private}")
-
-    # coming and going
 
     def reject(self) -> None:
         """Esc: a comparison under way first, then the window."""
@@ -438,27 +417,20 @@ class CompareWindow(QDialog):
             super().reject()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """A comparison under way is cancelled."""
         self.controller.cancel()
         super().closeEvent(event)
 
 
 def _same(compared: Work | None, now: Work, *, rehearsed: bool) -> bool:
     """Whether a comparison made now would answer the same question."""
-    if compared is None:
+    if compared is None or (rehearsed and compared.drawing == now.drawing):
         return True
-    if rehearsed:
-        return compared.drawing == now.drawing
     a, b = compared.run, now.run
-    return (
-        compared.examples is now.examples
-        and compared.drawing == now.drawing
-        and all(a[name] == b[name] for name in ("epsilon", "delta", "neighbours", "seed"))
-    )
+    same = compared.examples is now.examples and compared.drawing == now.drawing and not rehearsed
+    return same and all(a[name] == b[name] for name in ("epsilon", "delta", "neighbours", "seed"))
 
 
 def _settings_text(work: Work) -> str:
-    """What the main window has set, in one line."""
     run, examples = work.run, work.examples
     on = "a new sample" if examples is None else counted(len(examples.labels), "example")
     if run["seed"] is not None:
@@ -469,9 +441,8 @@ def _settings_text(work: Work) -> str:
 def _caution_text(rows: list[Row], *, fresh: bool) -> str:
     if not rows:
         return ""
-    tested = rows[0].tested
-    held_out = f"{counted(tested, 'example')} held out ({HELD_OUT:.0%})"
-    source = counted(tested, "new point") if fresh else held_out
+    n, held_out = rows[0].tested, f" held out ({HELD_OUT:.0%})"
+    source = counted(n, "new point") if fresh else counted(n, "example") + held_out
     return (
         f"Test errors are on {source}. They are private diagnostics: for your eyes, and so is a "
         "choice made by them."

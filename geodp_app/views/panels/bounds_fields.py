@@ -75,18 +75,16 @@ class BoundsMap(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Twice as wide as high, as the Earth is."""
         return QSize(400, 180)
 
     def minimumSizeHint(self) -> QSize:
-        """Enough to aim at a country."""
         return QSize(300, 150)
 
     def show_box(self, box: Bounds | None) -> None:
         """The bounds that are chosen, brought into sight if they are not."""
         self._box = box
         if box is not None and self._start is None and not self._in_sight(box):
-            self._centre = QPointF((box.west + box.east) / 2, (box.south + box.north) / 2)
+            self._centre = _rect(box).center()
             wanted = max(box.east - box.west, 2 * (box.north - box.south))
             self._zoom_to(2.0 * wanted)
         self.update()
@@ -103,10 +101,7 @@ class BoundsMap(QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """The box follows; corners are at round degrees."""
-        if self._start is None:
-            return
-        box = self._between(self._start, event.position())
-        if box is not None:
+        if self._start is not None and (box := self._between(self._start, event.position())):
             self.dragged.emit(box)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -122,23 +117,18 @@ class BoundsMap(QWidget):
         self._keep_on_earth()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = event.key()
-        step = _MOVE * self._across
+        key, step = event.key(), _MOVE * self._across
         moves = {
-            Qt.Key.Key_Left: (-step, 0.0),
-            Qt.Key.Key_Right: (step, 0.0),
-            Qt.Key.Key_Up: (0.0, step),
-            Qt.Key.Key_Down: (0.0, -step),
-        }
+            Qt.Key.Key_Left: (-step, 0.0), Qt.Key.Key_Right: (step, 0.0),
+            Qt.Key.Key_Up: (0.0, step), Qt.Key.Key_Down: (0.0, -step),
+        }  # fmt: skip
+        zooms = dict.fromkeys((Qt.Key.Key_Plus, Qt.Key.Key_Equal), self._across / _ZOOM)
+        zooms |= {Qt.Key.Key_Minus: self._across * _ZOOM, Qt.Key.Key_Home: _WIDEST}
         if key in moves:
             self._centre += QPointF(*moves[Qt.Key(key)])
             self._keep_on_earth()
-        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
-            self._zoom_to(self._across / _ZOOM)
-        elif key == Qt.Key.Key_Minus:
-            self._zoom_to(self._across * _ZOOM)
-        elif key == Qt.Key.Key_Home:
-            self._zoom_to(_WIDEST)
+        elif key in zooms:
+            self._zoom_to(zooms[Qt.Key(key)])
         else:
             super().keyPressEvent(event)
 
@@ -164,19 +154,15 @@ class BoundsMap(QWidget):
         self._keep_on_earth()
 
     def _keep_on_earth(self) -> None:
-        half = self._across / 2
-        free_x, free_y = max(180 - half, 0.0), max(90 - half / 2, 0.0)
-        x = min(max(self._centre.x(), -free_x), free_x)
-        y = min(max(self._centre.y(), -free_y), free_y)
-        self._centre = QPointF(x, y)
+        x, y = max(180 - self._across / 2, 0.0), max(90 - self._across / 4, 0.0)
+        centre = self._centre
+        self._centre = QPointF(min(max(centre.x(), -x), x), min(max(centre.y(), -y), y))
         self.update()
 
     def _in_sight(self, box: Bounds) -> bool:
-        half = self._across / 2
-        west, east = self._centre.x() - half, self._centre.x() + half
-        south, north = self._centre.y() - half / 2, self._centre.y() + half / 2
-        whole = west <= box.west and box.east <= east and south <= box.south and box.north <= north
-        return whole and box.east - box.west > 0.02 * self._across
+        shown = QRectF(0, 0, self._across, self._across / 2)
+        shown.moveCenter(self._centre)
+        return shown.contains(_rect(box)) and box.east - box.west > 0.02 * self._across
 
     def _between(self, one: QPointF, other: QPointF) -> Bounds | None:
         """The box with two corners, at round degrees of about two pixels; None if it is empty."""
@@ -189,10 +175,7 @@ class BoundsMap(QWidget):
         except BoundsError:
             return None
 
-    # painting
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Water, land, lines of degrees, the box, and a ring when keys go here."""
         p = self._palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -208,11 +191,9 @@ class BoundsMap(QWidget):
         painter.setPen(QPen(QColor(p.border), 1))
         painter.drawRect(earth.adjusted(0.5, 0.5, -0.5, -0.5))
         if self._box is not None:
-            west, south, east, north = self._box.as_tuple()
-            box = to_widget.mapRect(QRectF(west, south, east - west, north - south))
             painter.setBrush(tinted(p.accent, 0.2))
             painter.setPen(QPen(QColor(p.accent), 2))
-            painter.drawRect(box)
+            painter.drawRect(to_widget.mapRect(_rect(self._box)))
         painter.setClipping(False)
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -241,6 +222,10 @@ class BoundsMap(QWidget):
             painter.drawLine(line)
             painter.setPen(QColor(p.ink))
             painter.drawText(at, f"{f'{k * step:.6g}'.replace('-', '−')}°")
+
+
+def _rect(box: Bounds) -> QRectF:
+    return QRectF(box.west, box.south, box.east - box.west, box.north - box.south)
 
 
 def _round_step(least: float, digits: tuple[int, ...] = (1, 2, 5)) -> float:
@@ -301,13 +286,7 @@ class BoundsFields(QGroupBox):
             self.set_bounds(first)
 
     def bounds(self) -> Bounds:
-        """What is chosen.
-
-        Raises
-        ------
-        InputError
-            If it is no box; the message is empty as long as something is missing.
-        """
+        """What is chosen; InputError if it is no box, empty as long as something is missing."""
         return typed_bounds({side: field.text() for side, field in self.fields.items()})
 
     def set_bounds(self, bounds: Bounds) -> None:
@@ -325,14 +304,10 @@ class BoundsFields(QGroupBox):
         self.changed.emit()
 
     def _ask_map(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(
-            self, "Take bounds from a map file", "", "Maps (*.geojson *.json)"
-        )
-        if not name:
-            return
+        asked = ("Take bounds from a map file", "", "Maps (*.geojson *.json)")
+        name, _ = QFileDialog.getOpenFileName(self, *asked)
         try:
-            bounds = bounds_of_map(Path(name))
+            if name:
+                self.set_bounds(bounds_of_map(Path(name)))
         except InputError as error:
             self.refused.emit(str(error))
-        else:
-            self.set_bounds(bounds)

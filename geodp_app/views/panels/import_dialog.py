@@ -7,9 +7,10 @@ was announced is taken, at once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -37,6 +38,7 @@ from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.background import Background
+from geodp_app.views.widgets.number_fields import show_value
 from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
 from geometry.crs import LONLAT
 from geometry.grid import Bounds
@@ -51,26 +53,11 @@ _PROBLEMS = (InputError, OSError, MemoryError)
 
 
 class ImportDialog(QDialog):
-    """Asks what must be known of a file of examples before it can be read.
+    """Asks what must be known of a file of examples before it can be read; of a file with several
+    layers one is given.
 
-    Parameters
-    ----------
-    path : Path
-    work : Work
-        What is there: settings, grid, and bounds to begin with.
-    opening : bool
-        Whether the examples begin a session of their own, without the drawing.
-    layer : str, optional
-        Of a file with several.
-    palette : Palette
-    parent : QWidget, optional
-
-    Attributes
-    ----------
-    checked : CheckedRows or None
-        What is taken, once the dialog was accepted.
-    failure : InputError or None
-        Why the file cannot be read at all; the dialog has then closed by itself.
+    The work gives settings, grid, and bounds to begin with.  Examples that are `opening` begin a
+    session of their own, without the drawing.
     """
 
     def __init__(
@@ -85,7 +72,9 @@ class ImportDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._path, self._work, self._opening, self._palette = path, work, opening, palette
+        #: What is taken, once the dialog was accepted.
         self.checked: CheckedRows | None = None
+        #: Why the file cannot be read at all; the dialog has then closed by itself.
         self.failure: InputError | None = None
         self._file: ImportFile | None = None
         self._rows: ReadRows | None = None
@@ -154,8 +143,7 @@ class ImportDialog(QDialog):
 
     def done(self, result: int) -> None:
         """Close; what is still being read is dropped."""
-        for key in ("open", "read", "check"):
-            self.background.drop(key)
+        self.background.clear()
         self._timer.stop()
         if result != QDialog.DialogCode.Accepted:
             self.checked = None
@@ -195,8 +183,7 @@ class ImportDialog(QDialog):
             self._check()
         elif isinstance(result, CheckedRows):
             self.checked = result
-            with QSignalBlocker(self.known_bounds):
-                self.known_bounds.setChecked(False)
+            show_value(self.known_bounds, False)
             self.known_bounds.setVisible(result.tight)
             bounded = self.choices.coordinates() == "degrees"
             self.misfits.show_rows(result, self._n, bounded=bounded)
@@ -231,26 +218,20 @@ class ImportDialog(QDialog):
         self._read()
 
     def _first_to_fill(self) -> QWidget:
-        """Where the keyboard goes first."""
-        choices = self.choices
-        for box in (choices.first, choices.second, choices.label, choices.person):
-            if box.currentIndex() < 0:
-                return box
-        degrees = self.choices.coordinates() == "degrees"
-        return self.bounds.fields["West"] if degrees else self.choices.kind
+        c = self.choices
+        rest = self.bounds.fields["West"] if c.coordinates() == "degrees" else c.kind
+        boxes = (c.first, c.second, c.label, c.person)
+        return next((box for box in boxes if box.currentIndex() < 0), rest)
 
     def _read(self) -> None:
-        """Read the chosen columns anew."""
         self._rows = self.checked = None
         self.background.drop("check")
         file, columns, person = self._file, self.choices.columns(), self.choices.unit()
         self._share = share = [0.0]
         if file is not None and columns.complete:
 
-            def tell(done: float) -> None:
-                share[0] = done
-
             def read(stop: Callable[[], bool]) -> ReadRows | None:
+                tell = partial(share.__setitem__, 0)
                 rows = read_rows(file, columns, stop, tell, person)
                 # bounds are typed in degrees here
                 return rows if rows is None else in_system(file, rows, LONLAT)
@@ -261,7 +242,6 @@ class ImportDialog(QDialog):
         self._refresh()
 
     def _check(self) -> None:
-        """Tell again which rows fit."""
         self.checked = None
         self.background.drop("check")
         rows = self._rows
@@ -272,10 +252,7 @@ class ImportDialog(QDialog):
 
     def _meaning(self) -> Meaning:
         kind, grid = self.choices.coordinates(), self.choices.grid.value()
-        if kind == "degrees":
-            bounds: Bounds | None = self.bounds.bounds()
-        else:
-            bounds = self._known_bounds()
+        bounds = self.bounds.bounds() if kind == "degrees" else self._known_bounds()
         return Meaning(kind, Frame(grid, bounds), *self.choices.labels())
 
     def _known_bounds(self) -> Bounds | None:
@@ -287,10 +264,8 @@ class ImportDialog(QDialog):
     # showing
 
     def _missing(self) -> tuple[str, str] | None:
-        """What is wrong, else what to do next, before rows can be told apart; None if nothing is.
-
-        One of the two is empty; both are while rows are read.
-        """
+        """What is wrong, else what to do next, before rows can be told apart; both are empty while
+        rows are read, and None if nothing is missing."""
         problem = self.choices.problem()
         if problem or self._rows is None:
             return "", problem
@@ -307,7 +282,6 @@ class ImportDialog(QDialog):
         return None
 
     def _refresh(self) -> None:
-        """All that follows from the choices and the rows."""
         self.bounds.setVisible(self.choices.coordinates() == "degrees")
         checked = self.checked
         self.take.setEnabled(False)
@@ -329,25 +303,22 @@ class ImportDialog(QDialog):
         self.summary.setText(f"{fit}: {count(inside)} inside, the rest outside.")
         opened = self._path if self._opening else None
         expected = verdict(work_with(checked.examples, self._work, opened))
-        words = (expected.warning, expected.practice)
-        self.expected.setText(" ".join(each for each in words if each))
+        self.expected.setText(f"{expected.warning} {expected.practice}".strip())
         none_left = bool(left_out) and not n
         self.misfits.leave_out.setEnabled(not none_left)
         problem = "No row fits: choose other columns, bounds or labels." if none_left else ""
-        nobody = (
-            checked.nobody and f"R{str(checked.nobody)[1:]}. Choose another column, or mend it."
-        )
-        self._say(nobody or problem)
+        if checked.nobody:
+            problem = f"R{str(checked.nobody)[1:]}. Choose another column, or mend it."
+        self._say(problem)
         fits = checked.nobody is None and (agreed or not left_out)
         self.take.setEnabled(fits and self._answered())
 
     def _nothing_to_ask(self, checked: CheckedRows) -> bool:
         """Whether the file is in the strict form, and all of it fits."""
         assert self._file is not None
-        strict = is_plain(self._file.columns)
         stated = self.choices.coordinates() == "grid" or self._known_bounds() is not None
-        labels = self.choices.labels() == ("1", "0")
-        fine = strict and stated and labels and not checked.dropped
+        strict = is_plain(self._file.columns) and self.choices.labels() == ("1", "0")
+        fine = strict and stated and not checked.dropped
         return not self._asked and fine and self._answered()
 
     def _answered(self) -> bool:

@@ -4,7 +4,9 @@ that do not fit.  The two tables are private.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import cast
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
@@ -26,8 +28,8 @@ from geodp_app.files.import_file import ImportFile
 from geodp_app.files.import_rows import CheckedRows, ReadRows, guess_labels
 from geodp_app.files.persons import person_column
 from geodp_app.formatting import MISSING, count
-from geodp_app.views.widgets.number_fields import FieldGuard, WholeField
-from geodp_app.views.widgets.panes import add_field, dress_table, fill, narrow_box
+from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, show_value
+from geodp_app.views.widgets.panes import add_field, dress_table, fill, form_of, narrow_box
 from geometry.halfplane import MAX_D
 
 _KINDS: tuple[tuple[Kind, str], ...] = (
@@ -57,9 +59,7 @@ class ImportChoices(QGroupBox):
     def __init__(self, grid: int) -> None:
         super().__init__("What is read")
         self.setFixedWidth(_WIDTH)
-        self._form = QFormLayout(self)
-        self._form.setHorizontalSpacing(10)
-        self._form.setVerticalSpacing(5)
+        self._form = form_of(self, 10, 5)
         self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         self.kind = self._add("Coordinates", "Degrees need public bounds; whole numbers do not")
         for value, text in _KINDS:
@@ -85,34 +85,30 @@ class ImportChoices(QGroupBox):
         FieldGuard(self).guard(self)
         self.setEnabled(False)
 
-    # filling
-
     def show_file(self, file: ImportFile) -> None:
         """The columns of a file, with those chosen that names speak for."""
-        columns, kind = guess_columns(
-            file.columns, file.preview, placed=file.placed, loose=file.loose
-        )
+        names = file.columns
+        columns, kind = guess_columns(names, file.preview, placed=file.placed, loose=file.loose)
         if file.placed and file.member.get("frame") == "grid":
             kind = "grid"
         places = (columns.first, columns.second, columns.label)
         for box, place in zip((self.first, self.second, self.label), places, strict=True):
             with QSignalBlocker(box):
-                box.addItems(file.columns)
+                box.addItems(names)
                 box.setCurrentIndex(-1 if place is None else place)
-        told = [file.columns[place] for place in places if place is not None]
+        told = [names[place] for place in places if place is not None]
         with QSignalBlocker(self.person):
-            self.person.addItems([_EACH, *file.columns])
+            self.person.addItems([_EACH, *names])
             # asked about where a name says that it may be told
-            self.person.setCurrentIndex(-1 if person_column(file.columns, told) else 0)
-        with QSignalBlocker(self.kind):
-            self.kind.setCurrentIndex(self.kind.findData(kind))
+            self.person.setCurrentIndex(-1 if person_column(names, told) else 0)
+        show_value(self.kind, kind)
         self._name_axes()
         self.setEnabled(True)
 
     def show_labels(self, rows: ReadRows) -> None:
         """The labels of a column, with those chosen that words speak for."""
-        offered = dict(zip(rows.labels, rows.shown, strict=True))
-        offered = dict(list(offered.items())[:_MOST_OFFERED])
+        pairs = dict(zip(rows.labels, rows.shown, strict=True)).items()
+        offered = dict(itertools.islice(pairs, _MOST_OFFERED))
         guessed = guess_labels(rows.labels)
         if len(offered) == 1 and guessed == (None, None):
             guessed = ("", "")  # which of the two it is must be said
@@ -127,13 +123,10 @@ class ImportChoices(QGroupBox):
                     box.addItem("(no such row)", "")
                 box.setCurrentIndex(-1 if not choice else box.findData(choice))
 
-    # reading
-
     def columns(self) -> Columns:
         """Which columns are chosen."""
-        boxes = (self.first, self.second, self.label)
-        places = [box.currentIndex() if box.currentIndex() >= 0 else None for box in boxes]
-        return Columns(*places)
+        places = (box.currentIndex() for box in (self.first, self.second, self.label))
+        return Columns(*(place if place >= 0 else None for place in places))
 
     def unit(self) -> int | None:
         """Which column tells whose a row is; None if each is a person of its own."""
@@ -141,8 +134,7 @@ class ImportChoices(QGroupBox):
 
     def coordinates(self) -> Kind:
         """In which units the points are."""
-        kind: Kind = self.kind.currentData()
-        return kind
+        return cast("Kind", self.kind.currentData())
 
     def labels(self) -> tuple[str | None, str | None]:
         """Which label is inside and which outside; None for a label that no row has."""
@@ -150,22 +142,22 @@ class ImportChoices(QGroupBox):
 
     def problem(self) -> str:
         """Which columns are still to be chosen; empty if none is."""
-        axes, columns = _AXES[self.coordinates()], self.columns()
-        named = zip((*axes, "Label"), (columns.first, columns.second, columns.label), strict=True)
-        missing = [name for name, place in named if place is None]
-        if not missing and self.person.currentIndex() < 0:
-            return "Choose the column that says whose a row is, or that each row is a person's own."
-        if missing:
+        boxes = zip(
+            (self.first, self.second, self.label),
+            (*_AXES[self.coordinates()], "Label"),
+            strict=True,
+        )
+        if missing := [name for box, name in boxes if box.currentIndex() < 0]:
             return f"Choose the column of: {', '.join(missing)}."
-        if not columns.complete:
+        if self.person.currentIndex() < 0:
+            return "Choose the column that says whose a row is, or that each row is a person's own."
+        if not self.columns().complete:
             return "One column is chosen twice: choose three different ones."
         return ""
 
     def labels_chosen(self) -> bool:
         """Whether it is said what both labels are."""
         return self.inside.currentIndex() >= 0 and self.outside.currentIndex() >= 0
-
-    # pieces
 
     def _name_axes(self) -> None:
         for box, name in zip((self.first, self.second), _AXES[self.coordinates()], strict=True):
@@ -232,21 +224,16 @@ class SmallTable(QTableWidget):
 
 
 class Misfits(QWidget):
-    """How many rows do not fit, and the first of them.
-
-    Attributes
-    ----------
-    leave_out : QCheckBox
-        The decision to leave them out; whoever makes this places it where it is always seen.
-    """
+    """How many rows do not fit, and the first of them."""
 
     def __init__(self) -> None:
         super().__init__()
+        #: The decision to leave them out; whoever makes this places it where it is always seen.
+        self.leave_out = QCheckBox()
         self.words = QLabel(wordWrap=True)
         self.table = SmallTable("Rows that do not fit")
         resize = QHeaderView.ResizeMode.ResizeToContents
         self.table.horizontalHeader().setSectionResizeMode(resize)
-        self.leave_out = QCheckBox()
         fill(QVBoxLayout(self), self.words, (self.table, 1), margins=(0, 0, 0, 0), spacing=6)
         self.hide()
         self.leave_out.hide()
@@ -264,21 +251,15 @@ class Misfits(QWidget):
         self.table.show_rows(
             ("Row", "Line", "Column", "Why"),
             [
-                (
-                    count(each.row),
-                    MISSING if each.line is None else count(each.line),
-                    each.column or MISSING,
-                    each.reason,
-                )
-                for each in checked.misfits
+                (count(m.row), count(m.line) if m.line else MISSING, m.column or MISSING, m.reason)
+                for m in checked.misfits
             ],
         )
         self.table.fit_height(_SHOWN)
         row = "this row" if left_out == 1 else f"these {count(left_out)} rows"
-        with QSignalBlocker(self.leave_out):
-            self.leave_out.setText(f"Leave {row} out")
-            self.leave_out.setAccessibleName(self.leave_out.text())
-            self.leave_out.setChecked(False)
+        self.leave_out.setText(f"Leave {row} out")
+        self.leave_out.setAccessibleName(self.leave_out.text())
+        show_value(self.leave_out, False)
         self.setVisible(left_out > 0)
         self.leave_out.setVisible(left_out > 0)
 

@@ -37,12 +37,14 @@ from geodp_app.views.widgets.number_fields import (
     SmallNumberField,
     WholeField,
     set_auto,
+    show_value,
 )
 from geodp_app.views.widgets.panes import (
     Fold,
     add_field,
     dressed,
     fill,
+    form_of,
     narrow_box,
     scrolled,
     sentences,
@@ -70,20 +72,11 @@ class Switch(QWidget):
             button.clicked.connect(lambda _, value=value: self.chosen.emit(value))
         fill(QVBoxLayout(self), *self.buttons.values(), margins=(0, 0, 0, 0), spacing=2)
 
-    def show_value(self, value: Any) -> None:
-        """Show what is chosen; emits nothing."""
-        self.buttons[value].setChecked(True)
-
 
 class Row:
     """The row of a parameter, made from its declaration; a number in 0..1 is shown in percent.
 
-    Parameters
-    ----------
-    form : QFormLayout
-    declared : Parameter
-    tell : callable
-        Called with each value that is chosen or typed.
+    `tell` is called with each value that is chosen or typed.
     """
 
     def __init__(self, form: QFormLayout, declared: Parameter, tell: Callable[[Any], None]) -> None:
@@ -134,23 +127,19 @@ class Row:
     def show(self, value: Any, declared: Parameter) -> None:
         """Show a value, of a parameter as the learner at hand declares it."""
         field = self.field
-        with QSignalBlocker(field):
-            if isinstance(field, Switch):
-                field.show_value(value)
-                return
-            if isinstance(field, QComboBox):
-                if declared.choices != self._shown.choices:
+        if isinstance(field, Switch):
+            show_value(field.buttons[value], True)
+        elif isinstance(field, QComboBox):
+            if declared.choices != self._shown.choices:
+                with QSignalBlocker(field):
                     _offer(field, declared)
-                self._shown = declared
-                field.setCurrentIndex(field.findData("" if value is None else value))
-                return
-            shown: Any = field.minimum() if value is None else round(value * self._scale, 9)
-            if field.value() != shown:  # else what is being typed there would be lost
-                field.setValue(shown)
+            self._shown = declared
+            show_value(field, "" if value is None else value)
+        else:
+            show_value(field, field.minimum() if value is None else round(value * self._scale, 9))
 
 
 def _offer(box: QComboBox, declared: Parameter) -> None:
-    """Offer the choices of a parameter, and to leave it out."""
     box.clear()
     unset = (("", declared.unset),) if declared.unset else ()
     for value, text in (*unset, *declared.choices):
@@ -197,33 +186,25 @@ class SettingsPanel(QScrollArea):
         s, r = work.sampling, work.run
         private = r.declared.private
         imported = not work.simulated and work.examples is not None
-        values: tuple[tuple[Any, Any], ...] = (
-            (self.count, s.n),
-            (self.noise, s.noise * 100),
-            (self.grid, work.drawing.grid),
-            (self.k, 0 if r["k"] == "auto" else r["k"]),
-            (self.epsilon, r["epsilon"]),
-            (self.delta, r["delta"]),
-        )
         self.epsilon_slider.show_number(r["epsilon"])
         k = r.declared.parameter("k")
         with QSignalBlocker(self.k):
             set_auto(self.k, k is not None and bool(k.auto))
-        for field, value in values:
-            if field.value() != value:  # else what is being typed there would be lost
-                with QSignalBlocker(field):
-                    field.setValue(value)
-        for box, value in ((self.distribution, s.distribution), (self.learner, r.learner)):
-            with QSignalBlocker(box):
-                box.setCurrentIndex(box.findData(value))
+        for each, value in (
+            (self.count, s.n), (self.noise, s.noise * 100), (self.grid, work.drawing.grid),
+            (self.k, 0 if r["k"] == "auto" else r["k"]), (self.k_drawn, work.k_drawn),
+            (self.epsilon, r["epsilon"]), (self.delta, r["delta"]),
+            (self.distribution, s.distribution), (self.learner, r.learner),
+        ):  # fmt: skip
+            show_value(each, value)
         with QSignalBlocker(self.fields["kept"]):
             self.fields["kept"].setMaximum(r["halts"] - 1)  # the run itself needs one
         for name, row in self._rows.items():
             row.show(r[name], r.declaration(name))
             sharpens = name != "finish" or r["k"] not in (1, "auto")
             row.form.setRowVisible(row.field, r.has(name) and sharpens)
-        self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
-        self._show_seed(self.run_seeded, self.run_seed, r["seed"])
+        _show_seed(self.sample_seeded, self.sample_seed, s.seed)
+        _show_seed(self.run_seeded, self.run_seed, r["seed"])
         self._k_label.setText("" if k is None else k.label)
         self.sentence.setText(r.declared.sentence)
         for form, field, shown in (
@@ -235,11 +216,9 @@ class SettingsPanel(QScrollArea):
             form.setRowVisible(field, shown)
         more = any(r.has(n) for n, row in self._rows.items() if row.form is self._more_learner)
         self._learner_form.setRowVisible(self.learner_fold, more)
-        with QSignalBlocker(self.k_drawn):
-            self.k_drawn.setChecked(work.k_drawn)
         self.epsilon_slider.setEnabled(private)
-        for field in (self.epsilon, self.delta, self.run_seeded, self.run_seed):
-            field.setEnabled(private and (field is not self.run_seed or r["seed"] is not None))
+        for own in (self.epsilon, self.delta, self.run_seeded, self.run_seed):
+            own.setEnabled(private and (own is not self.run_seed or r["seed"] is not None))
         self.ledger.setText("None…" if work.ledger is None else f"{Path(work.ledger).name}…")
         self._imported.setVisible(imported)
         self.sample_button.setText("Sample again" if work.examples is not None else "Sample")
@@ -255,30 +234,22 @@ class SettingsPanel(QScrollArea):
         self.practice.setText(verdict.practice)
         show_words(self.warning, verdict.warning)
 
-    # groups
-
     def _sample_group(self) -> QGroupBox:
         group, form = _group("Sample")
         self.count = SizeField(1, 10_000_000)
-        self.count.valueChanged.connect(lambda n: self.sampling_changed.emit({"n": n}))
+        self.count.valueChanged.connect(_telling(self.sampling_changed, "n"))
         add_field(form, "Examples n", self.count, "How many labelled examples to draw")
-        self.distribution = self._choice(
-            _DISTRIBUTIONS, lambda name: self.sampling_changed.emit({"distribution": name})
-        )
+        self.distribution = _choice(_DISTRIBUTIONS, _telling(self.sampling_changed, "distribution"))
         tip = "Where the examples are. Painted: use the paint tool (B) to say where"
         add_field(form, "Where", self.distribution, tip)
         self.noise = DecimalField(0, 50, decimals=1, step=0.5, suffix=" %")
-        self.noise.valueChanged.connect(
-            lambda share: self.sampling_changed.emit({"noise": share / 100})
-        )
+        tell = _telling(self.sampling_changed, "noise")
+        self.noise.valueChanged.connect(lambda share: tell(share / 100))
         add_field(form, "Label noise", self.noise, "Share of labels that are flipped")
-        self.sample_seeded, self.sample_seed = self._seed_fields(
-            "Repeatable",
-            "The same seed draws the same sample; the sample is simulated in any case",
-            lambda seed: self.sampling_changed.emit({"seed": seed}),
-        )
         self.sample_fold, more = _fold("sample")
-        more.addRow(self.sample_seeded, self.sample_seed)
+        tip = "The same seed draws the same sample; the sample is simulated in any case"
+        tell = _telling(self.sampling_changed, "seed")
+        self.sample_seeded, self.sample_seed = _seed_fields(more, "Repeatable", tip, tell)
         self.grid = WholeField(1, MAX_D)
         self.grid.setSingleStep(64)
         self.grid.valueChanged.connect(self.grid_changed)
@@ -297,9 +268,7 @@ class SettingsPanel(QScrollArea):
     def _learner_group(self) -> QGroupBox:
         group, form = _group("Learner")
         self._learner_form = form
-        self.learner = self._choice(
-            _LEARNERS, lambda name: self.run_changed.emit({"learner": name})
-        )
+        self.learner = _choice(_LEARNERS, _telling(self.run_changed, "learner"))
         for i, learner in enumerate(offered("window")):
             self.learner.setItemData(i, learner.sentence, Qt.ItemDataRole.ToolTipRole)
         self.learner.insertSeparator(_FIRST)
@@ -334,11 +303,11 @@ class SettingsPanel(QScrollArea):
     def _privacy_group(self) -> QGroupBox:
         group, form = _group("Privacy")
         self.epsilon = DecimalField(0.001, 1000, decimals=3, step=0.1)
-        self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))
+        self.epsilon.valueChanged.connect(_telling(self.run_changed, "epsilon"))
         add_field(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
         tip = "Slide ε; while the run is live, it follows"
         self.epsilon_slider = dressed(DecadeSlider(-2, 2), name="ε, from 0.01 to 100", tip=tip)
-        self.epsilon_slider.moved.connect(lambda e: self.run_changed.emit({"epsilon": e}))
+        self.epsilon_slider.moved.connect(_telling(self.run_changed, "epsilon"))
         self.epsilon_slider.sliderReleased.connect(self.slid)
         form.addRow("", self.epsilon_slider)
         tip = "Where runs on imported examples are entered before they draw, with a budget"
@@ -349,47 +318,23 @@ class SettingsPanel(QScrollArea):
         self.privacy_fold, more = _fold("privacy")
         self._more_privacy = more
         self.delta = SmallNumberField(1e-30, 0.5)
-        self.delta.valueChanged.connect(lambda e: self.run_changed.emit({"delta": e}))
+        self.delta.valueChanged.connect(_telling(self.run_changed, "delta"))
         add_field(more, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
         for name in _PRIVACY:
             self._add_row(more, PARAMETERS[name][0])
-        self.run_seeded, self.run_seed = self._seed_fields(
-            "Seeded",
-            "A seeded run can be repeated and is therefore not private",
-            lambda seed: self.run_changed.emit({"seed": seed}),
-        )
-        more.addRow(self.run_seeded, self.run_seed)
+        tip = "A seeded run can be repeated and is therefore not private"
+        tell = _telling(self.run_changed, "seed")
+        self.run_seeded, self.run_seed = _seed_fields(more, "Seeded", tip, tell)
         form.addRow(self.privacy_fold)
         return group
 
     def _verdict_group(self) -> QGroupBox:
         group = QGroupBox("What to expect")
-        self.practice = sentences("practice")
-        self.promise = sentences("promise")
+        self.practice, self.promise = sentences("practice"), sentences("promise")
         self.warning = sentences("warning")
         # a form would cut the last line off a label whose text gets longer
         fill(QVBoxLayout(group), self.warning, self.practice, self.promise)
         return group
-
-    # fields
-
-    def _choice(
-        self, entries: tuple[tuple[str, str], ...], tell: Callable[[str], None]
-    ) -> QComboBox:
-        box = narrow_box(8)
-        for value, text in entries:
-            box.addItem(text, value)
-        box.currentIndexChanged.connect(lambda _: tell(box.currentData()))
-        return box
-
-    def _seed_fields(
-        self, text: str, tip: str, tell: Callable[[int | None], None]
-    ) -> tuple[QCheckBox, WholeField]:
-        check = dressed(QCheckBox(text), tip=tip)
-        number = dressed(WholeField(0, 2**31 - 1), name=f"{text}: seed", tip=tip)
-        check.toggled.connect(lambda on: tell(number.value() if on else None))
-        number.valueChanged.connect(tell)
-        return check, number
 
     def _add_row(self, form: QFormLayout, declared: Parameter) -> None:
         def tell(value: Any) -> None:
@@ -400,33 +345,48 @@ class SettingsPanel(QScrollArea):
 
         self._rows[declared.name] = Row(form, declared, tell)
 
-    def _show_seed(self, check: QCheckBox, number: WholeField, seed: int | None) -> None:
-        with QSignalBlocker(check), QSignalBlocker(number):
-            check.setChecked(seed is not None)
-            if seed is not None:
-                number.setValue(seed)
-            number.setEnabled(seed is not None)
+
+def _telling(signal: Any, name: str) -> Callable[[Any], None]:
+    """What tells a value of that name by a signal."""
+    return lambda value: signal.emit({name: value})
+
+
+def _choice(entries: tuple[tuple[str, str], ...], tell: Callable[[str], None]) -> QComboBox:
+    box = narrow_box(8)
+    for value, text in entries:
+        box.addItem(text, value)
+    box.currentIndexChanged.connect(lambda _: tell(box.currentData()))
+    return box
+
+
+def _seed_fields(
+    form: QFormLayout, text: str, tip: str, tell: Callable[[int | None], None]
+) -> tuple[QCheckBox, WholeField]:
+    check = dressed(QCheckBox(text), tip=tip)
+    number = dressed(WholeField(0, 2**31 - 1), name=f"{text}: seed", tip=tip)
+    check.toggled.connect(lambda on: tell(number.value() if on else None))
+    number.valueChanged.connect(tell)
+    form.addRow(check, number)
+    return check, number
+
+
+def _show_seed(check: QCheckBox, number: WholeField, seed: int | None) -> None:
+    show_value(check, seed is not None)
+    show_value(number, number.value() if seed is None else seed)
+    number.setEnabled(seed is not None)
 
 
 def _group(title: str) -> tuple[QGroupBox, QFormLayout]:
     group = QGroupBox(title)
-    form = _form(group)
+    form = form_of(group, 10, 7)
     form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     return group, form
-
-
-def _form(body: QWidget) -> QFormLayout:
-    form = QFormLayout(body)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    form.setHorizontalSpacing(10)
-    form.setVerticalSpacing(7)
-    return form
 
 
 def _fold(name: str) -> tuple[Fold, QFormLayout]:
     """What a first run needs no one to know."""
     body = QWidget()
-    form = _form(body)
+    form = form_of(body, 10, 7)
     form.setContentsMargins(0, 0, 0, 0)
     fold = Fold("Advanced", body)
     fold.button.setAccessibleName(f"Advanced settings of the {name}")

@@ -8,8 +8,6 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
-    QFormLayout,
-    QGridLayout,
     QGroupBox,
     QLabel,
     QPushButton,
@@ -28,6 +26,8 @@ from geodp_app.views.widgets.panes import (
     add_field,
     dressed,
     fill,
+    form_of,
+    grid_of,
     number_label,
     scrolled,
     sentences,
@@ -64,20 +64,15 @@ class TheoremPage(QScrollArea):
         self.use = QPushButton("Use this α")
         self.cards = tuple(_Card(*card) for card in CARDS)
         self.note, self.problem = sentences("note", _OTHER), sentences("warning")
-        self._lay_out()
-        for field in (self.alpha, self.beta, self.planned):
-            field.valueChanged.connect(lambda _: self._ask())
         self.use.clicked.connect(self._use)
-
-    def _lay_out(self) -> None:
         wanted = QGroupBox("Wanted")
-        form = QFormLayout(wanted)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        form = form_of(wanted)
         for name, field, tip in (
             ("Error α", self.alpha, "Share of new points that may come out wrong"),
             ("Failure β", self.beta, "Probability with which the error may be larger"),
             ("Planned n", self.planned, "A number of examples that you have in mind: public"),
         ):
+            field.valueChanged.connect(lambda _: self._ask())
             field.setMinimumWidth(80)  # the widest number would widen the page
             add_field(form, name, field, tip)
         self.cards[0].column.addWidget(self.use)
@@ -120,7 +115,6 @@ class TheoremPage(QScrollArea):
             self.background.submit("theorem", lambda _: _answer(asked))
 
     def _show(self, found: object) -> None:
-        """Figures, or why there are none."""
         self.answer = a = found if isinstance(found, Answer) else None
         refused = f"These settings cannot run: {found}." if isinstance(found, str) else ""
         show_words(self.problem, refused)
@@ -145,10 +139,7 @@ class _Card(QGroupBox):
         self.formula = sentences("formula")
         self.values: dict[str, tuple[QLabel, ...]] = {}
         self.bars: dict[str, ShareBar] = {}
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(10)
-        grid.setVerticalSpacing(3)
-        grid.setColumnStretch(0, 1)
+        grid = grid_of(None, 10, 3, stretch=0)
         # a theorem's numbers of examples have none of the run beside them, which are private
         heads = ("theorem",) if title == "Examples" else ("theorem", "this run")
         for at, head in enumerate(heads if len(heads) > 1 else (), 1):

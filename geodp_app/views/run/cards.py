@@ -1,16 +1,18 @@
-"""Two cards beside a run: one explains the step that is looked at, one asks about points.
+"""The cards beside a run: its figures, what all runs cost, why a step chose its piece, questions.
 
-The first says why the step chose its piece and what the next one looks for, in sentences; at the
-end, what the run came to and what to do with it.  The second follows a run by votes: where, what
-was answered, and what is left of the halts, which are released; the votes are not.
+Whatever is on a public card may be published; the release view hides the others.  The budget has
+its place beside the settings, where it is always seen.  What all runs on the sample cost together
+has a card where one run's statement does not tell all.  It is private: that a run was cancelled, or
+made again, may depend on the examples.  Of questions about a run by votes the answers and what is
+left of the halts are released; the votes are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -18,6 +20,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -26,21 +29,170 @@ from PySide6.QtWidgets import (
 from geodp_app.actions import key
 from geodp_app.drawing.editor import Editor
 from geodp_app.files.run_record import Point, Question
+from geodp_app.runs import figures
+from geodp_app.runs.figures import Figure, FiguresView
 from geodp_app.runs.protocol import Queried
 from geodp_app.runs.questions import halts_left, refusal
-from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import WholeField
 from geodp_app.views.widgets.panes import (
+    Fold,
     PrivateMark,
     card_column,
     dressed,
     fill,
+    grid_of,
+    number_label,
     scrolled,
     sentences,
+    show_words,
     tool_button,
 )
+from geodp_app.views.widgets.plotting import ShareBar
 from geometry.halfplane import MAX_D
+
+_HIDDEN = "Errors and the sampler's work are private: the release view hides them."
+
+Source = Callable[[FiguresView], tuple[Figure, ...]]
+
+
+class FiguresPanel(QScrollArea):
+    """Errors and the step, each a card of aligned labels and numbers; and the budget's card, which
+    whoever makes the panel places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        dressed(self, name="Figures")
+        self.errors = FiguresCard("Errors", figures.error_figures, private=True)
+        self.step = FiguresCard("Step", figures.step_figures, private=True)
+        self.cards = (self.errors, self.step)
+        self.budget = BudgetCard()
+        self.note = dressed(QLabel(_HIDDEN, wordWrap=True), "note")
+        self.note.setHidden(True)
+        body = QWidget()
+        parts = (self.errors, self.step, self.note, None)
+        fill(QVBoxLayout(body), *parts, margins=(6, 6, 6, 6), spacing=6)
+        scrolled(self, body)
+        self.show_figures(FiguresView())
+
+    def show_figures(self, view: FiguresView) -> None:
+        """Another step, or another run."""
+        self.step.heading.setText(view.title)
+        for card in (*self.cards, self.budget):
+            card.show_figures(view)
+
+    def set_past(self, past: bool) -> None:
+        """Grey: the figures are out of date; or not."""
+        for card in (*self.cards, self.budget):
+            card.set_past(past)
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide what may not be published, or show it."""
+        self.errors.setHidden(release)
+        self.step.setHidden(release)
+        self.note.setVisible(release)
+
+
+def _show_past(card: QFrame, past: bool, labels: Iterable[QLabel]) -> None:
+    if past != card.property("past"):
+        card.setProperty("past", past)
+        for label in labels:
+            label.style().polish(label)
+
+
+class FiguresCard(QFrame):
+    """A titled frame with aligned rows of label and number, which the source makes from a view,
+    always with the same labels; where there is a title of a `fold`, the rows are in one."""
+
+    def __init__(self, title: str, source: Source, *, private: bool, fold: str = "") -> None:
+        super().__init__()
+        self.setProperty("past", False)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
+        self._source = source
+        self.heading = QLabel(title)
+        self.values: dict[str, QLabel] = {}
+        self._column = card_column(self, self.heading, private=private)
+        rows = QWidget()
+        grid = grid_of(rows, 14, 4, stretch=1)
+        grid.setContentsMargins(0, 0, 0, 0)
+        fill(self._column, Fold(fold, rows) if fold else rows, None)
+        for row, figure in enumerate(source(FiguresView())):
+            value = dressed(number_label("figure", figure.value), tip=figure.tip)
+            label = dressed(QLabel(figure.label), "figureLabel", tip=figure.tip)
+            grid.addWidget(label, row, 0)
+            grid.addWidget(value, row, 1)
+            self.values[figure.label] = value
+
+    def set_past(self, past: bool) -> None:
+        """Grey numbers, or not."""
+        _show_past(self, past, self.findChildren(QLabel))
+
+    def show_figures(self, view: FiguresView) -> None:
+        """Fill in the numbers."""
+        for figure in self._source(view):
+            value = self.values[figure.label]
+            value.setText(figure.value)
+            value.setAccessibleName(f"{figure.label}: {figure.value}")
+
+
+class BudgetCard(FiguresCard):
+    """What is published and what it costs; says so if the run is not private."""
+
+    def __init__(self) -> None:
+        # a first look needs the bar alone
+        fold = "What is charged, and how"
+        super().__init__("Privacy budget", figures.release_figures, private=False, fold=fold)
+        self.fold = next(iter(self.findChildren(Fold)))
+        self.bar = ShareBar("Share of epsilon spent")
+        tip = "Spent by the steps up to the cursor, of the whole run's ε"
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self.spent = dressed(QLabel(alignment=right), "figure", tip=tip)
+        words = dressed(QLabel("ε spent so far"), "figureLabel")
+        line = fill(QHBoxLayout(), words, (self.spent, 1))
+        self.banner = dressed(QLabel(wordWrap=True), "banner")
+        self._column.insertWidget(1, self.banner)
+        self._column.insertLayout(2, line)
+        self._column.insertWidget(3, self.bar)
+        for value in self.values.values():
+            value.setWordWrap(True)  # the column is narrow
+
+    def show_figures(self, view: FiguresView) -> None:
+        """Fill in the numbers, the bar and the banner."""
+        super().show_figures(view)
+        show_words(self.banner, figures.banner(view))
+        self.spent.setText(figures.budget_text(view))
+        self.bar.set_share(view.share_spent, "accent" if view.guarantee == "private" else "danger")
+
+
+#: Below the sum, which is right only if this is kept.
+_FREE = "What to publish must not depend on a run's time or on private figures: no ε covers that."
+
+
+class SpentCard(QFrame):
+    """A sum in words, wrapped to any width; hidden when there is nothing to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._release = False
+        self.words = dressed(sentences(""), name="Runs so far")
+        self.rule = sentences("note", _FREE)
+        column = card_column(self, QLabel("Runs so far"), private=True, spacing=4)
+        fill(column, self.words, self.rule)
+        self.hide()
+
+    def set_words(self, words: str) -> None:
+        """The sum; empty to say nothing."""
+        self.words.setText(words)
+        self._show()
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide it, or show it."""
+        self._release = release
+        self._show()
+
+    def _show(self) -> None:
+        self.setVisible(bool(self.words.text()) and not self._release)
+
 
 #: Said before the first step.
 BEFORE = (
@@ -123,10 +275,7 @@ class WhyCard(QFrame):
 
     def set_past(self, past: bool) -> None:
         """Grey the sentences, or not: what they are about has changed."""
-        if past != self.property("past"):
-            self.setProperty("past", past)
-            for label in (self.heading, self.what):
-                label.style().polish(label)
+        _show_past(self, past, (self.heading, self.what))
 
     def _show(self) -> None:
         what, odds = self._why
@@ -146,10 +295,8 @@ class WhyCard(QFrame):
 
 
 class _Room(QScrollArea):
-    """Sentences, with a bar only where they are too long for the whole width.
-
-    Left to itself, a bar that was there once stays: the text beside it is narrower, and so longer.
-    """
+    """Sentences, with a bar only where they are too long for the whole width: left to itself, a bar
+    stays, as the text beside it is narrower, and so longer."""
 
     def __init__(self, body: QWidget) -> None:
         super().__init__()
@@ -163,10 +310,8 @@ class _Room(QScrollArea):
     def fit(self) -> None:
         """Make the card as high as its sentences need."""
         fits = self._body.heightForWidth(self.width()) <= self.height()
-        policy = Qt.ScrollBarPolicy
-        self.setVerticalScrollBarPolicy(
-            policy.ScrollBarAlwaysOff if fits else policy.ScrollBarAsNeeded
-        )
+        off, needed = Qt.ScrollBarPolicy.ScrollBarAlwaysOff, Qt.ScrollBarPolicy.ScrollBarAsNeeded
+        self.setVerticalScrollBarPolicy(off if fits else needed)
 
 
 #: What the theorem asks of whoever asks.
@@ -174,19 +319,21 @@ _RULE = "The points that you ask about are published: choose them by what is rel
 
 
 class QueryCard(QFrame):
-    """Fields for a point, and the newest answer; hidden while no run by votes is there."""
+    """Asks about points, by fields or by the editor's ask tool, and shows the newest answer; hidden
+    while no run by votes is there."""
 
-    #: The point (x, y) to ask about.
-    asked = Signal(object)
+    _runs: WindowRuns
 
     def __init__(self) -> None:
         super().__init__()
+        self._release = False
         self.x_field, self.y_field = WholeField(0, MAX_D), WholeField(0, MAX_D)
         tip = "Ask for the label of this point, as a click with the ask tool does"
         self.button = dressed(QPushButton("Ask"), tip=tip)
-        self.button.clicked.connect(self._ask)
+        fields = (self.x_field, self.y_field)
+        self.button.clicked.connect(lambda: self.ask((fields[0].value(), fields[1].value())))
         row = fill(QHBoxLayout(), spacing=6)
-        for name, field in (("x", self.x_field), ("y", self.y_field)):
+        for name, field in zip("xy", fields, strict=True):
             label = QLabel(name)
             label.setBuddy(dressed(field, name=f"Ask about a point: {name}"))
             fill(row, label, (field, 1))
@@ -201,49 +348,11 @@ class QueryCard(QFrame):
         fill(column, row, self.answer, self.left, private, self.rule)
         self.hide()
 
-    def show_run(self, log: RunLog | None, refusal: str, *, release: bool) -> None:
-        """Follow a run by votes, else hide; `refusal`: why nothing can be asked, if so; in the
-        `release` view without votes."""
-        self.setVisible(log is not None)
-        if log is None:
-            return
-        for field in (self.x_field, self.y_field):
-            field.setMaximum(log.grid)
-        self.button.setEnabled(not refusal)
-        newest = log.questions[-1] if log.questions else None
-        self.answer.setVisible(newest is not None)
-        if newest is not None:
-            x, y = newest.point
-            _say(self.answer, f"({x}, {y}): {newest.answer}")
-            _say(self.votes, f"Votes: {newest.votes}")
-        shown = newest is not None and bool(newest.votes) and not release
-        self.votes.setVisible(shown)
-        self.mark.setVisible(shown)
-        _say(self.left, refusal or f"Halts left: {halts_left(log)}")
-        self.rule.setVisible(not refusal)
-
-    def _ask(self) -> None:
-        self.asked.emit((self.x_field.value(), self.y_field.value()))
-
-
-def _say(label: QLabel, text: str) -> None:
-    """To those who see the window, and to those who hear it."""
-    label.setText(text)
-    label.setAccessibleDescription(text)
-
-
-class WindowQuestions(QObject):
-    """Asks about points, also by the editor's ask tool, and keeps the card up to date."""
-
-    def __init__(
-        self, card: QueryCard, runs: WindowRuns, editor: Editor, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
-        self.card, self._runs, self._release = card, runs, False
-        self.card.asked.connect(self.ask)
-        editor.desk.ask = self.ask
-        runs.changed.connect(lambda _: self._follow())
-        runs.document.subscribe(self._follow)
+    def follow(self, runs: WindowRuns, editor: Editor) -> None:
+        """Ask about these runs from now on, and be up to date."""
+        self._runs, editor.desk.ask = runs, self.ask
+        runs.changed.connect(lambda _: self._show())
+        runs.document.subscribe(self._show)
         runs.controller.queried.connect(self._queried)
 
     @property
@@ -254,12 +363,12 @@ class WindowQuestions(QObject):
     def set_release_view(self, release: bool) -> None:
         """Whether votes may be shown."""
         self._release = release
-        self._follow()
+        self._show()
 
     def ask(self, point: Point) -> None:
         """Ask the chunks of a run by votes for the label of a public point."""
-        self.card.x_field.setValue(point[0])
-        self.card.y_field.setValue(point[1])
+        self.x_field.setValue(point[0])
+        self.y_field.setValue(point[1])
         if why := self.refusal:
             self._runs.announced.emit(why)
         else:
@@ -278,7 +387,29 @@ class WindowQuestions(QObject):
             tell(f"The point cannot be asked about: {reply.refused}.")
         self._runs.changed.emit(False)
 
-    def _follow(self) -> None:
-        log = self._runs.current
+    def _show(self) -> None:
+        log, why_not = self._runs.current, self.refusal
         by_votes = log is not None and "votes" in log.settings.declared.shows
-        self.card.show_run(log if by_votes else None, self.refusal, release=self._release)
+        self.setVisible(by_votes)
+        if log is None or not by_votes:
+            return
+        self.x_field.setMaximum(log.grid)
+        self.y_field.setMaximum(log.grid)
+        self.button.setEnabled(not why_not)
+        newest = log.questions[-1] if log.questions else None
+        self.answer.setVisible(newest is not None)
+        if newest is not None:
+            x, y = newest.point
+            _say(self.answer, f"({x}, {y}): {newest.answer}")
+            _say(self.votes, f"Votes: {newest.votes}")
+        shown = newest is not None and bool(newest.votes) and not self._release
+        self.votes.setVisible(shown)
+        self.mark.setVisible(shown)
+        _say(self.left, why_not or f"Halts left: {halts_left(log)}")
+        self.rule.setVisible(not why_not)
+
+
+def _say(label: QLabel, text: str) -> None:
+    """To those who see the window, and to those who hear it."""
+    label.setText(text)
+    label.setAccessibleDescription(text)

@@ -99,17 +99,9 @@ class ErrorChart(QFrame):
     ) -> None:
         """Another run, one more step of it, or another step of it; emits nothing.
 
-        Parameters
-        ----------
-        points : sequence of FiguresView
-            Of steps that were made, in order.
-        steps : int
-            How many steps the run will have: the width of the chart.
-        cursor : int
-            The step to mark.
-        first : int
-            How many of the run's steps are triangles; those after them sharpen.  Nothing is marked
-            unless there are some of both.
+        The points are of steps that were made, in order; `steps` is how many the run will have,
+        `cursor` the one to mark.  The `first` ones are triangles, and those after them sharpen:
+        nothing is marked unless there are some of both.
         """
         changed = (tuple(points), steps, first) != (self.points, self._steps, self._first)
         self.points, self._steps, self._first, self.step = tuple(points), steps, first, cursor
@@ -141,8 +133,6 @@ class ErrorChart(QFrame):
         self._dress()
         self._refresh()
 
-    # parts
-
     def _make_plot(self) -> None:
         self.readout = ErrorReadout()
         self.plot = pg.PlotWidget(enableMenu=False)
@@ -161,23 +151,17 @@ class ErrorChart(QFrame):
         self.plot.getViewBox().setDefaultPadding(0)
 
     def _make_items(self) -> None:
-        self._floor = pg.PlotCurveItem()
-        self._wrong_in = pg.PlotCurveItem()
-        self._wrong_out = pg.PlotCurveItem()
-        self.stack = pg.PlotCurveItem()
-        self.in_band = pg.FillBetweenItem(self._floor, self._wrong_in)
-        self.out_band = pg.FillBetweenItem(self._wrong_in, self.stack)
+        self._floor, self._wrong_in = pg.PlotCurveItem(), pg.PlotCurveItem()
+        self._wrong_out, self.held_out = pg.PlotCurveItem(), pg.PlotDataItem()
         self.empirical = pg.PlotDataItem()
-        self.held_out = pg.PlotDataItem()
+        self.in_band = pg.FillBetweenItem(self._floor, self._wrong_in)
+        self.out_band = pg.FillBetweenItem(self._wrong_in, self.empirical)
         self.curves = (self._wrong_in, self._wrong_out, self.empirical, self.held_out)
-        self._act_line = pg.InfiniteLine(angle=90)
+        lines = tuple(pg.InfiniteLine(angle=90) for _ in range(3))
+        self._act_line, self._hover_line, self._cursor_line = lines
         self.acts = tuple(pg.TextItem(word, anchor=(0, 0)) for word in _ACTS)
-        self._cursor_line = pg.InfiniteLine(angle=90)
-        self._hover_line = pg.InfiniteLine(angle=90)
         self._floor.setVisible(False)
-        self.stack.setVisible(False)
-        items = (self.in_band, self.out_band, self._floor, self.stack)
-        lines = self._act_line, self._hover_line, self._cursor_line
+        items = (self.in_band, self.out_band, self._floor)
         for item in (*items, *lines, *self.curves, *self.acts):
             self.plot.addItem(item, ignoreBounds=True)
 
@@ -216,9 +200,8 @@ class ErrorChart(QFrame):
 
     def _show_curves(self, curves: bool) -> None:
         log = self.log_button.isChecked()
-        for item in (self._wrong_in, self.empirical, self.held_out):
-            item.setVisible(curves)
-        self._wrong_out.setVisible(curves and log)
+        for item in self.curves:
+            item.setVisible(curves and (log or item is not self._wrong_out))
         for band in (self.in_band, self.out_band):
             band.setVisible(curves and not log)
         if not curves:
@@ -230,7 +213,6 @@ class ErrorChart(QFrame):
         self._floor.setData(x, np.full(len(x), scale.ends()[0]))
         self._wrong_in.setData(x, wrong_in)
         self._wrong_out.setData(x, wrong_out)
-        self.stack.setData(x, empirical)
         size = 7 if len(points) <= _MOST_MARKERS else 0
         self.empirical.setData(x, empirical, symbol="o" if size else None, symbolSize=size - 1)
         tested = [i for i, share in enumerate(test) if share is not None]
@@ -238,12 +220,12 @@ class ErrorChart(QFrame):
         self.held_out.setData(x[tested], heights, symbol="d" if size else None, symbolSize=size + 3)
 
     def _show_axes(self, curves: bool) -> None:
-        first = 0 if self.points and self.points[0].step == 0 else 1
         last = max(self._steps, 1)
         margin = max(0.4, 0.015 * last)
-        self.plot.setXRange(first - margin, last + margin, padding=0)
-        steps = [s for s in step_ticks(last, self.plot.width() // 46) if s >= first]
-        self.plot.getAxis("bottom").setTicks([[(s, str(s)) for s in steps if self._steps]])
+        ends = (1 - margin, last + margin)
+        self.plot.setXRange(*ends, padding=0)
+        steps = [s for s in step_ticks(last, self.plot.width() // 46) if s and self._steps]
+        self.plot.getAxis("bottom").setTicks([[(s, str(s)) for s in steps]])
         scale = self._scale()
         bottom, top = scale.ends()
         room = max(self.plot.height() - _AXIS, 2 * _WORDS)
@@ -254,10 +236,9 @@ class ErrorChart(QFrame):
         self.plot.setYRange(bottom, top + over, padding=0)
         ticks = scale.ticks(max(2, room // _TICK)) if curves else []
         self.plot.getAxis("left").setTicks([ticks])
-        self._show_acts(acts, (first - margin, last + margin), top + over)
+        self._show_acts(acts, ends, top + over)
 
     def _show_acts(self, acts: bool, ends: tuple[float, float], top: float) -> None:
-        """A line between the acts, and the name of each at the top of its part."""
         for item in (self._act_line, *self.acts):
             item.setVisible(acts)
         if not acts:
@@ -286,7 +267,6 @@ class ErrorChart(QFrame):
         return ErrorScale.of(self.points, log=self.log_button.isChecked())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """As many ticks as there is room for."""
         super().resizeEvent(event)
         self._show_axes(bool(self.points) and not self._release)
 
@@ -297,7 +277,6 @@ class ErrorChart(QFrame):
         return super().event(event)
 
     def sizeHint(self) -> QSize:
-        """Ask for less height than a plot takes by default."""
         return QSize(480, 180)
 
     # mouse and keys
@@ -334,15 +313,12 @@ class ErrorChart(QFrame):
         if not steps:
             return False
         targets = {
-            Qt.Key.Key_Left: self.step - 1,
-            Qt.Key.Key_Right: self.step + 1,
-            Qt.Key.Key_Home: steps[0],
-            Qt.Key.Key_End: steps[-1],
-        }
-        if key not in targets:
-            return False
-        self._pick(min(max(targets[key], steps[0]), steps[-1]), again=False)
-        return True
+            Qt.Key.Key_Left: self.step - 1, Qt.Key.Key_Right: self.step + 1,
+            Qt.Key.Key_Home: steps[0], Qt.Key.Key_End: steps[-1],
+        }  # fmt: skip
+        if key in targets:
+            self._pick(min(max(targets[key], steps[0]), steps[-1]), again=False)
+        return key in targets
 
     def _pick(self, step: int, *, again: bool) -> None:
         if step != self.step or again:
@@ -351,7 +327,6 @@ class ErrorChart(QFrame):
             self.step_picked.emit(step)
 
     def _step_at(self, position: QPointF) -> int | None:
-        """The step nearest to a position on the viewport, among those that have been made."""
         if not self.points:
             return None
         scene = self.plot.mapToScene(position.toPoint())
@@ -405,9 +380,7 @@ class ErrorReadout(Themed, QWidget):
             painter.setPen(QColor(self._palette.soft_ink))
             painter.drawText(row, middle, name)
             painter.setPen(QColor(self._palette.ink))
-            painter.drawText(
-                row, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, value
-            )
+            painter.drawText(row, middle | Qt.AlignmentFlag.AlignRight, value)
         painter.end()
 
     def _line(self) -> int:

@@ -11,7 +11,7 @@ import time
 from typing import NamedTuple
 
 from geodp_app.document.document import Document, same_sample
-from geodp_app.document.work import RunCharge, RunSettings, Work
+from geodp_app.document.work import RunCharge, Work
 from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.run_log import RunLog
 
@@ -29,25 +29,9 @@ MOST_KEPT = 6
 class LiveRun(RunLog):
     """A run that the window steers: its log, and what it costs.
 
-    Parameters
-    ----------
-    work, run
-        As of a :class:`RunLog`.
-    tried : bool
-        It follows a drag: its examples are in the document only if the drag ends there.
-    quick : bool
-        It follows at full speed, whatever the pace.
-    automatic : bool
-        It follows by itself, and nobody has pressed Run since.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the ledger that waits for its end; empty if none does.
-    begun : bool
-        Its first step has begun.
-    over : bool
-        No step of it is to come.
+    One that is `tried` follows a drag: its examples are in the document only if the drag ends
+    there.  One that is `quick` follows at full speed, whatever the pace; one that is `automatic`
+    follows by itself, and nobody has pressed Run since.
     """
 
     def __init__(
@@ -61,23 +45,18 @@ class LiveRun(RunLog):
     ) -> None:
         super().__init__(work, run)
         self.tried, self.quick, self.automatic = tried, quick, automatic
-        self.name, self.begun, self.over = "", False, run is not None
+        #: Its name in the ledger that waits for its end; empty if none does.
+        self.name = ""
+        #: Whether its first step has begun, and whether no step of it is to come.
+        self.begun, self.over = False, run is not None
         self._noted: RunCharge | None = None
         self._since = time.monotonic()
 
     @property
-    def just_begun(self) -> bool:
-        """Whether it may come to its end though something has changed: else a hand that never
-        rests would never see one."""
-        return self.quick and self._young
-
-    @property
-    def hardly_seen(self) -> bool:
-        """Whether it has begun by itself so lately that Run is pressed to begin it."""
-        return self.automatic and self._young
-
-    @property
-    def _young(self) -> bool:
+    def young(self) -> bool:
+        """Whether it has begun but now.  Then Run is pressed to begin one that began by itself, and
+        a quick one may come to its end though something has changed: else a hand that never rests
+        would never see one."""
         return time.monotonic() - self._since < YOUNG / 1000
 
     @property
@@ -106,7 +85,9 @@ class LiveRun(RunLog):
         """Why its results are not those of a work with related examples; empty if they are."""
         if not same_sample(self.work.examples, work.examples):
             return "Out of date: the drawing changed"
-        return "" if _same(self.settings, work.run) else "Out of date: the settings changed"
+        one, other = self.settings, work.run
+        same = one.learner == other.learner and one.parameters() == other.parameters()
+        return "" if same else "Out of date: the settings changed"
 
     def fresh(self, work: Work) -> bool:
         """Whether it is about these examples and settings."""
@@ -114,19 +95,12 @@ class LiveRun(RunLog):
 
 
 class Shown(NamedTuple):
-    """What the views show.
+    """What the views show."""
 
-    Attributes
-    ----------
-    work : Work
-        The examples, as they are labelled.
-    log : RunLog or None
-    out_of_date : str
-        Why the log's results are of the past; empty if they are not.
-    """
-
+    #: The examples, as they are labelled.
     work: Work
     log: RunLog | None
+    #: Why the log's results are of the past; empty if they are not.
     out_of_date: str = ""
 
 
@@ -134,8 +108,3 @@ def is_quick(work: Work) -> bool:
     """Whether a run is over before a hand notices."""
     few = work.examples is not None and len(work.examples.labels) <= QUICK
     return work.run.by_tiles and few
-
-
-def _same(one: RunSettings, other: RunSettings) -> bool:
-    """Whether the learner would get the same parameters."""
-    return one.learner == other.learner and one.parameters() == other.parameters()

@@ -196,7 +196,6 @@ class Track(Themed, QSlider):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Groove, stops made and to come, the second act, the line that moves, flag and handle."""
         p = self._palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -223,9 +222,8 @@ class Track(Themed, QSlider):
         left, right = self.x_of(start), self.x_of(end)
         if right > left:
             painter.setBrush(QColor(colour))
-            painter.drawRoundedRect(
-                QRectF(left, self.height() - _GROOVE - 2, right - left, 4), 2, 2
-            )
+            top = self.height() - _GROOVE - 2
+            painter.drawRoundedRect(QRectF(left, top, right - left, 4), 2, 2)
 
     def _stand(self, painter: QPainter, foot: float) -> None:
         """The bars of the stops made; those after the cursor are faint."""
@@ -239,7 +237,6 @@ class Track(Themed, QSlider):
             painter.drawRect(QRectF(self.x_of(step) - width / 2, foot - height, width, height))
 
     def _act(self, painter: QPainter, middle: float) -> None:
-        """The ground of the second act, from its first stop to its last."""
         first, end = self._course.first, self._whole - 1
         if self._course.sharpens and first < end:
             painter.setBrush(QColor(mix(self._palette.panel, self._palette.learned, 0.16)))
@@ -284,9 +281,7 @@ class Timeline(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("pane")
-        self._course = Course()
-        self._note = ""
-        self._playing = False
+        self._course, self._note, self._playing = Course(), "", False
         self._selecting: Selecting | None = None
         self.track = Track()
         self.track.valueChanged.connect(self._moved)
@@ -307,15 +302,11 @@ class Timeline(QFrame):
         #: Runs while the stops that were made are being played again.
         self.player = QTimer(self, interval=_PLAY)
         self.player.timeout.connect(self.forward.click)
-        row = fill(QHBoxLayout(self), self.back, self.play, self.forward, margins=(8, 1, 12, 1))
-        row.setSpacing(4)
-        row.addSpacing(4)
-        row.addWidget(self.track, 2)
-        row.addSpacing(6)
-        row.addWidget(self.edges)
-        row.addWidget(self.words)
-        row.addSpacing(6)
-        row.addWidget(self.note, 1)
+        row, keys = QHBoxLayout(self), (self.back, self.play, self.forward)
+        fill(row, *keys, margins=(8, 1, 12, 1), spacing=4).addSpacing(4)
+        fill(row, (self.track, 2)).addSpacing(6)
+        fill(row, self.edges, self.words).addSpacing(6)
+        fill(row, (self.note, 1))
         self.set_palette(load_palette("light"))
 
     @property
@@ -324,14 +315,7 @@ class Timeline(QFrame):
         return self._course.stops[self.track.value()].step
 
     def set_run(self, course: Course, position: int) -> None:
-        """Show a run; emits nothing.
-
-        Parameters
-        ----------
-        course : Course
-        position : int
-            Which of its stops is shown, from 0.
-        """
+        """Show a run, and which of its stops is shown, from 0; emits nothing."""
         self._course = course
         self.track.set_course(course, position)
         self.edges.setVisible(course.sharpens)
@@ -364,7 +348,6 @@ class Timeline(QFrame):
         return f"{self.words.text()}. {self._note}".rstrip(". ")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The note gives way to the track."""
         super().resizeEvent(event)
         self._fit_note()
 
@@ -383,11 +366,9 @@ class Timeline(QFrame):
     def _show(self) -> None:
         done, at = self.track.maximum(), self.track.value()
         self.words.setText(self._course.stops[at].title)
-        selecting = self._selecting
-        note = "" if selecting is None else selecting.text()
-        if not note and at < done:
-            note = f"Made so far: {self._course.stops[done].title}"
-        self._note = note
+        self._note = "" if self._selecting is None else self._selecting.text()
+        if not self._note and at < done:
+            self._note = f"Made so far: {self._course.stops[done].title}"
         self._fit_note()
         self.back.setEnabled(at > 0)
         self.forward.setEnabled(at < done)

@@ -26,8 +26,8 @@ from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.live_run import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
+from geodp_app.views.run.run_controller import RunController
 from geodp_app.views.run.timeline import Course
-from geodp_app.workers.run_controller import RunController
 from learners.core.releases import Release
 from learners.privacy.accounting import PrivacySpent
 
@@ -63,20 +63,18 @@ class WindowRuns(QObject):
         super().__init__(parent)
         self.document = document
         self.controller = RunController(self)
-        self.live = True
+        self.live, self._release = True, False
         #: Whether every edge that is drawn again is a stop of its own.
         self.opened = False
-        self._release = False
         #: The newest run.
         self.log: LiveRun | None = None
         #: The run to show until the one that has begun has something to show.
         self._before: LiveRun | None = None
         #: Finished runs, the newest last: an undo brings them back.
         self._kept: list[LiveRun] = []
-        #: Whether the end of the run is wanted: it was neither paused nor cancelled.
-        self._wanted = False
-        #: Whether it was paused, and no step of it asked for since.
-        self._paused = False
+        #: Whether the end of the run is wanted: it was neither paused nor cancelled; and whether it
+        #: was paused, and no step of it asked for since.
+        self._wanted = self._paused = False
         #: The drawing as a drag would leave it.
         self.dragged: Drawing | None = None
         self._pace = SPEEDS[FIRST_SPEED]
@@ -85,7 +83,7 @@ class WindowRuns(QObject):
         self._rest.timeout.connect(self._start_anew)
         self._idle = QTimer(self, singleShot=True, interval=IDLE)
         self._idle.timeout.connect(self._expect)
-        #: Active while a quick run follows that is young.
+        #: Active while a quick run follows an edit but now, of which only the end is shown.
         self.hurry = QTimer(self, singleShot=True, interval=HURRY)
         self.hurry.timeout.connect(lambda: self.changed.emit(False))
         c = self.controller
@@ -98,17 +96,11 @@ class WindowRuns(QObject):
         c.stopped.connect(self._stopped)
         c.failed.connect(self._failed)
         c.set_delay(self._pace)
-        c.prepare()
 
     @property
     def busy(self) -> bool:
         """Whether a run goes on by itself, and that is shown."""
         return self.going and not self.hurry.isActive()
-
-    @property
-    def following(self) -> bool:
-        """Whether a quick run follows an edit, of which only the end is shown."""
-        return self.hurry.isActive()
 
     @property
     def going(self) -> bool:
@@ -150,15 +142,14 @@ class WindowRuns(QObject):
         one run's own statement."""
         if ledger := self._ledger_words(self.document.work):
             return ledger
-        run = self.log
-        begun = run is not None and run.charge is not None and not run.over
-        under_way = begun and self.current is not None
+        run = None if self.current is None else self.log
+        under_way = run is not None and run.charge is not None and not run.over
         return spent_words(self.document.work.spent, under_way=under_way)
 
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
         run = self.log
-        if self.going and run is not None and run.hardly_seen:
+        if self.going and run is not None and run.automatic and run.young:
             run.automatic = False
             self._wanted = True
             self.controller.run()
@@ -182,12 +173,7 @@ class WindowRuns(QObject):
 
     def reset(self) -> None:
         """Forget the run and all that is shown of it."""
-        self._stop_following()
-        self.controller.reset()
-        self._give_up()
-        self.log = self._before = None
-        self._kept.clear()
-        self.changed.emit(False)
+        self.adopt(None)
 
     @property
     def course(self) -> Course:
@@ -290,12 +276,11 @@ class WindowRuns(QObject):
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        self.log = None if run is None else LiveRun(self.document.work, run)
+        self.log = log = None if run is None else LiveRun(self.document.work, run)
         self._before = None
         self._kept.clear()
-        self._wanted = self.log is not None and self.log.release is not None
-        if self.log is not None and self._wanted:
-            self.log.cursor = self.log.last
+        if log is not None and log.release is not None:
+            self._wanted, log.cursor = True, log.last
         self.changed.emit(False)
 
     def close(self) -> None:
@@ -311,18 +296,16 @@ class WindowRuns(QObject):
 
     @property
     def _dragging(self) -> bool:
-        """Whether what is shown follows a drag."""
         return self.dragged is not None and self.log is not None and self.log.tried
 
     def _follow(self, *, at_once: bool = False) -> None:
-        """Let a run follow, now or soon."""
         run, quick = self.log, is_quick(self.document.work)
         dragging = self.dragged is not None
         if run is None or not self._follows or not run.related(self.document.work):
             return
         if dragging and (not quick or run.work.drawing == self.dragged):
             return
-        if run.just_begun and self.going and not at_once:
+        if run.quick and run.young and self.going and not at_once:
             return  # it comes to its end first, and then this is asked again
         if quick:
             self._start_anew()
@@ -340,7 +323,6 @@ class WindowRuns(QObject):
         self.hurry.stop()
 
     def _take_back(self, run: LiveRun) -> None:
-        """Show a finished run again."""
         self._stop_following(wanted=self._wanted)
         self._keep(self.log)
         self._kept.remove(run)
@@ -349,7 +331,6 @@ class WindowRuns(QObject):
         self.changed.emit(False)
 
     def _keep(self, run: LiveRun | None) -> None:
-        """Keep a finished run for an undo."""
         if run is not None and run.release is not None and not run.tried:
             self._kept = [*self._kept, run][-MOST_KEPT:]
 
@@ -357,10 +338,8 @@ class WindowRuns(QObject):
 
     def _ready(self) -> bool:
         """Have a run that can go on, beginning one if need be; False when there can be none."""
-        log = self.current
-        state = self.controller.state
-        unfinished = log is not None and log.release is None and state == "paused"
-        if unfinished and log is not None and log.settings == self.document.work.run:
+        log, paused = self.current, self.controller.state == "paused"
+        if paused and log and log.release is None and log.settings == self.document.work.run:
             log.cursor = log.newest
             return True
         try:
@@ -375,8 +354,7 @@ class WindowRuns(QObject):
 
     def _begin(self, work: Work, *, follows: bool = False) -> None:
         """A run of its own, paused before its first step; one that follows goes on by itself."""
-        dragging = follows and self.dragged is not None
-        past = self._before or self.log
+        dragging, past = follows and self.dragged is not None, self._before or self.log
         self._stop_following(wanted=self._wanted)
         quick = follows and is_quick(work)
         if quick:

@@ -7,10 +7,12 @@ range is never turned into another one: the field goes back to the number it had
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QValidator
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractSpinBox,
     QComboBox,
     QDoubleSpinBox,
@@ -28,6 +30,17 @@ State = QValidator.State
 _LEAST_WIDTH = 92
 #: Places of a slider in each decade.
 _PLACES = 50
+
+
+def show_value(field: Any, value: Any) -> None:
+    """Show a number, a choice by its data, or whether a box is checked; emits nothing."""
+    with QSignalBlocker(field):
+        if isinstance(field, QComboBox):
+            field.setCurrentIndex(field.findData(value))
+        elif isinstance(field, QAbstractButton):
+            field.setChecked(value)
+        elif field.value() != value:  # else what is being typed there would be lost
+            field.setValue(value)
 
 
 def set_auto(field: QSpinBox, on: bool) -> None:

@@ -14,12 +14,14 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLayout,
     QMessageBox,
     QScrollArea,
     QSizePolicy,
+    QSplitter,
     QTableWidget,
     QToolButton,
     QVBoxLayout,
@@ -97,6 +99,40 @@ def card_column(card: QFrame, title: QLabel, *, private: bool, spacing: int = 6)
     if private:
         head.addWidget(PrivateMark())
     return fill(QVBoxLayout(card), head, margins=(12, 8, 12, 10), spacing=spacing)
+
+
+def form_of(body: QWidget, across: int | None = None, down: int | None = None) -> QFormLayout:
+    """A form whose fields grow; the spaces are between label and field, and between rows."""
+    form = QFormLayout(body)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    for space, put in ((across, form.setHorizontalSpacing), (down, form.setVerticalSpacing)):
+        if space is not None:
+            put(space)
+    return form
+
+
+def grid_of(
+    body: QWidget | None, across: int, down: int, *, stretch: int | None = None
+) -> QGridLayout:
+    """A grid with these spaces, and the column that takes what room there is."""
+    grid = QGridLayout() if body is None else QGridLayout(body)
+    grid.setHorizontalSpacing(across)
+    grid.setVerticalSpacing(down)
+    if stretch is not None:
+        grid.setColumnStretch(stretch, 1)
+    return grid
+
+
+def splitter_of(
+    way: Qt.Orientation, *widgets: QWidget, stretches: tuple[int, ...] = ()
+) -> QSplitter:
+    """Widgets with a handle between each two of them, none of which can be closed."""
+    splitter = QSplitter(way, childrenCollapsible=False)
+    for widget in widgets:
+        splitter.addWidget(widget)
+    for place, factor in enumerate(stretches):
+        splitter.setStretchFactor(place, factor)
+    return splitter
 
 
 def add_field(form: QFormLayout, name: str, field: QWidget, tip: str) -> QLabel:

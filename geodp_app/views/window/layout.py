@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QScrollArea,
     QSizePolicy,
-    QSplitter,
     QStackedWidget,
     QTabWidget,
     QVBoxLayout,
@@ -26,11 +25,10 @@ from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.panels.settings_panel import SettingsPanel
 from geodp_app.views.panels.theorem_page import TheoremPage
 from geodp_app.views.plane.plane_view import PlaneView
-from geodp_app.views.run.cards import QueryCard, WhyCard
+from geodp_app.views.run.cards import FiguresPanel, QueryCard, SpentCard, WhyCard
 from geodp_app.views.run.error_chart import ErrorChart
-from geodp_app.views.run.figures_panel import FiguresPanel, SpentCard
 from geodp_app.views.run.timeline import Timeline
-from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled
+from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, splitter_of
 from geodp_app.views.widgets.theme import dressed_at_the_end
 
 #: Milliseconds for which a message stays.
@@ -57,7 +55,6 @@ class StatusLine(QLabel):
         self._timer.start(TELL_FOR)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """As much of the line as there is room for."""
         painter, room = QPainter(self), self.contentsRect()
         end = Qt.TextElideMode.ElideRight
         shown = self.fontMetrics().elidedText(self.text(), end, room.width())
@@ -109,14 +106,15 @@ class WindowViews(QMainWindow):
         self.duals.addWidget(self.dual)
         self.duals.addWidget(self.conics)
         self.dual_pane = Pane("Dual plane", self.duals)
-        self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.planes = splitter_of(across, self.plane_pane, self.dual_pane, stretches=(1, 1))
         self.why = WhyCard()
         steps = QWidget()
         parts = (self.timeline, (self.why, 1))
         fill(QVBoxLayout(steps), *parts, margins=(0, 0, 0, 0), spacing=0)
         # the chart is beside both: so it is high, and the planes are as high as without it
-        self._lower = _splitter(Qt.Orientation.Horizontal, steps, self.chart)
-        self._stack = _splitter(Qt.Orientation.Vertical, self.planes, self._lower)
+        self._lower = splitter_of(across, steps, self.chart)
+        self._stack = splitter_of(down, self.planes, self._lower, stretches=(4, 1))
         side = dressed(QWidget(), "side")
         self.pages = QTabWidget(documentMode=True)
         self.pages.addTab(self.settings, "Settings")
@@ -124,11 +122,7 @@ class WindowViews(QMainWindow):
         self.pages.addTab(self.theorem, "Theorem")
         right = ((self.pages, 1), self.query_card, self.spent, self.figures.budget)
         fill(QVBoxLayout(side), *right, margins=(0, 0, 6, 6), spacing=6)
-        self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
-        stretches = ((self._stack, (4, 1)), (self.planes, (1, 1)), (self._sides, (1, 0)))
-        for splitter, factors in stretches:
-            for place, factor in enumerate(factors):
-                splitter.setStretchFactor(place, factor)
+        self._sides = splitter_of(across, self._stack, side, stretches=(1, 0))
         self.planes.setSizes([540, 660])
         self._stack.setSizes([630, 168])
         self._lower.setSizes([540, 460])
@@ -150,10 +144,3 @@ class WindowViews(QMainWindow):
         """Where there is no room for it, the chart gives way: the figures have its numbers."""
         super().resizeEvent(event)
         self.chart.setVisible(event.size().width() >= _ROOM_FOR_CHART)
-
-
-def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
-    splitter = QSplitter(orientation, childrenCollapsible=False)
-    for widget in widgets:
-        splitter.addWidget(widget)
-    return splitter

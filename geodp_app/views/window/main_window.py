@@ -22,12 +22,10 @@ from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.questions import find_report
 from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
-from geodp_app.views.panels.help import ABOUT, PRIVACY, ShortcutSheet
-from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.panels.dialogs import ABOUT, PRIVACY, ShortcutSheet, VertexDialog
 from geodp_app.views.pictures import write_widget
 from geodp_app.views.plane.plane_view import FaultWatch
-from geodp_app.views.run.again import Again
-from geodp_app.views.run.cards import WindowQuestions
+from geodp_app.views.run.tasks import Again
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import FieldGuard
@@ -37,8 +35,7 @@ from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
 from geodp_app.views.window.run_display import RunDisplay
 from geodp_app.views.window.tour import Tour
 from geodp_app.views.window.window_actions import SHADINGS, WindowActions
-from geodp_app.views.window.window_files import WindowFiles
-from geodp_app.views.window.window_recovery import WindowRecovery
+from geodp_app.views.window.window_files import WindowFiles, WindowRecovery
 
 #: What the title bar and edges of a window take of the screen, in device-independent pixels.
 _DECORATION = QSize(4, 40)
@@ -80,7 +77,7 @@ class MainWindow(WindowViews):
         self.runs = WindowRuns(self.document, self)
         self.again = Again(self.document, self)
         self.plane.editor = self.editor
-        self.questions = WindowQuestions(self.query_card, self.runs, self.editor, self)
+        self.query_card.follow(self.runs, self.editor)
         complain = lambda what, why: self.complain(what, why)  # noqa: E731 - it may be another
         self.files = WindowFiles(self, self.runs, complain, palette)
         self.recovery = WindowRecovery(self, self.files, recovery)
@@ -105,8 +102,6 @@ class MainWindow(WindowViews):
         if self._settings is not None:
             self.tour.offer(self._settings)
 
-    # connecting
-
     def _connect(self) -> None:
         self.document.subscribe(self._document_changed)
         self.plane.edited.connect(self._editor_changed)
@@ -117,7 +112,7 @@ class MainWindow(WindowViews):
         self.why.sharpen_asked.connect(self._sharpen)
         self.why.again_asked.connect(self.runs.run_or_pause)
         for view in (self.dual, self.conics):
-            view.candidate_shown.connect(self.display.candidate)
+            view.candidate_shown.connect(lambda c: self.display.try_piece(c.piece if c else ()))
             view.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
         self.chart.step_picked.connect(self._chart_picked)
@@ -129,7 +124,7 @@ class MainWindow(WindowViews):
         self.editor.desk.report = self._report
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
         for teller in (self.runs, self.files, self.recovery):
-            teller.announced.connect(self.tell)
+            teller.announced.connect(self.status_line.tell)
         self.files.opened.connect(self.show_from_the_start)
         self.files.saved.connect(self.recovery.forget)
         # a first click must not begin another polygon
@@ -137,12 +132,10 @@ class MainWindow(WindowViews):
         self.display.shown.connect(self.show_learner_state)
         self.again.changed.connect(self.display.show_again)
         self.again.changed.connect(self.commands.refresh)
-        self.again.announced.connect(self.tell)
+        self.again.announced.connect(self.status_line.tell)
         self.settings.sampling_changed.connect(self._sample_changed)
-        self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
-        self.theorem.steps_wanted.connect(
-            lambda m: self._change(self.document.set_run, {"n_steps": m})
-        )
+        self.settings.run_changed.connect(self._set_run)
+        self.theorem.steps_wanted.connect(lambda m: self._set_run({"n_steps": m}))
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.slid.connect(self.document.end_merging)
         self.settings.ledger_asked.connect(self.files.ledger_dialog)
@@ -153,7 +146,7 @@ class MainWindow(WindowViews):
         fields = FieldGuard(self)
         fields.guard(self)
         fields.entered.connect(self.plane.setFocus)
-        fields.refused.connect(self.tell)
+        fields.refused.connect(self.status_line.tell)
 
     def _restore_layout(self) -> None:
         self.resize(FIRST_SIZE)
@@ -186,12 +179,6 @@ class MainWindow(WindowViews):
         if self._settings is not None:
             self._settings.setValue("theme", palette.name)
 
-    # telling
-
-    def tell(self, text: str) -> None:
-        """One line in the status bar, for a while."""
-        self.status_line.tell(text)
-
     def event(self, event: QEvent) -> bool:
         """Tips of commands go to the status line, too."""
         if isinstance(event, QStatusTipEvent):
@@ -214,7 +201,6 @@ class MainWindow(WindowViews):
     # what actions ask for
 
     def _handlers(self) -> dict[str, Callable[..., object]]:
-        """What each action does, by its id."""
         runs, files = self.runs, self.files
         return {
             "new": files.new,
@@ -301,12 +287,12 @@ class MainWindow(WindowViews):
             self._editor_changed()
         else:
             label = self.document.undo()
-            self.tell(f"Undone: {label}" if label else "Nothing to undo")
+            self.status_line.tell(f"Undone: {label}" if label else "Nothing to undo")
 
     def redo(self) -> None:
         """Do again what was undone."""
         label = self.document.redo()
-        self.tell(f"Redone: {label}" if label else "Nothing to redo")
+        self.status_line.tell(f"Redone: {label}" if label else "Nothing to redo")
 
     def fit(self) -> None:
         """Show everything in both planes."""
@@ -316,25 +302,27 @@ class MainWindow(WindowViews):
 
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
-        self.tell("")  # what was just told may be private
+        self.status_line.tell("")  # what was just told may be private
         self.files.release_view = release
         with self.dual.one_pass():
             self.runs.set_release_view(release)
             self.display.set_release_view(release)
-        views = (self.why, self.chart, self.figures, self.settings, self.spent)
-        for view in (*views, self.questions):
+        views = (self.why, self.chart, self.figures, self.settings, self.spent, self.query_card)
+        for view in views:
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
             pane.mark.setVisible(not release)
         self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
-            self.tell("Nothing is released yet: a release exists when all steps are done.")
+            said = "Nothing is released yet: a release exists when all steps are done."
+            self.status_line.tell(said)
 
     def _report(self, point: Point, radius: float, label: bool) -> None:
         """One report to look at: an example near the point, else one that is put there."""
         examples = self.document.work.examples
         if self.runs.current is None or examples is None:
-            self.tell("Run the learner first: then one report shows what it changes in a step.")
+            said = "Run the learner first: then one report shows what it changes in a step."
+            self.status_line.tell(said)
         else:
             self.display.show_report(find_report(examples, point, radius, label))
 
@@ -416,20 +404,18 @@ class MainWindow(WindowViews):
         self.commands.refresh()
 
     def _faults_found(self) -> None:
-        found = self.show_faults.found
+        found, message = self.show_faults.found, self.editor.desk.message
         self.plane.show_drawing(found)
-        text = self.editor.desk.message or self.editor.current.hint
-        if found and not self.editor.desk.message and self.editor.current.draft is None:
-            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            text = found[0].text + more
+        text = message or self.editor.current.hint
+        if found and not message and self.editor.current.draft is None:
+            text = found[0].text + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
         self.status_line.say(hint=text)
 
-    def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
-        self.files.attempt("change the settings", lambda: change(**fields))
+    def _set_run(self, fields: dict[str, Any]) -> None:
+        self.files.attempt("change the settings", lambda: self.document.set_run(**fields))
 
     def _sharpen(self) -> None:
-        """Run again on the same examples, and draw the triangles' edges again."""
-        self._change(self.document.set_run, {"finish": "sharpen", "n_steps": None})
+        self._set_run({"finish": "sharpen", "n_steps": None})
         if not self.runs.busy:
             self.runs.run_or_pause()
 
@@ -442,7 +428,8 @@ class MainWindow(WindowViews):
 
     def _sample_changed(self, fields: dict[str, Any]) -> None:
         """The sample follows its settings, or the window says why it does not."""
-        self._change(lambda **fields: self.tell(self.document.set_sample(**fields)), fields)
+        what = "change the settings"
+        self.files.attempt(what, lambda: self.status_line.tell(self.document.set_sample(**fields)))
 
     def _pointed(self, at: tuple[float, float] | None) -> None:
         grid = self.document.drawing.grid
@@ -457,8 +444,6 @@ class MainWindow(WindowViews):
         self.plane.learned.light_edge(edge)
         self.dual.light_edge(edge)
         self.dual.show_example(x, y)
-
-    # coming and going
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls():
@@ -485,4 +470,4 @@ class MainWindow(WindowViews):
         self.again.controller.drop()
         if self.comparison is not None:
             self.comparison.close()
-        self.recovery.end()
+        self.recovery.forget()

@@ -19,12 +19,12 @@ from geodp_app.dual.sheets import ShadeMode
 from geodp_app.files.run_report import support_caption
 from geodp_app.runs.figures import FiguresView, Published, Selecting
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.questions import Candidate, OneReport
+from geodp_app.runs.questions import OneReport
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import aim_words, odds_words, published_words, summary, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
-from geodp_app.views.run.again import Again
+from geodp_app.views.run.tasks import Again
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
@@ -42,16 +42,7 @@ _FRAME, _REST = 33, 2
 
 
 class RunDisplay(QObject):
-    """Shows one step of the run in all views.
-
-    Parameters
-    ----------
-    views : WindowViews
-    runs : WindowRuns
-        The run, and its document.
-    again : Again
-        Other runs that are shown.
-    """
+    """Shows one step of the run, and the shapes of other runs, in all views."""
 
     #: The step at the cursor is shown.
     shown = Signal()
@@ -64,26 +55,22 @@ class RunDisplay(QObject):
         self.questions = DualQuestions(self._runs, w.dual, self)
         self.questions.share_known.connect(lambda: self._say_why(self._runs.shown.log))
         self.questions.report_said.connect(w.why.show_report)
-        self._release = False
+        self._release = self._boxes = self._flash = False
         w.dual.controls.choose("score")
-        self._boxes = False
-        self._moment: tuple[object, ...] = ()
-        self._kept: tuple[object, ...] = ()
+        self._moment, self._kept = tuple[object, ...](), tuple[object, ...]()
         self._past_words = ""
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
         self._within: BaseGeometry | None = None
         self._described: Release | None = None
-        self._flash = False
         self.soon = QTimer(self, singleShot=True, interval=_FRAME)
         self.soon.timeout.connect(self.refresh)
 
     @property
     def at_rest(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
-        computing = any(
-            view.background.busy for view in (self._views.dual.pictures, self._views.conics)
-        )
+        w = self._views
+        computing = w.dual.pictures.background.busy or w.conics.background.busy
         return not (self.soon.isActive() or self.questions.pending or computing)
 
     def refresh_soon(self) -> None:
@@ -104,7 +91,6 @@ class RunDisplay(QObject):
         work, log, past = runs.shown
         if past and self._release:
             log, past = runs.current, ""
-        busy = runs.busy
         # a change of the controller's state, of what runs spent or of a name leaves planes and
         # figures as they are
         mask = runs.document.work.within
@@ -131,10 +117,10 @@ class RunDisplay(QObject):
         log, course = runs.stepped_through, runs.course
         w.timeline.set_run(course, course.position(runs.place))
         w.timeline.track.set_gains(course.gains(log) if log and not self._release else ())
-        w.timeline.set_playing(busy)
-        selecting = busy and runs.controller.state == "selecting"
-        done = len(log.records) if log else 0
-        w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
+        w.timeline.set_playing(runs.busy)
+        under_way = Selecting(len(log.records) + 1 if log else 1)
+        selecting = runs.busy and runs.controller.state == "selecting"
+        w.timeline.set_selecting(under_way if selecting else None)
         self.shown.emit()
 
     def _set_past(self, past: str) -> None:
@@ -158,8 +144,7 @@ class RunDisplay(QObject):
     def show_again(self) -> None:
         """Show the other runs' shapes, which are not released."""
         others = () if self._release else self._again.shapes
-        shapes = [self._clipped(shape) for shape in others]
-        self._views.plane.learned.show_again(shapes)
+        self._views.plane.learned.show_again([self._clipped(shape) for shape in others])
         self.note_plane()
 
     def _painted(self, began: float) -> None:
@@ -169,18 +154,16 @@ class RunDisplay(QObject):
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way; where it looks, while the step before it is shown."""
         log, w = self._runs.log, self._views
-        if self._release or log is None:
-            w.timeline.set_selecting(Selecting(reply.step))
-            return
-        w.timeline.set_selecting(reply)
-        newest = self._runs.shown.log is log and log.cursor == log.newest
-        if not newest or self.soon.isActive():
+        private = None if self._release else log
+        w.timeline.set_selecting(Selecting(reply.step) if private is None else reply)
+        newest = private is not None and private.cursor == private.newest
+        if not newest or self._runs.shown.log is not private or self.soon.isActive():
             return
         if reply.votes is not None:
             w.plane.votes.show(reply.votes, w.plane.grid)
         if self._boxes:  # else what was chosen last, its lines and its score stay in sight
             w.dual.set_boxes(reply.views)
-            if reply.density and not self._runs.following:
+            if reply.density and not self._runs.hurry.isActive():
                 w.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:
@@ -208,15 +191,9 @@ class RunDisplay(QObject):
         self._views.plane.report.show(report)
         self.questions.look_at(report)
 
-    def candidate(self, candidate: Candidate | None) -> None:
-        """Another piece is pointed at in the dual plane, or none."""
-        self.try_piece(() if candidate is None else candidate.piece)
-
     def try_piece(self, piece: tuple[Region, ...]) -> None:
         """Show a piece on the plane that could be in place of the newest; none if empty."""
         self._views.plane.learned.try_piece(piece, self._views.plane.grid)
-
-    # views
 
     def _show_release(self, work: Work, settings: RunSettings, published: Published) -> None:
         """What may be published, or nothing: no log comes here, and no answer about one."""

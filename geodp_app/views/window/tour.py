@@ -7,21 +7,41 @@ example away, or runs the learner otherwise, ends it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Literal
 
 import numpy as np
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings, QTimer
-from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
+from PySide6.QtCore import (
+    QObject,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSettings,
+    QSize,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from geodp_app.actions import key
 from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.widgets.panes import dressed
+from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
 from geodp_app.views.window.layout import WindowViews
-from geodp_app.views.window.tour_card import TourCard, TourOutline, place_beside
 from geodp_app.views.window.window_actions import SHADINGS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
 
@@ -31,30 +51,20 @@ Target = Literal["plane", "dual", "why", "budget", "release"]
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """What one card says, and the scene that it needs.
-
-    Attributes
-    ----------
-    title, words : str
-    targets : tuple of str
-        What is outlined.
-    steps : {"none", "first", "all"}
-        Steps of the run that are shown, and made if they are not there.
-    shading : {"score", "probability"}
-        Of the dual plane.
-    boxes, release : bool
-        Whether to show the sampler's boxes, and the release view.
-    pointed : {"example", "halfplane"} or None
-        What is pointed at as by a hand.
-    """
+    """What one card says, and the scene that it needs."""
 
     title: str
     words: str
+    #: What is outlined.
     targets: tuple[Target, ...]
+    #: Steps of the run that are shown, and made if they are not there.
     steps: Literal["none", "first", "all"] = "first"
+    #: Of the dual plane.
     shading: Literal["score", "probability"] = "score"
+    #: Whether to show the sampler's boxes, and the release view.
     boxes: bool = False
     release: bool = False
+    #: What is pointed at as by a hand.
     pointed: Literal["example", "halfplane"] | None = None
 
 
@@ -121,24 +131,13 @@ _ENDING = ("run", "stop", "reset")
 
 
 class Tour(QObject):
-    """Guides through one window.
-
-    Parameters
-    ----------
-    window : WindowViews
-    files : WindowFiles
-        Opens the example; has document and run.
-    actions : WindowActions
-    """
+    """Guides through one window."""
 
     def __init__(self, window: WindowViews, files: WindowFiles, actions: WindowActions) -> None:
         super().__init__(window)
         self._window, self._files, self._actions = window, files, actions
         self._document, self._runs = files.document, files.runs
-        self.outline, self.card = TourOutline(window), TourCard(window)
-        self.card.next_asked.connect(lambda: self.go(+1))
-        self.card.back_asked.connect(lambda: self.go(-1))
-        self.card.end_asked.connect(self.end)
+        self.outline, self.card = TourOutline(window), TourCard(window, self.go, self.end)
         self._offer: QPushButton | None = None
         self._at = 0
         #: Puts the window back as it was, while the tour is under way.
@@ -191,9 +190,14 @@ class Tour(QObject):
         boxes, release = (actions[name].isChecked() for name in ("show_boxes", "release_view"))
         page, sheet, before = window.pages.currentWidget(), window.dual.sheet, self._runs.current
         unsubscribe = self._document.subscribe(self._document_changed)
+        ending = (*(actions[name].triggered for name in _ENDING), window.timeline.play_asked)
+        links = (*((signal, self.end) for signal in ending), (window.plane.pointed, self._hand))
 
         def put_back() -> None:
             unsubscribe()
+            for signal, slot in links:
+                signal.disconnect(slot)
+            self._leave()
             self._check("release_view", release)
             self._shade(shading)
             self._check("show_boxes", boxes)
@@ -207,10 +211,8 @@ class Tour(QObject):
 
         self._put_back = put_back
         self._work, self._asked = self._document.work, -1
-        for name in _ENDING:
-            actions[name].triggered.connect(self.end)
-        window.timeline.play_asked.connect(self.end)
-        window.plane.pointed.connect(self._hand_points)
+        for signal, slot in links:
+            signal.connect(slot)
         window.pages.setCurrentWidget(window.settings)
         self._at = 0
         self._show()
@@ -218,45 +220,30 @@ class Tour(QObject):
 
     def go(self, by: int) -> None:
         """To the next stop (beyond the last the tour ends), or to the one before."""
-        if not self.active or self._at + by < 0:
-            return
         if self._at + by == len(STOPS):
             self.end()
-            return
-        self._leave()
-        self._at += by
-        self._show()
+        elif self.active and self._at + by >= 0:
+            self._leave()
+            self._at += by
+            self._show()
 
     def end(self) -> None:
         """Put everything back; the steps that were made stay."""
-        put_back, window = self._put_back, self._window
-        if put_back is None:
-            return
-        self._put_back = None
-        self.clock.stop()
-        for name in _ENDING:
-            self._actions.by_id[name].triggered.disconnect(self.end)
-        window.timeline.play_asked.disconnect(self.end)
-        window.plane.pointed.disconnect(self._hand_points)
-        self._leave()
-        self.card.hide()
-        self.outline.hide()
-        put_back()
+        put_back, self._put_back = self._put_back, None
+        if put_back is not None:
+            self.clock.stop()
+            self.card.hide()
+            self.outline.hide()
+            put_back()
 
     def targets(self) -> tuple[QWidget, ...]:
         """The widgets that the stop speaks of."""
-        window = self._window
-        button = self._actions.button("release_view")
+        w = self._window
         widgets: dict[Target, QWidget] = {
-            "plane": window.plane_pane,
-            "dual": window.dual_pane,
-            "why": window.why,
-            "budget": window.figures.budget,
-            "release": button,
-        }
+            "plane": w.plane_pane, "dual": w.dual_pane, "why": w.why, "budget": w.figures.budget,
+            "release": self._actions.button("release_view"),
+        }  # fmt: skip
         return tuple(widgets[target] for target in self.stop.targets)
-
-    # the scene
 
     def _show(self) -> None:
         stop = self.stop
@@ -271,7 +258,6 @@ class Tour(QObject):
         self._tick()
 
     def _leave(self) -> None:
-        """Point at nothing."""
         dual = self._window.dual
         dual.pointer.try_halfplane(None)
         dual.show_example(None)
@@ -289,26 +275,24 @@ class Tour(QObject):
         self._place()
 
     def _has_steps(self, log: RunLog | None) -> bool:
-        made = self.stop.steps
-        if made == "none":
-            return True
-        if made == "first":
-            return log is not None and bool(log.records)
-        return log is not None and log.release is not None
+        wanted = self.stop.steps
+        made = log is not None and (log.records if wanted == "first" else log.release)
+        return wanted == "none" or bool(made)
 
     def _make_step(self, log: RunLog | None) -> None:
         """Ask for the next step, once."""
         runs, made = self._runs, 0 if log is None else len(log.records)
+        planned = 0 if log is None else log.planned
         if runs.controller.state == "preparing":
             note = "The learner’s loops are compiled first, some 15 seconds. The scene waits."
         elif runs.controller.state == "failed":
             note = "The learner was stopped by an error."
-        elif log is not None and log.planned:
-            note = f"The learner makes step {min(made + 1, log.planned)} of {log.planned}."
+        elif planned:
+            note = f"The learner makes step {min(made + 1, planned)} of {planned}."
         else:
             note = "The learner makes its first step."
         self.card.set_note(note)
-        ended = log is not None and log.planned and made >= log.planned
+        ended = planned and made >= planned
         if made != self._asked and not ended and not runs.busy:
             self._asked = made
             runs.step()
@@ -339,21 +323,17 @@ class Tour(QObject):
 
     def point_at_example(self) -> None:
         """A positive report well inside the drawing, if there is one."""
-        self.ring = None
-        work = self._document.work
-        if work.examples is None or not work.drawing.shapes:
+        self.ring, work = None, self._document.work
+        if work.examples is None or not work.drawing.shapes or not work.examples.labels.any():
             return
         inside = work.examples.points[work.examples.labels != 0]
-        if not len(inside):
-            return
         middle = work.drawing.region().representative_point()
         offsets = inside - np.array([middle.x, middle.y])
         x, y = (int(c) for c in inside[np.argmin((offsets**2).sum(axis=1))])
         self._window.dual.show_example(x, y)
         self.ring = x, y
 
-    def _hand_points(self, at: tuple[float, float] | None) -> None:
-        """The person points for themselves."""
+    def _hand(self, at: tuple[float, float] | None) -> None:
         if at is not None:
             self.ring = None
 
@@ -366,10 +346,7 @@ class Tour(QObject):
         if action.isChecked() != on:
             action.trigger()
 
-    # where things are
-
     def _place(self) -> None:
-        """Outline the targets where they are now, with the card beside them."""
         window = self._window
         places = [QRect(each.mapTo(window, QPoint()), each.size()) for each in self.targets()]
         rects = [place & window.rect() for place in places]
@@ -388,23 +365,147 @@ class Tour(QObject):
 
     def _document_changed(self) -> None:
         """Another document, drawing, sample or setting is not what the tour speaks of."""
-        before, now = self._work, self._document.work
-        same = before is not None and now.examples is before.examples
-        if not (same and before and (now.drawing, now.run) == (before.drawing, before.run)):
+        old, new = self._work, self._document.work
+        same = old is not None and new.examples is old.examples and new.drawing == old.drawing
+        if old is None or not same or new.run != old.run:
             self.end()
 
     def _on_example(self) -> bool:
         """Whether the opening example is there as it came, with no other run under way."""
-        runs = self._runs
-        log = runs.current
+        log = self._runs.current
         fits = log is None or log.settings == self._document.work.run
-        return self._files.shows_opening and fits and not runs.busy
+        return self._files.shows_opening and fits and not self._runs.busy
 
 
 def _bring_into_view(widget: QWidget) -> None:
-    """Scroll whatever it lies in."""
     parent = widget.parentWidget()
     while parent is not None:
         if isinstance(parent, QScrollArea):
             parent.ensureWidgetVisible(widget)
         parent = parent.parentWidget()
+
+
+#: Width of the card, its distance from what it points at, and how finely places are tried; all in
+#: device-independent pixels.
+_WIDTH, _GAP, _PLACES = 380, 8, 12
+#: Radius of the ring around a point.
+_RING = 11.0
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class TourCard(QFrame):
+    """A title, two sentences, and where to go from here; it takes the keyboard.  Right and Enter
+    go on, Left goes back, Esc ends."""
+
+    def __init__(self, parent: QWidget, go: Callable[[int], None], end: Callable[[], None]) -> None:
+        super().__init__(parent)
+        self._keys: dict[Qt.Key, Callable[[], None]] = {
+            **dict.fromkeys((*_ENTER, Qt.Key.Key_Right), partial(go, +1)),
+            Qt.Key.Key_Left: partial(go, -1), Qt.Key.Key_Escape: end,
+        }  # fmt: skip
+        dressed(self, "tourCard").setFixedWidth(_WIDTH)
+        self.title, self.place = dressed(QLabel(), "paneTitle"), dressed(QLabel(), "note")
+        self.words, self.note = QLabel(wordWrap=True), dressed(QLabel(wordWrap=True), "note")
+        self.skip, self.back = _Button("Skip"), _Button("Back")
+        self.next = _Button("Next")
+        self.next.setProperty("kind", "primary")
+        self.skip.clicked.connect(lambda: end())
+        self.back.clicked.connect(lambda: go(-1))
+        self.next.clicked.connect(lambda: go(+1))
+        head = fill(QHBoxLayout(), (self.title, 1), self.place)
+        foot = fill(QHBoxLayout(), self.skip, None, self.back, self.next)
+        parts = (head, self.words, self.note, foot)
+        fill(QVBoxLayout(self), *parts, margins=(14, 10, 14, 12), spacing=8)
+        self.hide()
+
+    def show_stop(self, at: int, of: int, title: str, words: str) -> None:
+        """Another stop, the first is 1."""
+        self.title.setText(title)
+        self.words.setText(words)
+        self.place.setText(f"{at} of {of}")
+        self.set_note("")
+        self.back.setEnabled(at > 1)
+        self.next.setText("Next" if at < of else "Done")
+        self.setAccessibleName(f"Tour, {at} of {of}: {title}")
+        # what has the keyboard is what is read out
+        self.next.setAccessibleDescription(f"{at} of {of}: {title}. {words}")
+        self.show()
+        self.raise_()
+        self.next.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def set_note(self, text: str) -> None:
+        """What is being waited for; empty for nothing."""
+        if text != self.note.text() or self.note.isHidden() == bool(text):
+            show_words(self.note, text)
+
+    def needed(self) -> QSize:
+        """The size of all the words."""
+        return QSize(_WIDTH, max(self.heightForWidth(_WIDTH), self.minimumSizeHint().height()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in self._keys:
+            self._keys[Qt.Key(event.key())]()
+        else:
+            super().keyPressEvent(event)
+
+
+class _Button(QPushButton):
+    """A button that Enter presses and that leaves arrows and Esc to the card."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if key in _ENTER:
+            self.click()
+        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Escape):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class TourOutline(Themed, QWidget):
+    """Outlines around rectangles of the window, and a ring; the mouse does not see them."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._window = parent
+        self.rects: tuple[QRect, ...] = ()
+        self.ring: QPointF | None = None
+        self.hide()
+
+    def show_around(self, rects: Sequence[QRect], ring: QPointF | None) -> None:
+        """Other rectangles and another ring, in the parent's coordinates."""
+        self.rects, self.ring = tuple(rects), ring
+        self.setGeometry(self._window.rect())
+        self.show()
+        self.raise_()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        # a rim in the background's colour keeps the line apart from whatever it crosses
+        for colour, width in ((self._palette.panel, 5.0), (self._palette.accent, 3.0)):
+            painter.setPen(QPen(QColor(colour), width))
+            for rect in self.rects:
+                painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 6, 6)
+            if self.ring is not None:
+                painter.drawEllipse(self.ring, _RING, _RING)
+        painter.end()
+
+
+def place_beside(size: QSize, room: QRect, targets: Sequence[QRect]) -> QPoint:
+    """Where in a room to put a card so that it covers as little as possible of its targets.
+
+    Of several such places it is the one nearest to them.
+    """
+    centre = reduce(QRect.united, targets or [room]).center()
+
+    def cost(card: QRect) -> tuple[int, int]:
+        wide, off = card.adjusted(-_GAP, -_GAP, _GAP, _GAP), card.center() - centre
+        hidden = [wide & target for target in targets]
+        return sum(each.width() * each.height() for each in hidden), off.x() ** 2 + off.y() ** 2
+
+    across, down = max(1, room.width() - size.width()), max(1, room.height() - size.height())
+    spots = itertools.product(range(0, down, _PLACES), range(0, across, _PLACES))
+    return min((QRect(room.topLeft() + QPoint(x, y), size) for y, x in spots), key=cost).topLeft()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import TOOLS, Editor
 from geodp_app.dual.sheets import ShadeMode
 from geodp_app.palette import Palette
-from geodp_app.views.run.again import Again
+from geodp_app.views.run.tasks import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
 from geodp_app.views.widgets.panes import dressed, tool_button
 from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted
@@ -40,7 +41,13 @@ _RUN_OR_PAUSE = {
     "pause": ("Pause", "Pause the run after the step under way."),
 }
 #: Buttons that have words beside their picture.
-_WITH_TEXT = {"draw_sample": "Sample", "run": "Run", "step": "Step", "export_learned": "Export…"}
+_WITH_TEXT = {
+    "draw_sample": "Sample",
+    "run": "Run",
+    "step": "Step",
+    "export_learned": "Export…",
+    "release_view": "Release view",
+}
 #: What the actions of the dual plane shade by.
 SHADINGS: dict[str, ShadeMode] = {
     "shade_none": "off", "shade_score": "score", "shade_probability": "probability",
@@ -48,17 +55,9 @@ SHADINGS: dict[str, ShadeMode] = {
 
 
 class WindowActions:
-    """Makes the actions and keeps them up to date.
+    """Makes the actions, in a window's menus and tool bars, and keeps them up to date.
 
-    Parameters
-    ----------
-    window : QMainWindow
-        Whose menus and tool bars they are in.
-    do : dict of str to callable
-        What each action does, by its id; one that can be checked is told whether it is.
-    editor, files, again
-        Whose state, and whose document's and run's, says what can be done.
-    palette : Palette
+    `do` is what each does, by its id; one that can be checked is told whether it is.
     """
 
     def __init__(
@@ -85,8 +84,7 @@ class WindowActions:
     def set_palette(self, palette: Palette) -> None:
         self._palette = palette
         for name, made in self.by_id.items():
-            drawn = self._table[name].icon
-            if drawn:
+            if drawn := self._table[name].icon:
                 made.setIcon(icon(drawn, palette))
         for name, entry in self._examples.items():
             entry.setIcon(example_icon(name, palette))
@@ -113,10 +111,9 @@ class WindowActions:
             "reset": log is not None,
             "back": looked is not None and looked.cursor > 0,
             "forward": looked is not None and looked.cursor < len(looked.records),
-            "zoom_to_chosen": looked is not None and looked.cursor > 0,
-            "zoom_to_streak": looked is not None and looked.cursor > 0,
             "again": self._again.possible,
         }
+        enabled |= dict.fromkeys(("zoom_to_chosen", "zoom_to_streak"), enabled["back"])
         for name, on in enabled.items():
             by_id[name].setEnabled(on)
         waits, export = self._files.export_waits, self._table["export_learned"]
@@ -126,15 +123,13 @@ class WindowActions:
         by_id["snapping"].setChecked(editor.desk.snapping)
         by_id["live"].setChecked(runs.live)
         by_id["dark_theme"].setChecked(self._palette.name == "dark")
-        by_id["undo"].setText(_with("Undo", document.history.undo_label))
-        by_id["redo"].setText(_with("Redo", document.history.redo_label))
+        by_id["undo"].setText(f"Undo {document.history.undo_label or ''}".rstrip())
+        by_id["redo"].setText(f"Redo {document.history.redo_label or ''}".rstrip())
         self._name_run("pause" if runs.busy else "run")
-        by_id["again"].setText(
-            "Stop the runs" if self._again.controller.busy else self._table["again"].text
-        )
+        made_again = "Stop the runs" if self._again.controller.busy else self._table["again"].text
+        by_id["again"].setText(made_again)
 
     def _name_run(self, what: Literal["run", "pause"]) -> None:
-        """Say everywhere what the action would do now."""
         made, ink = self.by_id["run"], self._palette.on_accent
         ratio = self._window.devicePixelRatioF()
         if self._named == (what, ink, ratio):
@@ -148,8 +143,6 @@ class WindowActions:
         made.setIcon(QIcon(icon_pixmap(what, ink, ratio)))
         self._run_button.setAccessibleName(text)
 
-    # making
-
     def _make(self, each: Action) -> QAction:
         made = QAction(each.text, self._window)
         made.setObjectName(each.id)
@@ -160,11 +153,8 @@ class WindowActions:
             made.setShortcuts([QKeySequence(key) for key in each.keys])
         if each.group in self._groups:
             self._groups[each.group].addAction(made)
-        do = self._do.get(each.id)
-        if do is not None and each.checkable:
-            made.triggered.connect(do)
-        elif do is not None:
-            made.triggered.connect(lambda _=False, do=do: do())
+        if do := self._do.get(each.id):
+            made.triggered.connect(do if each.checkable else lambda _=False: do())
         self._window.addAction(made)
         return made
 
@@ -172,12 +162,11 @@ class WindowActions:
         bar = self._window.menuBar()
         for name in MENUS:
             menu = bar.addMenu(f"&{name}")
-            group = None
-            for each in (a for a in self._table.values() if a.menu == name):
-                if group is not None and each.group != group:
+            listed = [each for each in ACTIONS if each.menu == name]
+            for _, block in itertools.groupby(listed, lambda each: each.group):
+                if not menu.isEmpty():
                     menu.addSeparator()
-                group = each.group
-                menu.addAction(self.by_id[each.id])
+                menu.addActions([self.by_id[each.id] for each in block])
         recent = QMenu(self._window)
         self.by_id["open_recent"].setMenu(recent)
         recent.aboutToShow.connect(lambda: self._fill_recent(recent))
@@ -200,22 +189,18 @@ class WindowActions:
             menu.addAction("No files yet").setEnabled(False)
 
     def _make_tool_bars(self) -> None:
-        drawing = self._bar("Drawing tools")
-        for name in (*TOOLS, "snapping"):
-            if name == "snapping":
-                drawing.addSeparator()
-            drawing.addAction(self.by_id[name])
-        self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
-        self._main = main = self._bar("Sample and run")
-        self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
+        drawing = self._bar("Drawing tools", Qt.ToolBarArea.LeftToolBarArea)
+        drawing.addActions([self.by_id[name] for name in TOOLS])
+        drawing.addSeparator()
+        drawing.addAction(self.by_id["snapping"])
+        self._main = main = self._bar("Sample and run", Qt.ToolBarArea.TopToolBarArea)
         shapes = tool_button("Examples", tip="Open an example target")
         shapes.setMenu(self._example_menu)
         shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         main.addWidget(shapes)
         for block in (("undo", "redo"), ("draw_sample",), ("run", "step", "stop", "reset")):
             main.addSeparator()
-            for name in block:
-                main.addAction(self.by_id[name])
+            main.addActions([self.by_id[name] for name in block])
         self.speed = dressed(QComboBox(), name="Speed", tip="Pause between two steps")
         self.speed.addItems(_SPEED_NAMES)
         self.speed.setCurrentIndex(FIRST_SPEED)
@@ -224,35 +209,29 @@ class WindowActions:
         main.addSeparator()
         main.addAction(self.by_id["export_learned"])
         _Waiting(self.button("export_learned"), self._files.export_learned)
-        for name, text in _WITH_TEXT.items():
-            button = main.widgetForAction(self.by_id[name])
-            assert isinstance(button, QToolButton)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-            self.by_id[name].setIconText(text)
-            if name == "run":
-                button.setProperty("kind", "primary")
-                self._run_button = button
-                self._name_run("pause")
-                button.ensurePolished()
-                button.setMinimumWidth(button.sizeHint().width())  # nothing moves by the name
         spring = QWidget()
         spring.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         main.addWidget(spring)
-        for name in ("release_view", "fit", "dark_theme", "shortcuts"):
-            main.addAction(self.by_id[name])
-        release = main.widgetForAction(self.by_id["release_view"])
-        assert isinstance(release, QToolButton)
-        release.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        main.addActions([self.by_id[n] for n in ("release_view", "fit", "dark_theme", "shortcuts")])
+        for name, text in _WITH_TEXT.items():
+            self.button(name).setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            self.by_id[name].setIconText(text)
+        self._run_button = run = self.button("run")
+        run.setProperty("kind", "primary")
+        self._name_run("pause")
+        run.ensurePolished()
+        run.setMinimumWidth(run.sizeHint().width())  # nothing moves by the name
 
-    def button(self, name: str) -> QWidget:
+    def button(self, name: str) -> QToolButton:
         """The button of an action in the main bar."""
-        return self._main.widgetForAction(self.by_id[name])
+        button = self._main.widgetForAction(self.by_id[name])
+        assert isinstance(button, QToolButton)
+        return button
 
-    def _bar(self, title: str) -> QToolBar:
-        bar = QToolBar(title, self._window)
+    def _bar(self, title: str, area: Qt.ToolBarArea) -> QToolBar:
+        bar = QToolBar(title, self._window, movable=False, iconSize=QSize(20, 20))
         bar.setObjectName(title)
-        bar.setMovable(False)
-        bar.setIconSize(QSize(20, 20))
+        self._window.addToolBar(area, bar)
         return bar
 
 
@@ -295,7 +274,3 @@ def example_icon(name: str, palette: Palette) -> QIcon:
     painter.end()
     pixels.setDevicePixelRatio(_RATIO)
     return QIcon(pixels)
-
-
-def _with(verb: str, label: str | None) -> str:
-    return f"{verb} {label}" if label else verb

@@ -1,4 +1,5 @@
-"""Opens, saves, imports and exports the files of the window, and asks before closing.
+"""Opens, saves, imports and exports the files of the window, asks before closing, and keeps work
+against crashes.
 
 Dialogs here, the work in :mod:`geodp_app.document`; every failure becomes one clear message and
 nothing is lost.
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, Signal
+from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from geodp_app.actions import key
@@ -19,17 +20,19 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files import document_files, session
+from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
 from geodp_app.files.document_files import Opened
 from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS, open_import
 from geodp_app.files.learned_file import SHAPE_FORMATS
 from geodp_app.files.ledger_recording import LedgerWords
 from geodp_app.files.persons import person_column
 from geodp_app.files.run_record import RunRecord
-from geodp_app.files.session import RecentFiles
+from geodp_app.files.session import RecentFiles, load_session
 from geodp_app.palette import Palette
+from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.panels.import_dialog import ImportDialog
-from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.panes import ask
 from geometry.geojson import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, SeveralLayersError
@@ -62,25 +65,9 @@ def config_folder() -> Path:
 
 
 class WindowFiles(QObject):
-    """File actions of one window.
+    """File actions of one window, whose dialogs have it as parent and the colours of the palette.
 
-    Parameters
-    ----------
-    window : QWidget
-        The dialogs' parent.
-    runs : WindowRuns
-        The run, and its document.
-    complain : callable
-        Shows a problem that needs to be seen: what could not be done, and why.
-    palette : Palette
-        Of dialogs; may be changed.
-
-    Attributes
-    ----------
-    release_view : bool
-        Whether only what may be published is shown.
-    asks : bool
-        Whether somebody is there who can be asked about a file; else it is read as it is.
+    `complain` shows a problem that needs to be seen: what could not be done, and why.
     """
 
     #: Words for the status bar.
@@ -102,11 +89,13 @@ class WindowFiles(QObject):
         super().__init__(window)
         self._window, self._complain = window, complain
         self.document, self.runs = runs.document, runs
-        self.palette, self.release_view, self.asks = palette, False, True
+        self.palette = palette
+        #: Whether only what may be published is shown.
+        self.release_view = False
+        #: Whether somebody is there who can be asked about a file; else it is read as it is.
+        self.asks = True
         self.recent = RecentFiles(config_folder())
         self._opening: Work | None = None
-
-    # beginning
 
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
@@ -120,15 +109,13 @@ class WindowFiles(QObject):
     def shows_opening(self) -> bool:
         """Whether the example that a window opens with is there, and nobody has changed it."""
         first, now = self._opening, self.document.work
-        return (
-            first is not None
-            and now.examples is first.examples
-            and (now.drawing, now.bounds, now.run) == (first.drawing, first.bounds, first.run)
+        same = first is not None and now.examples is first.examples
+        return same and all(
+            getattr(first, p) == getattr(now, p) for p in ("drawing", "bounds", "run")
         )
 
     def start_anew(self) -> None:
-        self.document.new(Work())
-        self.runs.adopt(None)
+        self.show_session(Work(), None, None)
         self.opened.emit()
 
     def show_session(self, work: Work, run: RunRecord | None, path: Path | None) -> None:
@@ -173,8 +160,7 @@ class WindowFiles(QObject):
         """Ask which ledger the runs on imported examples are entered in."""
         work = self.document.work
         place = work.ledger or self.document.path
-        folder = Path.cwd() if place is None else Path(place).parent
-        dialog = LedgerDialog(folder, self._window)
+        dialog = LedgerDialog(Path(place).parent if place else Path.cwd(), self._window)
         words = LedgerWords()
 
         def take(path: str | None) -> None:
@@ -227,8 +213,6 @@ class WindowFiles(QObject):
         if self.may_discard():
             self.start_anew()
 
-    # saving
-
     def save(self) -> bool:
         """Save under the session's own name, or ask for one."""
         path = self.document.path
@@ -236,26 +220,19 @@ class WindowFiles(QObject):
 
     def save_as(self) -> bool:
         """Ask for a name, and save."""
-        path = self._ask_save("Save session", ".geodp", _SESSION)
+        path = self._ask_save("Save session", "", ".geodp", _SESSION)
         return path is not None and self.save_to(path)
 
     def may_discard(self) -> bool:
         """Whether what is there may go: it is saved, or the person says so."""
         if not self.document.history.dirty:
             return True
-        path = self.document.path
-        name = "this session" if path is None else path.name
-        buttons = QMessageBox.StandardButton
-        answer = ask(
-            self._window,
-            QMessageBox.Icon.Question,
-            f"Save the changes to {name}?",
-            "Otherwise the drawing, the sample and the run are lost.",
-            buttons=buttons.Save | buttons.Discard | buttons.Cancel,
-        )
-        if answer == buttons.Save:
-            return self.save()
-        return answer == buttons.Discard
+        path, button = self.document.path, QMessageBox.StandardButton
+        asked = f"Save the changes to {'this session' if path is None else path.name}?"
+        more = "Otherwise the drawing, the sample and the run are lost."
+        buttons, icon = button.Save | button.Discard | button.Cancel, QMessageBox.Icon.Question
+        answer = ask(self._window, icon, asked, more, buttons=buttons)
+        return self.save() if answer == button.Save else answer == button.Discard
 
     # exporting
 
@@ -271,65 +248,42 @@ class WindowFiles(QObject):
 
     def export_learned(self) -> None:
         """The released shape as GeoJSON."""
-        log = self.runs.current
+        log, work = self.runs.current, self.document.work
         if log is None or log.release is None:
             self.announced.emit(self.export_waits)
             return
-        release = log.release
-        work = self.document.work
-        self._export(
-            "Export learned shape", "learned", ".geojson", _LEARNED,
-            lambda path: document_files.export_release(path, release, work.frame, work.within),
-        )  # fmt: skip
+        write = partial(
+            document_files.export_release, release=log.release, frame=work.frame, within=work.within
+        )
+        self._export("Export learned shape", "learned", ".geojson", _LEARNED, write)
 
     def export_target(self) -> None:
         """The drawing as GeoJSON."""
-        work = self.document.work
-        self._export(
-            "Export drawing", "target", ".geojson", _SHAPES,
-            lambda path: document_files.export_target(path, work),
-        )  # fmt: skip
+        write = partial(document_files.export_target, work=self.document.work)
+        self._export("Export drawing", "target", ".geojson", _SHAPES, write)
 
     def export_examples(self) -> None:
         """The examples as CSV: private."""
-        examples = self.document.work.examples
-        if examples is None:
-            self.announced.emit("There are no examples to export: press Sample first.")
-            return
-        self._export(
-            "Export examples (private data)", "examples", ".csv", _TABLE,
-            lambda path: document_files.export_examples(path, examples),
-        )  # fmt: skip
+        if examples := self.document.work.examples:
+            write = partial(document_files.export_examples, examples=examples)
+            self._export("Export examples (private data)", "examples", ".csv", _TABLE, write)
 
     def export_steps(self) -> None:
         """The steps with their diagnostics as JSON lines: private."""
-        log = self.runs.current
-        if log is None or not log.records:
-            self.announced.emit("There are no steps to export: press Run first.")
-            return
-        records = log.records
-        self._export(
-            "Export steps (private data)", "steps", ".jsonl", "Steps (*.jsonl)",
-            lambda path: document_files.export_steps(path, records),
-        )  # fmt: skip
+        if log := self.runs.current:
+            write, kinds = (
+                partial(document_files.export_steps, records=log.records),
+                "Steps (*.jsonl)",
+            )
+            self._export("Export steps (private data)", "steps", ".jsonl", kinds, write)
 
     def export_picture(self, write: Callable[[Path], None]) -> None:
         """The window's two planes as PNG or SVG."""
-        self._export(
-            "Export picture", "picture", ".png", "PNG picture (*.png);;SVG picture (*.svg)",
-            write,
-        )  # fmt: skip
-
-    # pieces
+        kinds = "PNG picture (*.png);;SVG picture (*.svg)"
+        self._export("Export picture", "picture", ".png", kinds, write)
 
     def _take(self, path: Path, read: Callable[[Path, Document], Opened]) -> bool:
-        """Open or import a file that needs no questions.
-
-        Raises
-        ------
-        PointsOnlyError
-            If it is a map of points.
-        """
+        """Open or import a file that needs no questions; PointsOnlyError if it is one of points."""
 
         def take() -> None:
             opened = read(path, self.document)
@@ -360,26 +314,22 @@ class WindowFiles(QObject):
             if small and person_column(open_import(path).columns) is None:
                 take_at_once()
                 return True
+        failed = f"Could not open {path.name}"
         if self.release_view:
-            self._complain(
-                f"Could not open {path.name}",
-                "The import has questions about it and shows private rows: leave the release view "
-                "first.",
-            )
+            why = "The import has questions about it and shows private rows"
+            self._complain(failed, f"{why}: leave the release view first.")
             return False
-        dialog = ImportDialog(
-            path, self.document.work, self.palette, opening=opening, layer=layer,
-            parent=self._window,
-        )  # fmt: skip
+        work, window = self.document.work, self._window
+        dialog = ImportDialog(path, work, self.palette, opening=opening, layer=layer, parent=window)
         dialog.exec()
         checked, failure = dialog.checked, dialog.failure
         dialog.deleteLater()
+        if isinstance(failure, SeveralLayersError):
+            chosen = self._ask_layer(path, failure)
+            return bool(chosen) and self._take_examples(path, opening=opening, layer=chosen)
+        if failure is not None:
+            self._complain(failed, str(failure))
         if checked is None:
-            if isinstance(failure, SeveralLayersError):
-                chosen = self._ask_layer(path, failure)
-                return bool(chosen) and self._take_examples(path, opening=opening, layer=chosen)
-            if failure is not None:
-                self._complain(f"Could not open {path.name}", str(failure))
             return False
 
         def take() -> None:
@@ -406,12 +356,9 @@ class WindowFiles(QObject):
         self, title: str, stem: str, suffix: str, kinds: str, write: Callable[[Path], str | None]
     ) -> None:
         """Ask for a name, write, and tell what `write` says or else where it is."""
-        path = self._ask_save(title, suffix, kinds, stem)
-        notes: list[str | None] = []
-        if path is not None and self.attempt(
-            f"write {path.name}", lambda: notes.append(write(path))
-        ):
-            self.announced.emit(notes[0] or f"Written: {path.name} in {path.parent}")
+        if path := self._ask_save(title, stem, suffix, kinds):
+            words = f"Written: {path.name} in {path.parent}"
+            self.attempt(f"write {path.name}", lambda: self.announced.emit(write(path) or words))
 
     def _ask_file(self, title: str, kinds: str, take: Callable[[Path], object]) -> None:
         name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)
@@ -424,7 +371,7 @@ class WindowFiles(QObject):
         chosen, taken = QInputDialog.getItem(self._window, title, words, several.layers, 0, False)
         return chosen if taken else ""
 
-    def _ask_save(self, title: str, suffix: str, kinds: str, stem: str = "") -> Path | None:
+    def _ask_save(self, title: str, stem: str, suffix: str, kinds: str) -> Path | None:
         start = "-".join(part for part in (self.document.work.name, stem) if part)
         name, _ = QFileDialog.getSaveFileName(self._window, title, start + suffix, kinds)
         if not name:
@@ -448,3 +395,87 @@ class WindowFiles(QObject):
             self._complain(f"Could not {what}", " ".join(str(text).split()))
             return False
         return True
+
+
+#: Pause after the last change before it is saved, in milliseconds.
+PAUSE = 3000
+#: What is done beside the window.
+_SAVE = "save"
+
+
+class WindowRecovery(QObject):
+    """Saves the work of one window against crashes, in a folder or else the user's, and offers
+    afterwards what was kept."""
+
+    #: Words for the status bar.
+    announced = Signal(str)
+
+    def __init__(self, window: QWidget, files: WindowFiles, folder: Path | None) -> None:
+        super().__init__(window)
+        self._window, self._files = window, files
+        self.folder = folder or config_folder() / "recovery"
+        self._autosave = Autosave(self.folder)
+        self._complained = False
+        self._timer = QTimer(self, singleShot=True, interval=PAUSE)
+        self._timer.timeout.connect(self._save_beside)
+        # a million examples are written for a tenth of a second, and longer on a slow disk
+        self.beside = Background(self)
+        self.beside.done.connect(self._saved)
+
+    def later(self) -> None:
+        """Keep the work safe a little later, as something has changed."""
+        self._timer.start()
+
+    def save(self) -> None:
+        """Keep the work now; a problem is told once and never stops anything."""
+        self.beside.drop(_SAVE)
+        if self._files.document.history.dirty:
+            self._saved(_SAVE, self._keeping()(lambda: False))
+
+    def _save_beside(self) -> None:
+        """The same, as the work is now, while the window goes on."""
+        if self._files.document.history.dirty:
+            self.beside.submit(_SAVE, self._keeping())
+
+    def _keeping(self) -> Callable[[Callable[[], bool]], object]:
+        """What keeps the work as it is now: of the window a thread gets nothing but values."""
+        document, keep = self._files.document, self._autosave.save
+        now = document.work, document.path, self._files.runs.stored()
+
+        def save(called_off: Callable[[], bool]) -> object:
+            try:
+                return keep(*now, called_off)
+            except (InputError, OSError) as error:
+                return error
+
+        return save
+
+    def _saved(self, key: object, result: object) -> None:
+        if isinstance(result, Exception) and not self._complained:
+            self.announced.emit(f"The work cannot be kept for recovery: {result}")
+            self._complained = True
+
+    def forget(self) -> None:
+        """The work is safe elsewhere, or the window closes as it should."""
+        self._timer.stop()
+        self.beside.drop(_SAVE)
+        self._autosave.discard()
+
+    def offer(self) -> bool:
+        """Ask whether to go on with what a crash left; True if so."""
+        for found in recoverable(self.folder):
+            said = "geodp did not close properly. Go on with the work it kept?"
+            button, icon = QMessageBox.StandardButton, QMessageBox.Icon.Question
+            both = button.Yes | button.No
+            yes = ask(self._window, icon, said, found.text, buttons=both) == button.Yes
+            opened = yes and self._files.attempt("recover the work", partial(self._open, found))
+            if opened or not yes:
+                discard(found.path)
+            if opened:
+                return True
+        return False
+
+    def _open(self, found: Recovery) -> None:
+        work, run = load_session(found.path)
+        self._files.show_session(work, run, found.original)
+        self._files.document.mark_unsaved()

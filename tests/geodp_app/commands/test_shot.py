@@ -22,8 +22,8 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.session import save_session
 from geodp_app.progress import COMPILING
-from geodp_app.views.window import shot as window_shot
-from geodp_app.workers import run_controller
+from geodp_app.views.run import tasks
+from geodp_app.views.window import app as window_shot
 
 #: Runs `geodp shot` in the test's folder; returns its exit code and what it said.
 Shot = Callable[..., tuple[int, str]]
@@ -41,7 +41,7 @@ def shot(
         return code, capsys.readouterr().err
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run_controller, "ProcessLink", Kept)
+    monkeypatch.setattr(tasks, "ProcessLink", Kept)
     # Qt tells the application alone what it has to say
     monkeypatch.setattr(window_shot, "qInstallMessageHandler", lambda handler: None)
     return run

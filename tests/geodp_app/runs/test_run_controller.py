@@ -20,7 +20,7 @@ from recorded_runs import HANGS, Recorder, hopeless, question, until
 
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import ReportQuestion, ShadedSheet, ShareQuestion
-from geodp_app.workers.run_controller import RunController
+from geodp_app.views.run.run_controller import RunController
 from geometry.halfplane import Sheet
 
 
@@ -265,7 +265,7 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import Job
-from geodp_app.workers.run_controller import RunController
+from geodp_app.views.run.run_controller import RunController
 
 def wait(condition):
     end = time.monotonic() + 240
@@ -331,7 +331,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QWidget
 from geodp_app.runs.task_process import again
 from geodp_app.views.window.app import make_application
-from geodp_app.workers import run_controller, processes
+from geodp_app.views.run import run_controller, tasks
 
 class Talker:
     # a link whose process says a lot, and still does so for a while when it is ended
@@ -360,14 +360,14 @@ class Window(QMainWindow):
     def __init__(self):
         super().__init__()
         run_controller.RunController(self)
-        self.again = processes.OneTask(again, self)
+        self.again = tasks.OneTask(again, self)
         for _ in range(50):
             QWidget(self)
 
     def event(self, event):
         return super().event(event)
 
-run_controller.ProcessLink = processes.ProcessLink = Talker
+tasks.ProcessLink = Talker
 application = make_application(offscreen=True)
 for _ in range(20):
     window = Window()

@@ -42,8 +42,8 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geodp_app.workers import run_controller
-from geodp_app.workers.run_controller import RunController, State
+from geodp_app.views.run import tasks
+from geodp_app.views.run.run_controller import RunController, State
 
 STEPS = 3
 
@@ -182,7 +182,7 @@ class Pressing(RuleBasedStateMachine):
 
     @property
     def process(self) -> PlayedProcess | None:
-        link: Any = self.controller._link
+        link: Any = self.controller.link
         return link
 
     @rule(grid=st.integers(7, 8))
@@ -319,7 +319,7 @@ class Pressing(RuleBasedStateMachine):
 
 @pytest.fixture
 def _played(monkeypatch: pytest.MonkeyPatch, qapp: object) -> Iterator[None]:
-    monkeypatch.setattr(run_controller, "ProcessLink", PlayedProcess)
+    monkeypatch.setattr(tasks, "ProcessLink", PlayedProcess)
     return
 
 
@@ -337,14 +337,14 @@ def test_a_process_that_cannot_start_is_told_and_can_be_tried_again(qapp: object
     states: list[str] = []
     controller.failed.connect(outcome.append)
     controller.state_changed.connect(states.append)
-    link: Any = controller._link
+    link: Any = controller.link
     link.reply(None)
     QCoreApplication.processEvents()
     assert controller.state == "failed"
     assert "could not start (exit code -9)" in outcome[0]
     controller.prepare()
     assert controller.state == "preparing"
-    link = controller._link
+    link = controller.link
     link.answer(True, True)
     QCoreApplication.processEvents()
     assert states == ["failed", "preparing", "ready"]
@@ -356,7 +356,7 @@ def test_loops_that_cannot_be_compiled_are_told(qapp: object) -> None:
     controller = RunController()
     outcome: list[str] = []
     controller.failed.connect(outcome.append)
-    link: Any = controller._link
+    link: Any = controller.link
     link.answer(True, False)
     QCoreApplication.processEvents()
     assert outcome == ["The learner cannot be prepared: no loops"]

@@ -37,7 +37,7 @@ from geodp_app.document.work import FIRST_RUN, LEARNERS, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.views.panels.vertex_table import VertexDialog, VertexModel
+from geodp_app.views.panels.dialogs import VertexDialog, VertexModel
 from geodp_app.views.run.live_run import REST
 from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow

@@ -33,7 +33,7 @@ from geodp_app.document.document import Document
 from geodp_app.files import autosave
 from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
-from geodp_app.views.window import window_recovery
+from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Sheet
 from learners.registry import offered
@@ -314,7 +314,7 @@ def being_kept(
 ) -> Iterator[tuple[MainWindow, SlowDisk]]:
     """A window with unsaved work, whose recovery file is being written."""
     disk = SlowDisk(monkeypatch)
-    monkeypatch.setattr(window_recovery, "PAUSE", 1)
+    monkeypatch.setattr(window_files, "PAUSE", 1)
     with open_window(tmp_path) as window:
         window.document.open_example("tri")
         window.document.change("rename", name="first")

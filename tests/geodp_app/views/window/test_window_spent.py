@@ -24,7 +24,7 @@ from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
 from geodp_app.views.compare.compare_window import CompareWindow
-from geodp_app.views.panels.ledger_dialog import LedgerDialog
+from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.window.main_window import MainWindow
 from learners.privacy.privacy_filter import Budget
 

@@ -55,7 +55,7 @@ def ask(qtbot: QtBot, window: MainWindow, x: int, y: int) -> None:
 
 
 def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path):
-    card, layer = window.questions.card, window.plane.questions
+    card, layer = window.query_card, window.plane.questions
     key(window, Qt.Key.Key_Q)
     assert window.editor.tool == "ask"
     click(window, 30, 20)
@@ -87,11 +87,11 @@ def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path)
     # on the border they do not
     left = first.release.halts_left
     for x, y in itertools.product(range(30, 56, 5), (9, 10)):
-        if window.questions.refusal:
+        if window.query_card.refusal:
             break
         ask(qtbot, window, x, y)
-    assert window.questions.refusal == "The halts are used up: no more points are answered."
-    assert card.left.text() == window.questions.refusal
+    assert window.query_card.refusal == "The halts are used up: no more points are answered."
+    assert card.left.text() == window.query_card.refusal
     assert not card.button.isEnabled()
     unanswered = [q for q in log.questions if q.release.value is None]
     assert len(unanswered) == left >= 2
@@ -101,7 +101,7 @@ def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path)
     click(window, 26, 22)
     qtbot.wait(100)
     assert asked(window) == many
-    assert window.status_line.text() == window.questions.refusal
+    assert window.status_line.text() == window.query_card.refusal
     # what was on its way meanwhile comes back without an answer, and is none
     with qtbot.waitSignal(window.runs.controller.queried):
         window.runs.controller.query(np.array([[26, 22]]))
@@ -126,7 +126,7 @@ def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path)
 
 def test_the_release_view_shows_answers_alone_and_can_ask(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
-    card, layer = window.questions.card, window.plane.questions
+    card, layer = window.query_card, window.plane.questions
     action(window, "release_view")
     # by the keyboard alone: the fields and the button, then the grid cursor
     card.x_field.setFocus()
@@ -168,7 +168,7 @@ def test_a_run_that_kept_nothing_says_so(qtbot: QtBot, window: MainWindow) -> No
     run(qtbot, window)
     release = window.runs.current.release  # type: ignore[union-attr]
     assert dict(release.parameters)["chunks"] == 15  # type: ignore[union-attr]
-    refusal = window.questions.card.left.text()
+    refusal = window.query_card.left.text()
     assert refusal.startswith("This run kept no halt for you")
     key(window, Qt.Key.Key_Q)
     click(window, 26, 22)
@@ -205,7 +205,7 @@ def test_the_chunks_are_gone_when_the_process_is(qtbot: QtBot, window: MainWindo
     link.kill()
     qtbot.waitUntil(lambda: window.runs.controller.link not in (None, link))
     qtbot.waitUntil(lambda: window.runs.controller.state == "finished")
-    window.questions.ask((26, 22))
+    window.query_card.ask((26, 22))
     qtbot.waitUntil(lambda: "are gone" in window.status_line.text())
     assert asked(window) == 0
     assert window.runs.controller.state == "finished"

@@ -31,7 +31,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import PALETTES, load_palette
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run import again
+from geodp_app.views.run import tasks
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 
@@ -148,7 +148,7 @@ def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
 
 
 def test_the_outlines_of_twenty_runs_are_clipped_too(qtbot, window, tmp_path, monkeypatch):
-    monkeypatch.setattr(again, "TIMES", 2)
+    monkeypatch.setattr(tasks, "TIMES", 2)
     window.document.sample()
     action(window, "again")
     qtbot.waitUntil(lambda: not window.again.controller.busy and len(window.again.shapes) == 2)

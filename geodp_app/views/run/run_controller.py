@@ -14,36 +14,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
+from geodp_app.runs import protocol
 from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
-from geodp_app.runs.protocol import (
-    Answered,
-    Ask,
-    Cancel,
-    Failed,
-    Finished,
-    Job,
-    Next,
-    Prepare,
-    Prepared,
-    Preparing,
-    Progressed,
-    Queried,
-    Query,
-    Question,
-    Refine,
-    Reply,
-    ReportQuestion,
-    ShadeQuestion,
-    ShareQuestion,
-    Start,
-    Started,
-    Stepped,
-    Stopped,
-)
-from geodp_app.workers.processes import handed_over
+from geodp_app.runs.protocol import Job, Question, Reply, Request
+from geodp_app.views.run.tasks import ProcessOwner
 
 State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finished", "failed"]
 
@@ -51,33 +28,25 @@ State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finishe
 PATIENCE = 150
 
 _NOT_ANSWERED: dict[type[Question], str] = {
-    ShadeQuestion: "The dual plane cannot be shaded",
-    ReportQuestion: "What one report changes cannot be told",
-    ShareQuestion: "How likely edges as good were cannot be told",
+    protocol.ShadeQuestion: "The dual plane cannot be shaded",
+    protocol.ReportQuestion: "What one report changes cannot be told",
+    protocol.ShareQuestion: "How likely edges as good were cannot be told",
 }
 
 #: Seconds to wait for the process's end when the window closes.
 _CLOSING = 2.0
 
 
-class RunController(QObject):
-    """Owner of the learner's process and of the run in it.
+class RunController(ProcessOwner):
+    """Owner of the learner's process, which is started at once, and of the run in it.  States:
 
-    The process is started at once.  States:
-
-    preparing
-        The process starts, or compiles its loops; a run may be started and waits.
-    ready
-        No run.
-    selecting
-        A step is being made.
-    waiting
-        Between two steps of a run that goes on by itself.
-    paused
-        Before a step that nobody has asked for yet.
-    finished, failed
-        The last run has come to its end, or an error ended it (or no process can be started);
-        another run may be started.
+    preparing: it starts, or compiles its loops; a run may be started and waits.
+    ready: no run.
+    selecting: a step is being made.
+    waiting: between two steps of a run that goes on by itself.
+    paused: before a step that nobody has asked for yet.
+    finished, failed: the last run came to its end, or an error ended it, or no process can be
+    started; another run may be started.
     """
 
     state_changed = Signal(str)
@@ -106,7 +75,6 @@ class RunController(QObject):
         self._between.timeout.connect(self._next)
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
         self._patience.timeout.connect(self._lose_patience)
-        self._link: ProcessLink | None = None
         #: Whether the process has compiled its loops, or loaded them.
         self.prepared = False
         self._closed = False
@@ -126,10 +94,7 @@ class RunController(QObject):
         # questions: numbered; one of each kind waiting, one asked
         self._tag = 0
         self._questions: dict[type[Question], tuple[int, Question]] = {}
-        self._asked: Ask | None = None
-        application = QCoreApplication.instance()
-        if application is not None:
-            application.aboutToQuit.connect(self.close)
+        self._asked: protocol.Ask | None = None
         self.prepare()
 
     # what the window asks
@@ -137,7 +102,7 @@ class RunController(QObject):
     @property
     def state(self) -> State:
         """The state of the learner's process, one of those that the class lists."""
-        if self._link is None:
+        if self.link is None:
             return "failed"
         return self._phase if self.prepared else "preparing"
 
@@ -147,26 +112,19 @@ class RunController(QObject):
         return self._phase == "paused" and self._goal != "stay"
 
     @property
-    def link(self) -> ProcessLink | None:
-        """The process that it has now, if any."""
-        return self._link
-
-    @property
     def pid(self) -> int | None:
         """The number of the learner's process, once it has started."""
-        return None if self._link is None else self._link.pid
+        return None if self.link is None else self.link.pid
 
     def prepare(self) -> None:
         """Start the process if there is none, and make it ready for a run."""
-        if self._link is not None or self._closed:
+        if self.link is not None or self._closed:
             return
         self.prepared = False
         self._expected = None
-        self._link = ProcessLink(handed_over(self._handle), main)
-        self.destroyed.connect(self._link.kill)
-        self._link.send(Prepare())
+        self._begin(main, protocol.Prepare())
         if self._job is not None:
-            self._link.send(Start(self._run, self._job))
+            self._send(protocol.Start(self._run, self._job))
         self._tell_state()
 
     def expect(self, job: Job) -> None:
@@ -177,7 +135,7 @@ class RunController(QObject):
         known = self._expected is not None and self._expected.same(job)
         if self.state in ("ready", "finished") and not known:
             self._expected = job
-            self._send(Refine(job))
+            self._send(protocol.Refine(job))
 
     def start(self, job: Job) -> None:
         """Begin a run, paused before its first step, or one at once; a run under way is cancelled.
@@ -188,11 +146,11 @@ class RunController(QObject):
         self._job, self._at_once = job, job.at_once
         self._phase = "paused"
         expected, self._expected = self._expected, None
-        if self._link is None:
+        if self.link is None:
             self.prepare()
         else:
             known = expected is not None and expected.same(job)
-            self._send(Start(self._run, None if known else job))
+            self._send(protocol.Start(self._run, None if known else job))
         self._tell_state()
 
     def step(self) -> None:
@@ -239,14 +197,9 @@ class RunController(QObject):
         self._tell_state()
 
     def ask(self, question: Question) -> int:
-        """Ask about the dual plane; `answered` tells when the process has had time.
-
-        Returns
-        -------
-        int
-            The tag of the answer.  A question that has not been sent yet is forgotten when
-            another one of its kind comes.
-        """
+        """Ask about the dual plane; `answered` tells when the process has had time, by the tag
+        returned.  A question that has not been sent yet is forgotten when another one of its
+        kind comes."""
         self._tag += 1
         self._questions.pop(type(question), None)
         self._questions[type(question)] = self._tag, question
@@ -256,16 +209,16 @@ class RunController(QObject):
     def query(self, points: NDArray[np.int64]) -> None:
         """Have public points labelled by a run by votes that has ended; `queried` tells how."""
         if self._phase == "finished":
-            self._send(Query(self._run, points))
+            self._send(protocol.Query(self._run, points))
 
     def close(self) -> None:
         """End the process; to be called before the application ends."""
         self._closed = True
         self._between.stop()
         self._patience.stop()
-        link, self._link = self._link, None
+        link = self.link
+        self.drop()
         if link is not None:
-            link.kill()
             link.join(_CLOSING)
 
     # going on
@@ -292,14 +245,14 @@ class RunController(QObject):
         elif self._questions and self._asked is None and self._awaited is None:
             # the one that has waited longest
             tag, question = self._questions.pop(next(iter(self._questions)))
-            self._asked = Ask(self._run, question, tag)
+            self._asked = protocol.Ask(self._run, question, tag)
             self._send(self._asked)
 
     def _next(self) -> None:
         if self._goal == "step":
             self._goal = "stay"
         self._phase = "selecting"
-        self._send(Next(self._run))
+        self._send(protocol.Next(self._run))
         self._tell_state()
 
     def _end_run(self, phase: State) -> None:
@@ -315,8 +268,8 @@ class RunController(QObject):
         if selecting and not self._stopping:
             self._ask_to_stop()
         elif self._phase in ("paused", "waiting"):
-            self._send(Cancel(self._run))
-            if self._at_once and self._link is not None:
+            self._send(protocol.Cancel(self._run))
+            if self._at_once and self.link is not None:
                 # it may select by now, though nothing of it was heard: questions wait
                 self._awaited = self._run
         self._questions.clear()
@@ -328,7 +281,7 @@ class RunController(QObject):
 
     def _ask_to_stop(self) -> None:
         self._awaited = self._run
-        self._send(Cancel(self._run))
+        self._send(protocol.Cancel(self._run))
         self._patience.start()
 
     def _tell_state(self) -> None:
@@ -338,21 +291,18 @@ class RunController(QObject):
 
     # the process
 
-    def _send(self, request: Refine | Start | Next | Ask | Query | Cancel) -> None:
-        if self._link is not None:
-            self._link.send(request)
+    def _send(self, request: Request) -> None:
+        if self.link is not None:
+            self.link.send(request)
 
     def _lose_patience(self) -> None:
         """The process does not stop: end it, and start another."""
-        link, self._link = self._link, None
-        if link is not None:
-            link.kill()
+        self.drop()
         self._asked = None
         self.prepare()
         self._cancelled()
 
     def _cancelled(self) -> None:
-        """The selection that was to stop has stopped."""
         self._awaited = None
         self._patience.stop()
         if self._stopping:
@@ -360,42 +310,41 @@ class RunController(QObject):
             self.stopped.emit()
 
     def _handle(self, link: ProcessLink, reply: Reply | None) -> None:
-        if link is not self._link:
+        if link is not self.link:
             return
         match reply:
             case None:
                 self._lost(link)
-            case Preparing():
+            case protocol.Preparing():
                 self.preparing.emit()
-            case Prepared():
+            case protocol.Prepared():
                 self.prepared = True
-            case Stopped():
+            case protocol.Stopped():
                 if reply.run == self._awaited:
                     self._cancelled()
-            case Answered():
+            case protocol.Answered():
                 self._answered(reply)
-            case Queried():
+            case protocol.Queried():
                 if reply.run == self._run:
                     self.queried.emit(reply)
-            case Failed():
+            case protocol.Failed():
                 self._refused(reply)
-            case Started() | Progressed() | Stepped() | Finished():
+            case _:
                 if reply.run == self._run and not self._stopping:
                     self._follow(reply)
         self._tell_state()
         self._go_on()
 
-    def _follow(self, reply: Started | Progressed | Stepped | Finished) -> None:
-        """A reply of the current run."""
+    def _follow(self, reply: Reply) -> None:
         match reply:
-            case Started():
+            case protocol.Started():
                 self._job = None
                 self.started.emit(reply.plan)
                 if self._at_once:
                     self._phase = "selecting"
-            case Progressed():
+            case protocol.Progressed():
                 self.progressed.emit(reply)
-            case Stepped():
+            case protocol.Stepped():
                 if reply.record.step < reply.record.steps and not self._at_once:
                     self._phase = "waiting" if self._goal == "run" else "paused"
                     if self._phase == "waiting" and not self._delay:
@@ -404,11 +353,11 @@ class RunController(QObject):
                 self.stepped.emit(reply)
                 if self._phase == "waiting" and reply.run == self._run:
                     self._between.start(self._delay)
-            case Finished():
+            case protocol.Finished():
                 self._end_run("finished")
                 self.finished.emit(reply.release)
 
-    def _answered(self, reply: Answered) -> None:
+    def _answered(self, reply: protocol.Answered) -> None:
         asked, self._asked = self._asked, None
         if reply.run != self._run or asked is None:
             return
@@ -418,12 +367,10 @@ class RunController(QObject):
             # to a step, or to a newer question: ask again later, if it is still wanted
             self._questions.setdefault(type(asked.question), (asked.tag, asked.question))
 
-    def _refused(self, reply: Failed) -> None:
+    def _refused(self, reply: protocol.Failed) -> None:
         if not self.prepared:
             # nothing can be run: let go of the process, so that prepare() tries again
-            link, self._link = self._link, None
-            if link is not None:
-                link.kill()
+            self.drop()
             self._awaited = None
             self._end_run("ready")
             self.failed.emit(f"The learner cannot be prepared: {reply.message}")
@@ -438,7 +385,7 @@ class RunController(QObject):
 
     def _lost(self, link: ProcessLink) -> None:
         """The process ended and nobody here ended it."""
-        self._link = None
+        self.link = None
         how = f"(exit code {link.exit_code})"
         under_way = self._phase in ("selecting", "paused", "waiting") and not self._stopping
         # what ended it is not tried again

@@ -19,7 +19,7 @@ from geodp_app.formatting import csv_text, percentage
 from geodp_app.palette import load_palette
 from geodp_app.runs.comparison import TABLE
 from geodp_app.runs.rehearsal import best_of, rehearsal_cells
-from geodp_app.views.compare.compare_plane import stroke_pen
+from geodp_app.views.compare.compare_views import stroke_pen
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow
 

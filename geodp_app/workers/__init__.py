@@ -1,1 +1,0 @@
-"""Does long work off the window's thread.  Qt for signals only."""
