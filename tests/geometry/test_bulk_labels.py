@@ -13,9 +13,7 @@ from geometry.bulk_labels import bulk_labels
 
 
 @pytest.mark.parametrize(("d", "dimensions"), [(7, 2), (4000, 2), (5, 3)])
-def test_labels_are_those_of_each_point(
-    d: int, dimensions: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labels_are_those_of_each_point(d, dimensions, monkeypatch):
     monkeypatch.setattr(module, "_MANY", 101)
     monkeypatch.setattr(module, "_AT_ONCE", 100)
     points = np.random.default_rng(1).integers(0, d + 1, (1950, dimensions))
@@ -55,9 +53,7 @@ _PARAMETERS = {
 
 @pytest.mark.parametrize("learner", _PARAMETERS)
 @pytest.mark.parametrize(("d", "seed"), [(4, 1), (31, 2)])
-def test_every_place_has_the_label_that_it_has_by_itself(
-    learner: str, d: int, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_place_has_the_label_that_it_has_by_itself(learner, d, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     points = rng.integers(0, d + 1, (1000, 2))
     labels = np.abs(points - [d / 3, d / 2]) @ [1, 2] < d / 2
