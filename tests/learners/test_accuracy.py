@@ -221,12 +221,6 @@ def release() -> Any:
     return NoisyHistogramLearner(grid=8, cells=4, check=0.25, seed=2).fit(*rows(n=4000)).release_
 
 
-def test_a_seed_repeats_the_check(release: Any) -> None:
-    again = NoisyHistogramLearner(grid=8, cells=4, check=0.25, seed=2).fit(*rows(n=4000))
-    assert again.release_ == release
-    assert not release.privacy.private
-
-
 def test_files_bring_it_back(release: Any) -> None:
     data = release_to_dict(release)
     assert release_from_dict(data) == release
@@ -303,9 +297,7 @@ def test_next_to_no_noise_leaves_the_limits_of_clopper_and_pearson(wrong: int, r
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(7, 3), Fraction(40), Fraction(3000)])
 @pytest.mark.parametrize("several", [1, 2, 4, 16])
-def test_the_most_that_noise_makes_is_exceeded_as_rarely_as_said(
-    scale: Fraction, several: int
-) -> None:
+def test_the_most_that_noise_makes_is_exceeded_as_rarely_as_said(scale, several):
     """The law of the sum by Fourier's way."""
     size = 1 << math.ceil(math.log2(2 * float(scale) * (30 + 6 * several)))
     reach = size // 2 - 1
@@ -365,7 +357,7 @@ def missed(n: int, runs: int) -> list[int]:
     return misses
 
 
-@pytest.mark.parametrize(("n", "runs"), [(300, 120), (3000, 60), (30_000, 30)])
+@pytest.mark.parametrize(("n", "runs"), [(300, 120), (3000, 60)])
 def test_real_runs_hold_what_they_say(n: int, runs: int) -> None:
     for found in missed(n, runs):
         assert stats.binom.sf(found - 1, runs, 0.05) > 1e-4

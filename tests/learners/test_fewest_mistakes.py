@@ -81,9 +81,7 @@ def sample(rng: np.random.Generator, width: int, m: int) -> tuple[NDArray[np.int
 @pytest.mark.parametrize("edges", [1, 2])
 @pytest.mark.parametrize("edge", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_fewest_are_those_of_all_pieces(
-    small: ModuleType, seed: int, edge: int, edges: int
-) -> None:
+def test_the_fewest_are_those_of_all_pieces(small, seed, edge, edges):
     points, labels, amounts = sample(np.random.default_rng(seed), 4, 14)
     points, w = small.scaled(points, 4)
     held = {edges: np.array(sorted(pieces)) for edges, pieces in all_pieces(points, int(w)).items()}

@@ -39,9 +39,7 @@ def drawn(tape: bytes, bound: int, draw: Callable[[bytes, int], int] = single) -
 
 @pytest.mark.parametrize("draw", [single, of_array])
 @pytest.mark.parametrize("bound", [2, 3, 7, 8, 100, 128, 129, 255, 256])
-def test_integers_are_uniform_over_every_first_byte(
-    bound: int, draw: Callable[[bytes, int], int]
-) -> None:
+def test_integers_are_uniform_over_every_first_byte(bound, draw):
     outcomes = Counter(drawn(bytes([byte]), bound, draw) for byte in range(256))
     kept = {value: times for value, times in outcomes.items() if value is not None}
     assert sorted(kept) == list(range(bound))

@@ -60,9 +60,7 @@ def random_release(role: Role, seed: int, measure: Measure = "chord") -> CoverRe
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 @pytest.mark.parametrize("seed", range(5))
-def test_prediction_is_containment_in_the_shape_off_its_boundaries(
-    role: Role, measure: Measure, seed: int
-) -> None:
+def test_prediction_is_containment_in_the_shape_off_its_boundaries(role, measure, seed):
     release = random_release(role, seed, measure)
     shape = release.shape()
     assert shape.is_valid

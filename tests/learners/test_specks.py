@@ -100,9 +100,7 @@ def sample() -> tuple[np.ndarray, np.ndarray]:
     return points, np.hypot(*(points - 128).T) < 85
 
 
-def test_fewer_parts_come_out(
-    sample: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fewer_parts_come_out(sample, monkeypatch):
     def runs() -> int:
         learners = (PolygonUnionLearner(grid=256, seed=seed) for seed in range(3))
         return sum(parts(learner.fit(*sample).release_) for learner in learners)
@@ -112,9 +110,7 @@ def test_fewer_parts_come_out(
     assert cleared < runs()
 
 
-def test_none_is_left_out_where_the_tiles_are_told(
-    sample: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_none_is_left_out_where_the_tiles_are_told(sample, monkeypatch):
     """Nothing is known then of how many examples there are."""
 
     def run() -> TilesRelease:

@@ -207,9 +207,7 @@ def drawn(release: Release) -> tuple[TileStep, ...]:
 
 
 @pytest.mark.parametrize("k", [None, 2])
-def test_it_is_a_function_of_what_is_released(
-    k: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_a_function_of_what_is_released(k, monkeypatch):
     """No draw, and no charge, is another one without it."""
     model, records = ran(k)
     release = model.release_

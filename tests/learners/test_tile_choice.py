@@ -6,13 +6,11 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
-from functools import cache
 from unittest import mock
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
-from noise_laws import laplace
+from heard_draws import heard_choices
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
@@ -35,7 +33,7 @@ from learners.tiles.tile_choice import (
     usual_per_side,
     wrong_share,
 )
-from learners.tiles.tiles import MISTAKES_SHARE, plan_tiles
+from learners.tiles.tiles import plan_tiles
 
 D = 11
 
@@ -72,9 +70,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
         (1_000_000, (7, 10, 15, 21, 29, 41, 58)),
     ],
 )
-def test_the_list_reaches_from_half_the_usual_number_to_four_times(
-    count: int, per_side: tuple[int, ...]
-) -> None:
+def test_the_list_reaches_from_half_the_usual_number_to_four_times(count, per_side):
     listed = candidates(count, 1.0, 1024)
     assert tuple(listed) == per_side
     assert tuple(listed.values()) == (4, 8, 16, 8, 4, 2, 1)
@@ -149,9 +145,7 @@ def test_the_grid_points_that_are_kept_are_scattered_and_always_the_same() -> No
         assert abs(part - 0.2) < 0.025
 
 
-def test_only_so_many_examples_are_scored(
-    listed: dict[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_so_many_examples_are_scored(listed, monkeypatch):
     counts, scored = coast(200, 4000), []
 
     def fewest(kept: GridCounts, *others: object) -> NDArray[np.int64]:
@@ -186,20 +180,16 @@ def law(
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
-def test_the_draw_follows_its_law(
-    listed: dict[int, int], monkeypatch: pytest.MonkeyPatch, wrong: float
-) -> None:
-    counts, rate = coast(60, 700), CHOICE_SHARE
-    source, draws, stated = SeededRandom(3), 360, law(counts, listed, rate, wrong)
-    found = cache(fewest_mistakes)
-    monkeypatch.setattr(
-        tile_choice, "fewest_mistakes", lambda scored, *outcome: found(counts, *outcome[:3]).copy()
-    )
-    drawn = Counter(choose_per_side(counts, 700, 1.0, 2, source, wrong=wrong) for _ in range(draws))
-    assert_drawn_from(stated, drawn, draws, 4)
-    # neither without the scores, nor with twice the rate
-    assert power(stated, law(counts, listed, 1e-9, wrong), draws) > 0.995
-    assert power(stated, law(counts, listed, 2 * rate, wrong), draws) > 0.995
+def test_the_draw_follows_its_law(listed: dict[int, int], monkeypatch, wrong: float) -> None:
+    counts = coast(60, 700)
+    heard = heard_choices(monkeypatch, tile_choice, 3)
+    assert choose_per_side(counts, 700, 1.0, 2, SeededRandom(3), wrong=wrong) == [*listed][3]
+    ((scores, rate, weights),) = heard
+    assert (rate, weights) == (CHOICE_SHARE, [*listed.values()])
+    assert len(set(scores)) == len(listed)
+    masses = np.array(weights) * np.exp(rate * (np.array(scores) - max(scores)))
+    stated = law(counts, listed, CHOICE_SHARE, wrong)
+    assert masses / masses.sum() == pytest.approx([*stated.values()], rel=1e-9)
 
 
 def test_no_neighbour_is_more_than_the_rate_apart() -> None:
@@ -242,30 +232,13 @@ def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(("eta", "per_side", "edge"), [(0.25, 4, 16), (1.0, 6, 4), (9.0, 6, 4)])
-def test_mistakes_are_those_of_the_usual_number_with_noise(
-    monkeypatch: pytest.MonkeyPatch, eta: float, per_side: int, edge: int
-) -> None:
+def test_mistakes_are_those_of_the_usual_number_with_noise(monkeypatch, eta, per_side, edge):
     """That of a rate of at most 1, and the noise is the one of the stated scale."""
-    counts, scale, count = coast(60, 700), Fraction(3, 2), 28_000
+    monkeypatch.setattr(tile_choice, "discrete_laplace", lambda source, scale: int(10 * scale))
+    counts = coast(60, 700)
     least = int(fewest_mistakes(counts, (per_side,), 2, edge)[0])
-    monkeypatch.setattr(tile_choice, "fewest_mistakes", cache(fewest_mistakes))
-    source, draws = SeededRandom(5), 4000
-    found = [noisy_mistakes(counts, count, eta, 2, scale, source) for _ in range(draws)]
-    stated = dict(zip(range(-60, 61), laplace(scale, 60), strict=True))
-    assert_drawn_from(stated, Counter(each - least for each in found), draws, 9)
-    wider = dict(zip(range(-60, 61), laplace(Fraction(9, 5), 60), strict=True))
-    assert power(stated, wider, draws) > 0.995
-
-
-def test_the_noise_of_mistakes_is_what_they_are_charged() -> None:
-    for neighbours, epsilon in itertools.product(("add-remove", "replace-one"), (0.1, 1.0, 30.0)):
-        budget = plan_tiles(epsilon, 1e-6, neighbours, True, True, tiles_counted=True, chosen=True)
-        charge = budget.spent.charge("noisy number of mistakes")
-        inner = epsilon if neighbours == "add-remove" else epsilon / 2
-        assert charge.each == MISTAKES_SHARE * inner
-        assert 0.999 * charge.each < float(1 / budget.mistakes_scale) <= charge.each
-    without = plan_tiles(1.0, 1e-6, "add-remove", True, True, tiles_counted=True)
-    assert without.mistakes_scale is without.spent.charge("noisy number of mistakes") is None
+    found = noisy_mistakes(counts, 28_000, eta, 2, Fraction(3, 2), SeededRandom(5))
+    assert found == least + 15
 
 
 def test_a_share_of_wrong_labels_lies_between_nothing_and_a_third() -> None:

@@ -107,18 +107,14 @@ def test_the_bounds_of_a_single_member_are_tight(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "d", "bits", "draws", "rule", "max_boxes"),
     [
-        # every pair of a lattice and a rule, and of a rule and a number of boxes
-        ("disc", 4, 0, 1900, "cover", 1),
-        ("disc", 4, 0, 1900, "mistakes", 4),
-        ("disc", 2, 1, 1900, "cover", 4),
+        # every pair of a kind and a rule
+        ("disc", 4, 0, 1900, "cover", 4),
         ("disc", 2, 1, 1900, "mistakes", 1 << 16),
         ("ellipse", 2, 0, 2600, "cover", 1 << 16),
         ("ellipse", 2, 0, 2600, "mistakes", 1),
     ],
 )
-def test_draws_follow_the_enumerated_law(
-    kind: str, d: int, bits: int, draws: int, rule: str, max_boxes: int
-) -> None:
+def test_draws_follow_the_enumerated_law(kind, d, bits, draws, rule, max_boxes):
     """The number of boxes must not matter."""
     counts = counted(*random_examples(d, 25, seed=7), d)
     assert_draws_follow_the_law(

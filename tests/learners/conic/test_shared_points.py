@@ -177,20 +177,14 @@ def test_no_member_scores_more_than_its_box_promises(kind: str, d: int, bits: in
 @pytest.mark.parametrize(
     ("kind", "bits", "rule", "points", "max_boxes"),
     [
-        # every pair of a kind and a rule, and of either and a number of points
+        # every pair of a kind, a rule and a number of points
         ("disc", 1, "cover", 2, 1),
         ("disc", 1, "mistakes", 9, 64),
-        ("disc", 1, "cover", 9, 1 << 16),
-        ("disc", 1, "mistakes", 2, 8),
-        ("ellipse", 0, "cover", 2, 8),
-        ("ellipse", 0, "mistakes", 2, 1 << 16),
         ("ellipse", 0, "cover", 9, 64),
-        ("ellipse", 0, "mistakes", 9, 1 << 16),
+        ("ellipse", 0, "mistakes", 2, 1 << 16),
     ],
 )
-def test_draws_follow_the_enumerated_law(
-    kind: str, bits: int, rule: str, points: int, max_boxes: int
-) -> None:
+def test_draws_follow_the_enumerated_law(kind, bits, rule, points, max_boxes):
     """With two shared points and with more than are tried in all ways."""
     lattice = ConicLattice(2, kind, bits)
     amounts = [(14, 17), (18, 13), *[(11 + i, 17 - i) for i in range(7)]]
@@ -214,9 +208,7 @@ def no_longer(progress: SelectionProgress) -> None:
 @pytest.mark.parametrize("eta", [0.05, 0.8, 20.0])
 @pytest.mark.parametrize("d", [1, 64, 2048])
 @pytest.mark.parametrize("kind", ["disc", "ellipse"])
-def test_many_examples_of_both_labels_in_one_place_end_a_draw_soon(
-    kind: str, d: int, eta: float
-) -> None:
+def test_many_examples_of_both_labels_in_one_place_end_a_draw_soon(kind, d, eta):
     """Counted apart they take a few boxes; otherwise more than four millions."""
     for points in ([(d, d)], [(d // 2, d // 2)], [(d // 2, d // 2), (d // 2, d // 2 + 1)]):
         counts = heaps(d, *((x, y, 100, 100) for x, y in points))

@@ -128,8 +128,8 @@ def test_a_box_bounds_every_piece_in_it() -> None:
 
 
 @pytest.mark.usefixtures("all_in_pairs")
-@pytest.mark.parametrize("seed", [3, 8])
-def test_draws_with_pairs_follow_the_enumerated_law(seed: int) -> None:
+def test_draws_with_pairs_follow_the_enumerated_law() -> None:
+    seed = 3
     points, labels = random_examples(8, 12, seed)
     labels ^= np.random.default_rng(seed).random(12) < 0.3
     _, pairs = take_pairs(settle_conflicts(counted(points, labels, 8)))

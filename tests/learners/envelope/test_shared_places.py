@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pytest
@@ -21,7 +21,6 @@ from piled import draw_in_time
 from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.selection import PieceKind
 from learners.envelope import pile_gains, shared_points, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.compaction import compact
@@ -124,14 +123,10 @@ def test_no_piece_scores_more_than_its_box_promises(bounds: Bounds) -> None:
     ("measure", "piece", "role", "k", "bounds", "seed"),
     [
         ("chord", "triangle", "disjunction", 1, "places", 7),
-        ("chord", "triangle", "disjunction", 2, "halved", 7),
         ("paper", "halfplane", "disjunction", 1, "either", 3),
-        ("chord", "halfplane", "conjunction", 2, "either", 7),
     ],
 )
-def test_draws_follow_the_enumerated_law(
-    measure: Any, piece: PieceKind, role: str, k: int, bounds: Bounds, seed: int
-) -> None:
+def test_draws_follow_the_enumerated_law(measure, piece, role, k, bounds, seed):
     points, labels = crowded(6, 6, seed)
     selection = EnvelopeSelection(HalfplaneLattice(6, measure), piece, table_bytes=1 << 18)
     score = score_of(role, k, labels, 6)
@@ -143,16 +138,12 @@ def test_draws_follow_the_enumerated_law(
 @pytest.mark.parametrize(
     ("places", "kind", "role", "measure"),
     [
-        (1, "at", "disjunction", "chord"),
         (1, "at", "conjunction", "chord"),
         (1, "at", "disjunction", "paper"),
         (3, "at", "disjunction", "chord"),
-        (30, "at", "disjunction", "chord"),
         (300, "at", "disjunction", "chord"),
         (1, "opposite", "disjunction", "chord"),
     ],
 )
-def test_piles_of_both_labels_take_few_boxes(
-    places: int, kind: Any, role: Any, measure: Any
-) -> None:
+def test_piles_of_both_labels_take_few_boxes(places, kind, role, measure):
     draw_in_time(places, kind, 1, 20_000, role, 60_000, margin=60, measure=measure)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
 from counted import counted
 from grids import cornered
-from quick_draws import QuickBits
+from heard_draws import assert_listed
 from scipy import optimize
 
 from geometry.halfspaces import HalfspaceLattice3, LiftedRegion, spanning_fours
@@ -105,31 +103,18 @@ def test_scores_are_those_of_each_member(rule: str, size: int) -> None:
     assert values.tolist() == brute(lattice, sets, points, labels, score)[1].tolist()
 
 
-def law_at(pieces: list, values: np.ndarray, rate: float, draws: int) -> dict:
-    """The stated law; so many draws catch a rate that is a quarter off with probability 0.995."""
-    law, *others = (
-        dict(zip(pieces, (weights / weights.sum()).tolist(), strict=True))
-        for weights in (np.exp(r * rate * (values - values.max())) for r in (1, 0.75, 1.25))
-    )
-    assert min(power(law, other, draws) for other in others) > 0.995
-    return law
-
-
-@pytest.mark.parametrize(("reach", "rate", "draws"), [(1, 1.0, 1000), (2, 1.2, 500)])
-def test_halfspaces_follow_the_enumerated_law(reach: int, rate: float, draws: int) -> None:
+@pytest.mark.parametrize("reach", [1, 2])
+def test_halfspaces_are_drawn_by_their_scores(reach: int, monkeypatch) -> None:
     points, labels = cornered(2, 30, seed=3, dimensions=3)
     lattice = HalfspaceLattice3(2, reach)
     score = set_cover_score("conjunction", 2, 10, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, tuple((n,) for n in lattice.normals), points, labels, score)
     assert len(pieces) == lattice.members
-    law = law_at(pieces, values, rate, draws)
-    source, selection = QuickBits(4), HalfspaceSelection3(lattice)
-    counts = counted(points, labels, 2)
-    drawn = Counter(selection.select(counts, score, rate, source).piece for _ in range(draws))
-    assert_drawn_from(law, drawn, draws, outcomes=10)
+    law = counted(points, labels, 2), score, 1.2
+    assert_listed(monkeypatch, HalfspaceSelection3(lattice), law, pieces, values)
 
 
-def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simplices_are_drawn_by_their_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     lattice = HalfspaceLattice3(2, 1, 2)
     # one set in fifty: enumeration one by one takes long
     sets = spanning_fours(lattice.normals)[::50]
@@ -138,11 +123,8 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, sets, points, labels, score)
     assert len(pieces) == simplex_count(lattice)
-    law = law_at(pieces, values, 0.9, 650)
-    source, selection = QuickBits(6), SimplexSelection3(lattice)
-    counts = counted(points, labels, 2)
-    drawn = Counter(selection.select(counts, score, 0.9, source).piece for _ in range(650))
-    assert_drawn_from(law, drawn, 650, outcomes=10)
+    law = counted(points, labels, 2), score, 0.9
+    assert_listed(monkeypatch, SimplexSelection3(lattice), law, pieces, values)
 
 
 # -- learners ----------------------------------------------------------------------------------

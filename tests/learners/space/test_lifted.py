@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
 from counted import counted
 from grids import cornered
-from quick_draws import QuickBits
+from heard_draws import assert_listed
 
 from geometry.halfspaces import (
     BallLattice,
@@ -122,34 +120,18 @@ def test_cells_hold_their_grid_points_alone() -> None:
 
 
 @pytest.mark.parametrize("lattice", TINY, ids=name)
-def test_draws_follow_the_enumerated_law(
-    lattice: BallLattice, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_regions_are_drawn_by_their_scores(lattice: BallLattice, monkeypatch) -> None:
     points, labels = cornered(lattice.d, 30, 4, dimensions=lattice.dimensions)
     # a few normals: enumeration one by one takes long
     few = lattice.normals[:: 1 + len(lattice.normals) // 20]
     monkeypatch.setattr(type(lattice), "normals", few)
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
-    pieces = [
-        lattice.member(normal, int(level))
-        for normal in lattice.normals
-        for level in lattice.levels_of(normal)
-    ]
+    pieces = [lattice.member(n, int(t)) for n in few for t in lattice.levels_of(n)]
     assert len(set(pieces)) == len(pieces)
-    values = np.array([
-        score.value(int((p.contains(points) & labels).sum()),
-                    int((p.contains(points) & ~labels).sum()))
-        for p in pieces
-    ])  # fmt: skip
-    laws = [np.exp(rate * (values - values.max())) for rate in (0.5, 0.375, 0.625)]
-    law, *others = (
-        dict(zip([(p,) for p in pieces], (w / w.sum()).tolist(), strict=True)) for w in laws
-    )
-    draws, source, selection = 1400, QuickBits(5), LiftedSelection(lattice)
-    assert min(power(law, other, draws) for other in others) > 0.99
-    counts = counted(points, labels, lattice.d)
-    drawn = Counter(selection.select(counts, score, 0.5, source).piece for _ in range(draws))
-    assert_drawn_from(law, drawn, draws, outcomes=8)
+    held = [p.contains(points) for p in pieces]
+    values = [score.value(int((h & labels).sum()), int((h & ~labels).sum())) for h in held]
+    law = counted(points, labels, lattice.d), score, 0.5
+    assert_listed(monkeypatch, LiftedSelection(lattice), law, [(p,) for p in pieces], values)
 
 
 @pytest.mark.parametrize("lattice", [HalfspaceLattice3(1, 1), *TINY], ids=name)

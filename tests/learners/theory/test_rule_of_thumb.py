@@ -185,9 +185,7 @@ def test_settings_have_their_kinds() -> None:
         ("tiles", {"grid": 2**20}, "d = 256 to 16,384"),
     ],
 )
-def test_other_settings_were_not_measured(
-    learner: str, changes: dict[str, Any], reason: str
-) -> None:
+def test_other_settings_were_not_measured(learner, changes, reason):
     with pytest.raises(NotMeasuredError, match=reason):
         kinds(learner, **changes)
 

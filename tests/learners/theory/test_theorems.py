@@ -139,9 +139,7 @@ def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
         (["--theorem", "experts", "--experts", "0"], "must be at least 1, not 0"),
     ],
 )
-def test_plan_says_what_is_wrong(
-    asked: list[str], outcome: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_says_what_is_wrong(asked, outcome, capsys):
     assert main(["plan", *asked]) == 2
     shown = capsys.readouterr()
     assert outcome in shown.err
