@@ -16,8 +16,7 @@ from typing import ClassVar
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely import affinity
-from shapely.geometry import Polygon, box
+from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import Halfplane
@@ -73,14 +72,15 @@ class Tile:
         left, bottom, right, top = (float(edge) for edge in self.edges)
         if left == right or bottom == top:
             return Polygon()
-        return box(left, bottom, right, top)
+        return shapely.box(left, bottom, right, top)
 
     def piece_polygon(self, piece: Iterable[Halfplane]) -> Polygon:
         """What a piece of its own frame covers of it, in the frame of the grid."""
         left, bottom, right, top = self.edges
         own = (left - self.x0, bottom - self.y0, right - self.x0, top - self.y0)
         polygon = convex_polygon(clip_to_box(tuple(piece), *own))
-        return affinity.translate(polygon, self.x0, self.y0)
+        corner = (self.x0, self.y0)
+        return shapely.transform(polygon, lambda corners: corners + corner)
 
 
 def tile_square(d: int, per_side: int) -> tuple[Tile, ...]:

@@ -17,6 +17,11 @@ Drawn by envelope refinement (:mod:`learners.envelope.envelope_selection`: the s
 and so the same bound on its rounding), in two strands (docs/privacy.md, lemma E4).  The concepts
 that label the inside 1 are one strand, those that label it 0 the other: it is the first with the
 labels swapped.
+
+Where hardly any example has the other label, one label everywhere is likely, and no boxes are
+needed: concepts are drawn from the prior until one is kept, with probability exp(-rate * mistakes),
+by integers alone.  Most tiles of a square are such.  Which way is taken depends on the examples;
+both have the same law, and write a piece in the same way.
 """
 
 from __future__ import annotations
@@ -24,17 +29,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from geometry.grid_counts import GridCounts, settle_conflicts
-from geometry.halfplane import HalfplaneLattice
-from learners.core.selection import Selected, Watch, mistakes_score
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.core.records import inside_piece
+from learners.core.selection import (
+    Cancelled,
+    Selected,
+    SelectionProgress,
+    Watch,
+    mistakes_score,
+)
 from learners.envelope.boxes import first_boxes
 from learners.envelope.race import run_race
 from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
-from learners.privacy.randomness import RandomSource
+from learners.privacy.noise import bernoulli_exp
+from learners.privacy.randomness import RandomSource, below
 
 #: Prior probability of a piece of no edge (one label everywhere), one, two and three edges.
 PRIOR = (0.5, 0.25, 0.125, 0.125)
@@ -47,6 +61,10 @@ _NARROW, PLAIN_BOXES, PLAIN_WHERE_WRONG = 1, 1 << 10, 1 << 8
 #: Memory for line tables.  A run has many draws, most of them over in a millisecond: clearing the
 #: hash of a larger table takes longer, and tables that are dropped for want of room cost little.
 _TABLE_BYTES = 8 << 20
+
+#: Concepts are drawn from the prior where examples of the rarer label weigh so many nats at most:
+#: one in 26 is kept then, or more, and boxes take as long as some 50.
+_NATS_BY_CHANCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +81,9 @@ class ConceptSelection:
         As in :class:`learners.envelope.envelope_selection.EnvelopeSelection`.
     plain_boxes : int
         No box is factorised before there are so many: it steers the sampler, never its law.
+    nats_by_chance : float
+        There are no boxes where examples of the rarer label weigh so many nats at most; it steers
+        the sampler likewise.
     """
 
     lattice: HalfplaneLattice
@@ -70,6 +91,7 @@ class ConceptSelection:
     max_boxes: int = 1 << 21
     table_bytes: int = _TABLE_BYTES
     plain_boxes: int = PLAIN_BOXES
+    nats_by_chance: float = _NATS_BY_CHANCE
 
     def select(
         self,
@@ -92,12 +114,17 @@ class ConceptSelection:
         """
         return self.begin(counts, rate, source).complete(watch)
 
-    def begin(self, counts: GridCounts, rate: float, source: RandomSource) -> ConceptDraw:
+    def begin(
+        self, counts: GridCounts, rate: float, source: RandomSource
+    ) -> ConceptDraw | DrawByChance:
         """A draw with all that it needs of the source, which others may have afterwards.
 
         Parameters as in :meth:`select`.
         """
-        counts = settle_conflicts(counts)
+        if counts.positives and counts.negatives:
+            counts = settle_conflicts(counts)
+        if rate * min(counts.positives, counts.negatives) <= self.nats_by_chance:
+            return DrawByChance(self.lattice, self.edges, counts, rate, source.spawn())
         examples = Examples.of(counts)
         size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
         boxes = np.concatenate([first_boxes(self.lattice, e) for e in range(self.edges + 1)])
@@ -149,3 +176,54 @@ class ConceptDraw:
         """
         for strand in self.strands:
             strand.restart()
+
+
+#: Weights of the numbers of edges in :data:`PRIOR`, as integers.
+_WEIGHTS = tuple(round(8 * p) for p in PRIOR)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawByChance:
+    """A draw by concepts from the prior, each kept with probability exp(-rate * mistakes)."""
+
+    lattice: HalfplaneLattice
+    edges: int
+    counts: GridCounts
+    rate: float
+    source: RandomSource
+
+    def complete(
+        self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
+    ) -> Selected:
+        """As :meth:`ConceptDraw.complete`; each independent of those before."""
+        weights = _WEIGHTS[: self.edges + 1]
+        progress = SelectionProgress(0, 0, math.log(sum(weights) / 8))
+        while True:
+            if stop is not None and stop():
+                raise Cancelled
+            progress = replace(progress, trials=progress.trials + 1)
+            if watch is not None:
+                watch(progress)
+            rank = below(self.source, sum(weights))
+            edges = sum(rank >= sum(weights[: e + 1]) for e in range(self.edges))
+            drawn = sorted(self._dual_point() for _ in range(edges))
+            piece = tuple(self.lattice.halfplane(*one) for one in drawn)
+            inside = below(self.source, 2) == 1
+            labels = inside_piece(piece, self.counts.points) == inside
+            mistakes = int(self.counts.amounts[labels != self.counts.labels].sum())
+            if bernoulli_exp(self.source, mistakes * Fraction(self.rate)):
+                return Selected(piece, progress, inside=inside)
+
+    def begin_again(self) -> None:
+        """Nothing is kept of what was drawn."""
+
+    def _dual_point(self) -> tuple[Sheet, int, int]:
+        """Sheet, u and v of a lattice halfplane, uniform."""
+        lattice = self.lattice
+        sheet = lattice.sheets[below(self.source, len(lattice.sheets))]
+        while True:
+            u, v = (
+                lattice.low + below(self.source, lattice.high + 1 - lattice.low) for _ in range(2)
+            )
+            if lattice.admits(u, v):
+                return sheet, u, v

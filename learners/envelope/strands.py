@@ -321,7 +321,7 @@ def start_strand(
 def piece_at(
     lattice: HalfplaneLattice, packed: int, theta: NDArray[np.int64]
 ) -> tuple[Halfplane, ...]:
-    """The piece of packed sheets and dual points, as a strand has them.
+    """The piece of packed sheets and dual points, its edges by sheet, u and v.
 
     theta, shape (12,): u and v of three edges; in the measure "paper" their readings, and then the
     three dual points (:mod:`learners.envelope.paper_box`).
@@ -329,8 +329,9 @@ def piece_at(
     if lattice.measure == "paper":
         packed, theta = class_sheets(packed, theta), theta[6:]
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
-    return tuple(
-        lattice.halfplane(Sheet(sheet), int(theta[2 * e]), int(theta[2 * e + 1]))
+    edges = [
+        (Sheet(sheet), int(theta[2 * e]), int(theta[2 * e + 1]))
         for e, sheet in enumerate(sheets)
         if sheet != NO_SHEET
-    )
+    ]
+    return tuple(lattice.halfplane(*edge) for edge in sorted(edges))

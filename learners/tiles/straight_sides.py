@@ -86,19 +86,26 @@ def straightened(
     most : float
         A connected change is no larger, in square grid units.
     """
-    # ends need not be round: what lies along a border is much nearer, or goes on
-    along = shapely.buffer(borders, near, quad_segs=1)
+    old = rings_of(shape)
+    if not old:
+        return None
+    ahead = [np.roll(corners, -1, axis=0) for corners in old]
+    edges = [shapely.linestrings(np.stack(ends, axis=1)) for ends in zip(old, ahead, strict=True)]
+    # of the borders those that an edge comes near
+    lines = shapely.get_parts(borders)
+    met = shapely.STRtree(lines).query(np.concatenate(edges), predicate="dwithin", distance=near)
+    beside = shapely.multilinestrings(lines[np.unique(met[1])])
+    # ends and corners need not be round: what lies along a border is much nearer
+    along = shapely.buffer(beside, near, quad_segs=1, join_style="bevel")
     box = shapely.box(0, 0, d, d)
     rim = shapely.buffer(box.exterior, near)
     shapely.prepare(along)
     shapely.prepare(rim)
-    old, parts = rings_of(shape), []
-    for corners in old:
-        ahead = np.roll(corners, -1, axis=0)
-        stretches = shapely.linestrings(np.stack([corners, ahead], axis=1))
-        around = squares(shapely.points((corners + ahead) / 2))
+    parts = []
+    for corners, others, stretches in zip(old, ahead, edges, strict=True):
+        around = squares(shapely.points((corners + others) / 2))
         little = _SHORTEST * np.sqrt(around)
-        short = np.hypot(*(ahead - corners).T) < little
+        short = np.hypot(*(others - corners).T) < little
         drawn = ~shapely.contains(along, stretches)
         drawn &= ~(short & shapely.dwithin(stretches, borders, little))
         parts.append(_parts(corners, drawn, shapely.contains(rim, stretches), around))

@@ -232,8 +232,9 @@ def nat_squares(
 def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[BaseGeometry]:
     """Borders, and edges drawn out through their own tile and the next ones."""
     near = max(_NEAR, _NEAR_GRAINS / units(d))
-    grown = shapely.intersection(shapely.buffer(zones, near), shapely.box(0, 0, d, d))
-    shrunk = shapely.buffer(zones, -near)
+    beside = shapely.buffer(zones, near, join_style="mitre")
+    grown = shapely.intersection(beside, shapely.box(0, 0, d, d))
+    shrunk = shapely.buffer(zones, -near, join_style="mitre")
     tree = shapely.STRtree(zones)
 
     def beyond(

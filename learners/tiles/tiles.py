@@ -52,7 +52,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
-from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
+from learners.envelope.concept_selection import ConceptDraw, ConceptSelection, DrawByChance
 from learners.parameters import check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
@@ -330,7 +330,7 @@ class _TileDraw:
     tile: Tile | EdgeZone
     rows: NDArray[np.int64]
     held: GridCounts
-    draw: ConceptDraw
+    draw: ConceptDraw | DrawByChance
     borders: Borders | None
     source: RandomSource
 

@@ -345,5 +345,6 @@ def orders_in(boxes: Any, lattice: HalfplaneLattice, prior: Any) -> Counter[Piec
             if edge_in(box, e)
         ]
         for piece in itertools.product(*sides):
-            pieces[piece] += int(box[ORDERS]) * prior[len(sides)]
+            edges = sorted(piece, key=lambda edge: (edge.sheet, edge.u, edge.v))
+            pieces[tuple(edges)] += int(box[ORDERS]) * prior[len(sides)]
     return pieces

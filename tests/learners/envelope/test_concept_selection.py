@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any, ClassVar
 
@@ -25,17 +26,24 @@ from learners.privacy.randomness import RandomSource, SeededRandom
 #: Bytes of line tables that a draw on a tiny grid never fills.
 ROOM = 1 << 18
 
+#: Nats up to which concepts are drawn from the prior, without boxes.
+NEVER, ALWAYS = -1.0, math.inf
+
 
 @pytest.mark.parametrize(
-    ("measure", "edges", "n", "rate"),
+    ("measure", "edges", "n", "rate", "nats_by_chance"),
     [
         # so many examples that 480 draws tell the rate
-        ("chord", 3, 60, 0.3),
-        ("paper", 2, 60, 0.4),
+        ("chord", 3, 60, 0.3, NEVER),
+        ("paper", 2, 60, 0.4, NEVER),
+        ("chord", 2, 40, 0.3, ALWAYS),
     ],
 )
-def test_draws_follow_the_enumerated_law(measure: Measure, edges: int, n: int, rate: float) -> None:
-    selection = ConceptSelection(HalfplaneLattice(2, measure, 0), edges, table_bytes=ROOM)
+def test_draws_follow_the_enumerated_law(
+    measure: Measure, edges: int, n: int, rate: float, nats_by_chance: float
+) -> None:
+    lattice = HalfplaneLattice(2, measure, 0)
+    selection = ConceptSelection(lattice, edges, table_bytes=ROOM, nats_by_chance=nats_by_chance)
     assert_same_law(selection, *examples(2, n, seed=edges), rate, 480)
 
 
@@ -45,13 +53,32 @@ def test_one_label_for_all_follows_the_enumerated_law(measure: Measure) -> None:
     assert_same_law(selection, *examples(2, 30, seed=0), 0.3, 720, outcomes=2, off=0.5)
 
 
-def test_draws_follow_the_law_where_nothing_is_known() -> None:
+@pytest.mark.parametrize(
+    ("measure", "nats_by_chance"), [("chord", NEVER), ("chord", ALWAYS), ("paper", ALWAYS)]
+)
+def test_draws_follow_the_law_where_nothing_is_known(
+    measure: Measure, nats_by_chance: float
+) -> None:
     """Without examples the law is the prior; no other, as one that prefers no number of edges."""
-    lattice = HalfplaneLattice(2, bits=0)
+    lattice = HalfplaneLattice(2, measure, 0)
     nothing = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=bool)
     even = {o: p / PRIOR[o[0]] / 4 for o, p in law(lattice, 3, *nothing, 1.0).items()}
-    selection = ConceptSelection(lattice, 3, table_bytes=ROOM)
+    selection = ConceptSelection(lattice, 3, table_bytes=ROOM, nats_by_chance=nats_by_chance)
     assert_same_law(selection, *nothing, 1.0, 900, others=[even])
+
+
+def test_where_hardly_any_example_has_the_other_label_there_are_no_boxes() -> None:
+    """And edges are written in the same order as those from boxes: by sheet, u and v."""
+    lattice = HalfplaneLattice(8, bits=0)
+    points = np.argwhere(np.ones((9, 9), dtype=bool))
+    for positives, boxes in ((0, False), (1, False), (2, False), (3, True)):
+        counts = counted(points, np.arange(81) >= 81 - positives, 8)
+        source = SeededRandom(positives)
+        drawn = [ConceptSelection(lattice).select(counts, 0.9, source) for _ in range(200)]
+        assert all((one.progress.boxes > 0) == boxes for one in drawn)
+        pairs = [[(e.sheet, e.u, e.v) for e in one.piece] for one in drawn if len(one.piece) == 2]
+        assert len(pairs) > 5
+        assert all(one <= other for one, other in pairs)
 
 
 def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,11 +112,13 @@ class SecondDraw(ConceptSelection):
         return second
 
 
-def test_a_draw_that_begins_again_is_independent_of_the_one_before() -> None:
+@pytest.mark.parametrize("nats_by_chance", [NEVER, ALWAYS])
+def test_a_draw_that_begins_again_is_independent_of_the_one_before(nats_by_chance: float) -> None:
     SecondDraw.labels.clear()
     lattice, draws = HalfplaneLattice(2, bits=0), 480
     points, labels = examples(2, 20, seed=1)
-    assert_same_law(SecondDraw(lattice, 1, table_bytes=ROOM), points, labels, 0.6, draws)
+    selection = SecondDraw(lattice, 1, table_bytes=ROOM, nats_by_chance=nats_by_chance)
+    assert_same_law(selection, points, labels, 0.6, draws)
     share = sum(p for o, p in law(lattice, 1, points, labels, 0.6).items() if o[2])
     alone = {True: share, False: 1 - share}
     pairs = {(one, two): alone[one] * alone[two] for one in alone for two in alone}
