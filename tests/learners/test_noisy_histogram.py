@@ -254,7 +254,7 @@ def test_a_seeded_run_on_an_outline_is_as_good_as_measured() -> None:
 
 @pytest.mark.parametrize(
     ("n", "smooth", "most"),
-    [(10_000, True, 0.0215), (10_000, False, 0.047), (100_000, True, 0.0048)],
+    [(10_000, True, 0.0215), (10_000, False, 0.047)],
 )
 def test_the_examples_are_learned_as_well_as_stated(n: int, smooth: bool, most: float) -> None:
     assert mean_error(lambda: NoisyHistogramLearner(smooth=smooth, seed=1), n) < most

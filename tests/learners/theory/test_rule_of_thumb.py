@@ -42,7 +42,6 @@ slow = pytest.mark.slow
     ("kind", "name", "n", "model"),
     [
         ("few-edges", "star", 9_000, PolygonUnionLearner()),
-        ("few-edges", "tri", 9_000, PolygonUnionLearner(epsilon=10.0)),
         pytest.param("few-edges", "three", 20_000, PolygonUnionLearner(epsilon=0.3), marks=slow),
         ("outlines", "switzerland", 9_000, PolygonUnionLearner()),
         pytest.param("outlines", "croatia", 9_000, PolygonUnionLearner(), marks=slow),
