@@ -37,7 +37,7 @@ from learners.privacy.accounting import Charge, PrivacySpent
 from learners.privacy.noise import most_noise
 from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import accounting_document, check_statement
-from learners.privacy.randomness import SeededRandom, SystemRandom
+from learners.privacy.randomness import SystemRandom
 
 # -- the law -------------------------------------------------------------------------------
 
@@ -111,14 +111,6 @@ def test_a_coin_looks_at_neither_place_nor_label() -> None:
         found.add(tuple(held.amounts.tolist()))
     words = np.frombuffer(tape, dtype="<u2") < 2**14
     assert found == {(int(words[:13].sum()), int(words[13:].sum()))}
-
-
-@pytest.mark.parametrize("part", [2.0**-16, 0.1, 0.9])
-def test_coins_have_the_stated_rate(part: float) -> None:
-    points = np.array([[x, 0] for x in range(8)])
-    counts = GridCounts(8, points, points[:, 0] > 3, np.full(8, 40_000))
-    held = divided(counts, part, SeededRandom(3))[1]
-    assert stats.binomtest(held.n, counts.n, round(part * 2**16) / 2**16).pvalue > 1e-4
 
 
 def test_what_is_counted_is_what_was_kept() -> None:

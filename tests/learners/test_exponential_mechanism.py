@@ -207,18 +207,6 @@ def test_a_tail_is_reached_when_the_number_falls_there() -> None:
     assert exponential_index(ones, [0, 200], Fraction(1)) == 0
 
 
-def test_many_candidates_at_a_small_rate() -> None:
-    rng = np.random.default_rng(5)
-    scores = -(20_000 * rng.random(50_000)).astype(np.int64)
-    source, rate = SeededRandom(1), Fraction(1, 500)
-    drawn = scores[[exponential_index(source, scores, rate) for _ in range(800)]]
-    values, number = np.unique(scores, return_counts=True)
-    weights = number * np.exp(values / 500)
-    quantiles = np.interp([0.25, 0.5, 0.75], np.cumsum(weights) / weights.sum(), values)
-    shares = [(drawn <= q).mean() for q in quantiles]
-    np.testing.assert_allclose(shares, [0.25, 0.5, 0.75], atol=0.06)
-
-
 @pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, Fraction(-1, 2)])
 def test_a_rate_that_is_none_is_refused(bad: float | Fraction) -> None:
     with pytest.raises(ValueError, match="rate must be a positive number"):

@@ -134,16 +134,6 @@ def test_spawning_leaves_the_parents_stream_alone() -> None:
     assert source.bytes(100) == SeededRandom(5).bytes(100)
 
 
-def test_streams_look_uniform_and_unrelated() -> None:
-    source = SeededRandom(9)
-    parent, child = (np.frombuffer(s.bytes(1 << 16), np.uint8) for s in (source, source.spawn()))
-    for stream in (parent, child, parent ^ child):
-        counts = np.bincount(stream, minlength=256)
-        chi_square = float(((counts - 256.0) ** 2 / 256).sum())
-        # 255 degrees of freedom: six standard deviations
-        assert abs(chi_square - 255) < 6 * np.sqrt(2 * 255)
-
-
 def test_words_are_the_streams_bytes() -> None:
     taken = words(SeededRandom(4), 5)
     assert taken.dtype == np.uint64

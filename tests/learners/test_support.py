@@ -196,15 +196,6 @@ def test_the_number_of_cells_is_a_public_function_of_the_noisy_count() -> None:
         assert abs(cells_per_side(10 * count, 10 * scale, 1024) - m) <= 1
 
 
-def test_empty_cells_are_hardly_ever_supported() -> None:
-    nobody = counted(np.zeros((0, 2), int), np.zeros(0, bool), 1024)
-    source, draws = SeededRandom(2), 400
-    false = [sum(noisy_support(nobody, 30_000, Fraction(10), source).cells) for _ in range(draws)]
-    assert cells_per_side(30_000, Fraction(10), 1024) ** 2 == 100
-    # 0.05 each expected at most; three standard deviations
-    assert sum(false) <= draws * 0.05 + 3 * math.sqrt(draws * 0.05)
-
-
 @pytest.mark.parametrize(
     ("name", "distribution"), [("italy", "clustered"), ("croatia", "gaussian")]
 )

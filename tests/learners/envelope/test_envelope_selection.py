@@ -27,7 +27,7 @@ from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.selection import Cancelled, PieceKind, Score, Selected, SelectionProgress
+from learners.core.selection import PieceKind, Score, Selected
 from learners.envelope import envelope_selection, race, strands, trials
 from learners.envelope.boxes import NEGATIVES, POSITIVES, pack_sheets
 from learners.envelope.envelope_selection import EnvelopeSelection, RefinedSelection
@@ -211,19 +211,3 @@ def test_bounds_never_fall_below_a_value() -> None:
             assert np.count_nonzero(held & ~labels) >= box[NEGATIVES]
             checked += 1
     assert checked > 200
-
-
-def test_cancelling_from_the_watch_releases_nothing() -> None:
-    points, labels = random_examples(1024, 20_000, seed=1)
-    selection = EnvelopeSelection(HalfplaneLattice(1024), "triangle")
-    seen: list[SelectionProgress] = []
-
-    def stop(progress: SelectionProgress) -> None:
-        seen.append(progress)
-        raise Cancelled
-
-    with pytest.raises(Cancelled):
-        selection.select(counted(points, labels, 1024), score_of("disjunction", 1, labels, 5000),
-                         5.0, SeededRandom(1), stop)  # fmt: skip
-    assert len(seen) == 1
-    assert seen[0].trials > 0
