@@ -194,7 +194,8 @@ def test_the_count_has_noise_of_its_share(monkeypatch: pytest.MonkeyPatch) -> No
         public["cells"] == cells_per_side(1400, 1.0, 16, True) != cells_per_side(500, 1.0, 16, True)
     )
     plan = plan_histogram(1.0, 1e-6, "add-remove", False, counted=True)
-    assert asked[0] == (plan.count_scale, 1)
+    # and all parts of an example in every cell
+    assert asked == [(plan.count_scale, 1), (SHARES * plan.cell_scale, public["cells"] ** 2)]
 
 
 # -- runs ----------------------------------------------------------------------------------
