@@ -34,9 +34,8 @@ from learners.core.estimator import Estimator
 from learners.stability.base_learners import MajorityCells
 from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.sample_and_aggregate import plan_noisy_votes
-from learners.stability.sparse_vector import plan_sparse_vector
 from learners.stability.stability_learner import StabilityLearner
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.stable_queries import chunks_needed, plan_sparse_vector
 
 QUERIES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 HALTS = (1, 10, 100)

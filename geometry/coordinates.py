@@ -17,7 +17,7 @@ import shapely
 from numpy.typing import NDArray
 
 from geometry.crs import CrsError, canonical_crs
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.grid import Bounds
 
 
@@ -43,26 +43,14 @@ def has_geometry(X: object) -> bool:
 
 
 def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
-    """Coordinates of points, in the system of the bounds.
+    """Coordinates of points, in the system of the bounds, of an array, a data frame, a GeoDataFrame
+    or a GeoSeries.
 
-    Parameters
-    ----------
-    X : array, data frame, GeoDataFrame or GeoSeries
-        Two columns are longitude and latitude, or easting and northing, in the system of the
-        bounds.  Of geopandas it is the geometry that counts, in its own system; without one in
-        that of the bounds.
-    bounds : Bounds
-
-    Returns
-    -------
-    ndarray
-        As the array is; of geopandas float of shape (n, 2), NaN where there is no point or where
-        the bounds' system does not reach.
-
-    Raises
-    ------
-    ValueError
-        If a geometry is no point, or columns are latitude and longitude.
+    Two columns are longitude and latitude, or easting and northing, in the system of the bounds;
+    what comes of them is as the array is.  Of geopandas it is the geometry that counts, in its own
+    system; without one in that of the bounds: float of shape (n, 2), NaN where there is no point or
+    where the bounds' system does not reach.  Raises ValueError if a geometry is no point, or
+    columns are latitude and longitude.
     """
     if not has_geometry(X):
         _refuse_swapped(X)
@@ -88,17 +76,9 @@ def _refuse_swapped(X: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the points of a column of geometries are.
-
-    Attributes
-    ----------
-    xy : ndarray of float, shape (n, 2)
-        NaN where there is none.
-    faults : dict of int to str
-        Why a geometry is no point.
-    systems : ndarray of int, shape (n,)
-        The code of EPSG that a geometry states for itself; 0 where it states none.
-    """
+    """Where the points of a column of geometries are: `xy`, float of shape (n, 2), NaN where there
+    is none; `faults`, why a geometry is no point; and `systems`, int of shape (n,), the code of
+    EPSG that a geometry states for itself, 0 where it states none."""
 
     xy: NDArray[np.float64]
     faults: dict[int, str]
@@ -115,19 +95,8 @@ _HEAD, _LENGTH = np.array([1, 1, 0, 0, 0], dtype=np.uint8), 21
 
 
 def points_of_wkb(data: Any, sizes: Any) -> NDArray[np.float64] | None:
-    """Coordinates, shape (n, 2), of WKB one after the other, if all are plain points.
-
-    Parameters
-    ----------
-    data : bytes-like
-    sizes : iterable of int
-        How long each is.
-
-    Returns
-    -------
-    ndarray or None
-        None if one is no point of two finite coordinates, or written in another way.
-    """
+    """Coordinates, shape (n, 2), of WKB one after the other, each of so many bytes; None if one is
+    no point of two finite coordinates, or written in another way."""
     if set(sizes) != {_LENGTH}:
         return None
     rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, _LENGTH)

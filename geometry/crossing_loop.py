@@ -1,4 +1,4 @@
-"""Sweeps over edges and counts their crossings, compiled, for :mod:`geometry.crossing_count`."""
+"""Sweeps over edges and counts their crossings, compiled, for :mod:`geometry.rings`."""
 
 from __future__ import annotations
 

@@ -37,17 +37,11 @@ _Staged = dict[str | os.PathLike[str], tuple[str, str]]
 class NewFile(NamedTuple):
     """A file that is to be written.
 
-    Attributes
-    ----------
-    path : path-like
-        A symbolic link stays and its target is replaced; an existing file keeps its permissions.
-        Something that is no regular file (a pipe, a device) is written straight through, never
-        replaced; so is :data:`STDOUT`, whatever it leads to.
-    data : bytes or str
-        Text is written as UTF-8, line ends as they are.
-    private : bool
-        The file's owner alone may read and write it (mode 0600), also where an existing file
-        allowed others to; it is so before it has a name or a byte.
+    `path`: a symbolic link stays and its target is replaced; an existing file keeps its
+    permissions. Something that is no regular file (a pipe, a device) is written straight through,
+    never replaced; so is :data:`STDOUT`, whatever it leads to.  `data`: text is written as UTF-8,
+    line ends as they are. `private`: the file's owner alone may read and write it (mode 0600), also
+    where an existing file allowed others to; it is so before it has a name or a byte.
     """
 
     path: str | os.PathLike[str]
@@ -56,18 +50,11 @@ class NewFile(NamedTuple):
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
-    """Write a file whole: on any failure the old file stays and no temporary file is left.
+    """Write a file whole, as a :class:`NewFile`: on any failure the old file stays and no temporary
+    file is left.
 
-    Parameters
-    ----------
-    path, data, private
-        As of a :class:`NewFile`.
-
-    Raises
-    ------
-    OSError
-        As the system reports it: no such folder, no permission, disk full, is a folder.  Its
-        ``filename`` is the path that was asked for.
+    Raises OSError as the system reports it: no such folder, no permission, disk full, is a folder.
+    Its ``filename`` is the path that was asked for.
     """
     atomic_write_all([NewFile(path, data, private)])
 
@@ -86,6 +73,9 @@ def atomic_write_all(
     as it was.  A name that cannot be taken keeps no other from being so; pipes and devices come
     last.
 
+    Raises OSError as :func:`atomic_write`; its ``filename`` is the path of the first file that
+    failed.
+
     Parameters
     ----------
     files : iterable of NewFile
@@ -96,11 +86,6 @@ def atomic_write_all(
         Called when all is on the disk and nothing has its name; what it raises ends it there.
     written : list of str, optional
         Takes the path of every file that has its name, as soon as it has.
-
-    Raises
-    ------
-    OSError
-        As :func:`atomic_write`; its ``filename`` is the path of the first file that failed.
     """
     staged: _Staged = {}
     streams: list[NewFile] = []
@@ -128,10 +113,7 @@ def atomic_write_all(
 def try_write(files: Iterable[NewFile]) -> None:
     """Do all of :func:`atomic_write_all` but to take the names: nothing is left of it.
 
-    Raises
-    ------
-    OSError
-        As there.
+    Raises OSError as there.
     """
     staged: _Staged = {}
     try:

@@ -19,7 +19,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,15 +29,16 @@ import shapely
 from shapely.geometry import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
-from geometry.crossing_count import crossings_up_to, edges_of
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import one_line
-from geometry.geojson_rings import (
+from geometry.geojson_reading import (
+    MAX_BYTES,
     Frame,
     GeoJSONError as GeoJSONError,
     ShapeReader,
     checked_grid_size,
     decoded,
+    features,
     named_system,
     own_member,
     short,
@@ -46,9 +47,8 @@ from geometry.globe import on_grid, within_180
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
 from geometry.polygons import cornered, orient_valid, polygonal, united
+from geometry.rings import crossings_up_to, edges_of
 
-#: Largest file that is read, in bytes.
-MAX_BYTES = 64 * 2**20
 #: Most positions that are read from one file.
 MAX_VERTICES = 1_000_000
 #: Most crossings between outlines of different features: some seconds' work for the union.
@@ -115,10 +115,7 @@ class TargetFile:
     def check_crossings(self) -> None:
         """See to it that the polygons can be united.
 
-        Raises
-        ------
-        GeoJSONError
-            If the outlines cross so often that it would take minutes and gigabytes.
+        Raises GeoJSONError if the outlines cross so often that it would take minutes and gigabytes.
         """
         edges = edges_of(self.parts)
         if len(self.parts) > 1 and crossings_up_to(MAX_CROSSINGS, edges) > MAX_CROSSINGS:
@@ -135,15 +132,9 @@ class TargetFile:
         """Its polygons in units of a grid of size d as they were read, by which points are judged.
 
         Each corner is at the nearest multiple of 1/:func:`geometry.polygons.units` grid unit, so
-        that rounding leaves no grid point beside an edge on which it lies; several polygons are
-        not united, as a union rounds where edges cross.
-
+        that rounding leaves no grid point beside an edge on which it lies; several polygons, which
+        may overlap, are a GeometryCollection, not united, as a union rounds where edges cross.
         Parameters and errors as in :meth:`on_grid`.
-
-        Returns
-        -------
-        shapely geometry
-            A GeometryCollection of polygons that may overlap, if there are several.
         """
         placed = [self._placed(part, d, bounds) for part in self.parts]
         return cornered(placed[0] if len(placed) == 1 else GeometryCollection(placed), d)
@@ -151,18 +142,9 @@ class TargetFile:
     def on_grid(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
         """Their union in units of a grid of size d; it may reach over the square's edges.
 
-        Parameters
-        ----------
-        d : int
-            Grid size.
-        bounds : Bounds, optional
-            Where that grid lies, for a shape on the globe; by default the file's own bounds.
-
-        Raises
-        ------
-        GeoJSONError
-            If the shape is in degrees and no bounds are known, or it has no place in their system;
-            as :attr:`geometry`.
+        `bounds` say where that grid lies, for a shape on the globe; by default the file's own.
+        Raises GeoJSONError if the shape is in degrees and no bounds are known, or it has no place
+        in their system; as :attr:`geometry`.
         """
         return self._placed(self.geometry, d, bounds)
 
@@ -196,29 +178,20 @@ def read_geojson(
 
     A file that does not say what its coordinates are holds degrees.
 
+    Raises GeoJSONError if the file is too large, not JSON, not GeoJSON, without polygons, or its
+    polygons have short, open or crossing rings, non-finite or out-of-range coordinates, or cross
+    the antimeridian; OSError if the file cannot be opened.
+
+    Returns TargetFile: altitudes are dropped.
+
     Parameters
     ----------
-    path : path-like
     allow_empty : bool
         Accept a file without polygons (an empty learned shape) as an empty Polygon.
     max_bytes, max_vertices : int
         Limits on the file's size and on its number of positions.
     any_system : bool
         Take the system that an old member ``crs`` names; else it must be longitude and latitude.
-
-    Returns
-    -------
-    TargetFile
-        Altitudes are dropped.
-
-    Raises
-    ------
-    GeoJSONError
-        If the file is too large, not JSON, not GeoJSON, without polygons, or its polygons have
-        short, open or crossing rings, non-finite or out-of-range coordinates, or cross the
-        antimeridian.
-    OSError
-        If the file cannot be opened.
     """
     try:
         document, odd_numbers = load_object(path, max_bytes)
@@ -238,18 +211,8 @@ def read_geojson(
 def target_of(document: dict[str, Any], name: str, *, any_system: bool = False) -> TargetFile:
     """A target from the object of a GeoJSON file, of finite numbers; read like the file.
 
-    Parameters
-    ----------
-    document : dict
-    name : str
-        Stands for the file's stem.
-    any_system : bool
-        As in :func:`read_geojson`.
-
-    Raises
-    ------
-    GeoJSONError
-        As :func:`read_geojson`; the message names no file.
+    `name` stands for the file's stem, `any_system` is that of :func:`read_geojson`.  Raises
+    GeoJSONError as there; the message names no file.
     """
     target = _read_document(document, MAX_VERTICES, name, any_system)
     _refuse_empty(target)
@@ -266,14 +229,8 @@ def load_object(
 ) -> tuple[dict[str, Any], list[str]]:
     """The top-level object, and the numbers in the file that are not finite.
 
-    Raises
-    ------
-    GeoJSONError
-        If it is too large, or no JSON object.
-    RecursionError
-        If it is nested too deeply.
-    OSError
-        If it cannot be opened.
+    Raises GeoJSONError if it is too large, or no JSON object; RecursionError if it is nested too
+    deeply; OSError if it cannot be opened.
     """
     with open(path, "rb") as file:
         data = file.read(max_bytes + 1)
@@ -347,10 +304,7 @@ def _read_document(
 def stated_place(member: Mapping[str, Any]) -> tuple[int | None, Bounds | None]:
     """The grid size and the bounds that a member ``geodp`` states.
 
-    Raises
-    ------
-    GeoJSONError
-        If they are none, or coordinates are in grid units of no stated size.
+    Raises GeoJSONError if they are none, or coordinates are in grid units of no stated size.
     """
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None or member.get("frame") == "grid":
@@ -378,33 +332,3 @@ def _system(crs: Any, any_system: bool) -> str:
             f"crs {short(name or crs)} is not longitude/latitude (RFC 7946); reproject to WGS 84"
         )
     return LONLAT
-
-
-def features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """(where, geometry, properties) of each feature; a bare geometry counts as one.
-
-    Raises
-    ------
-    GeoJSONError
-        If one is no feature.
-    """
-    kind = document.get("type")
-    if kind == "FeatureCollection":
-        listed = document.get("features")
-        if not isinstance(listed, list):
-            raise GeoJSONError(f"features must be a list, not {short(listed)}")
-        for i, feature in enumerate(listed):
-            yield _feature(feature, f"features[{i}]")
-    elif kind == "Feature":
-        yield _feature(document, "the feature")
-    else:
-        yield "the geometry", document, {}
-
-
-def _feature(feature: Any, where: str) -> tuple[str, Any, dict[str, Any]]:
-    if not isinstance(feature, dict) or feature.get("type") != "Feature":
-        raise GeoJSONError(f"{where}: must be a Feature, not {short(feature)}")
-    properties = feature.get("properties") or {}
-    if not isinstance(properties, dict):
-        raise GeoJSONError(f"{where}: properties must be an object, not {short(properties)}")
-    return where, feature.get("geometry"), properties

@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError
 from geometry.files import atomic_write
-from geometry.geojson_rings import GeoJSONError, check_lonlat
+from geometry.geojson_reading import GeoJSONError, check_lonlat
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
 from geometry.polygons import orient_valid, polygon_parts, ring_corners
@@ -43,6 +43,13 @@ def feature_collection(
 ) -> dict[str, Any]:
     """A shape in grid units as a FeatureCollection of at most one feature, and layers beside it.
 
+    Raises GeoJSONError if the shape leaves the square.
+
+    Returns dict: with ``bbox``, closed rings, outer counter-clockwise, holes clockwise, valid in
+    its own coordinates; an empty shape is no feature, and without features there is no ``bbox``.
+    Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``,
+    ``grid``, ``bounds`` and ``georeferenced`` (whether the bounds are the user's), then ``member``.
+
     Parameters
     ----------
     shape : shapely geometry
@@ -59,20 +66,6 @@ def feature_collection(
     layers : mapping, optional
         Other shapes by name, each a feature after the first with its name as ``name`` and
         ``layer``: readers of the shape leave them out.
-
-    Returns
-    -------
-    dict
-        With ``bbox``, closed rings, outer counter-clockwise, holes clockwise, valid in its own
-        coordinates; an empty shape is no feature, and without features there is no ``bbox``.
-        Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``,
-        ``grid``, ``bounds`` and ``georeferenced`` (whether the bounds are the user's), then
-        ``member``.
-
-    Raises
-    ------
-    GeoJSONError
-        If the shape leaves the square.
     """
     place = None if raw_grid else frame.place or unit_box_map(frame.d)
     said = frame_member(frame, raw_grid=raw_grid)
@@ -117,20 +110,9 @@ def placed_shape(
 ) -> BaseGeometry:
     """A shape in the coordinates of a file, still valid after rounding.
 
-    Parameters
-    ----------
-    shape : shapely geometry
-        Polygonal and valid, in grid units, within the square [0, d]^2.
-    d : int
-    grid_map : GridMap or None
-        None keeps grid units.
-    degrees : bool
-        Longitude and latitude, cut at the antimeridian; else the system of the bounds.
-
-    Raises
-    ------
-    GeoJSONError
-        If the shape leaves the square.
+    It is polygonal and valid, in grid units, within the square [0, d]^2; GeoJSONError if it leaves
+    that.  Without a `grid_map` it keeps grid units.  `degrees`: longitude and latitude, cut at the
+    antimeridian; else the system of the bounds.
     """
     degrees = degrees or grid_map is None or grid_map.bounds.crs == LONLAT
     xy = shapely.get_coordinates(shape)
@@ -202,14 +184,8 @@ def _geometry(shape: BaseGeometry) -> dict[str, Any]:
 def geojson_text(collection: Mapping[str, Any]) -> str:
     """What a file with this GeoJSON object holds.
 
-    Numbers keep full double precision.  NumPy scalars are written as plain numbers.
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite.
-    TypeError
-        If a value has no JSON form.
+    Numbers keep full double precision; those of NumPy are written as plain ones.  Raises ValueError
+    if one is not finite, TypeError if a value has no JSON form.
     """
     return json.dumps(collection, allow_nan=False, default=_plain) + "\n"
 
@@ -219,12 +195,8 @@ def write_geojson(
 ) -> None:
     """Write a GeoJSON object, whole or not at all; a private one for its owner alone.
 
-    Raises
-    ------
-    ValueError, TypeError
-        See :func:`geojson_text`.
-    OSError
-        If the file cannot be written; an older file then stays as it was.
+    Raises ValueError and TypeError as :func:`geojson_text`; OSError if the file cannot be written,
+    and an older file then stays as it was.
     """
     atomic_write(path, geojson_text(collection), private=private)
 

@@ -26,7 +26,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import TargetFile, stated_place
-from geometry.geojson_rings import GeoJSONError, invalidity, short
+from geometry.geojson_reading import GeoJSONError, invalidity, short
 from geometry.globe import within_180
 from geometry.polygons import polygon_parts
 
@@ -88,21 +88,11 @@ _HEADER = 1 << 14
 
 
 def refuse_reference(name: str, data: bytes | None = None) -> None:
-    """Refuse a file that says where data lie and holds none.
+    """Refuse a file, by its path or what is read of it already, that says where data lie and holds
+    none.
 
-    In a program of somebody else's GDAL may be loaded already, with all that it follows.
-
-    Parameters
-    ----------
-    name : str
-        Path.
-    data : bytes, optional
-        What is in it, where it is read already.
-
-    Raises
-    ------
-    InputError
-        If it is one, or holds one, and nobody has set GDAL_SKIP.
+    In a program of somebody else's GDAL may be loaded already, with all that it follows.  Raises
+    InputError if it is one, or holds one, and nobody has set GDAL_SKIP.
     """
     starts = [] if data is None else [data[:_HEADER]]
     if data is None and os.path.isfile(name):
@@ -154,10 +144,7 @@ def parquet_file(name: str, data: bytes | None) -> Iterator[Any]:
 def geo_member(name: str, schema: Any) -> tuple[str | None, str | None, str | None]:
     """The column of places of a Parquet file, their system and encoding; None without GeoParquet.
 
-    Raises
-    ------
-    InputError
-        If what the file says of its places is no GeoParquet.
+    Raises InputError if what the file says of its places is no GeoParquet.
     """
     with reading(name, "what it says of its places is no GeoParquet"):
         member = json.loads((schema.metadata or {}).get(b"geo", b"null"))
@@ -176,10 +163,7 @@ def geo_member(name: str, schema: Any) -> tuple[str | None, str | None, str | No
 def library(module: str, name: str) -> Any:
     """A module that a file needs.
 
-    Raises
-    ------
-    InputError
-        If it is not installed: how that is done.
+    Raises InputError if it is not installed: how that is done.
     """
     try:
         return importlib.import_module(module)
@@ -201,10 +185,7 @@ def read_polygons(
     Unless `every` feature is meant, those of another layer than "learned" are left out where a
     field tells layers apart; so are points, lines and what is empty.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or the outline of a feature crosses itself.
+    Raises InputError if the file cannot be read, or the outline of a feature crosses itself.
     """
     name = os.fspath(path)
     if path.suffix.lower() != ".parquet":
@@ -242,10 +223,7 @@ def read_polygons(
 def valid_polygons(shape: BaseGeometry | None, where: str) -> list[BaseGeometry]:
     """What is polygonal of a geometry, in as many parts as it has; none of points and lines.
 
-    Raises
-    ------
-    InputError
-        If an outline crosses itself.
+    Raises InputError if an outline crosses itself.
     """
     whole = isinstance(shape, Polygon | MultiPolygon) and not shape.is_empty
     found = [shape] if whole else [] if shape is None else polygon_parts(shape)
@@ -258,10 +236,7 @@ def valid_polygons(shape: BaseGeometry | None, where: str) -> list[BaseGeometry]
 def in_range(shapes: list[BaseGeometry], crs: str, name: str) -> list[BaseGeometry]:
     """The same shapes; those in degrees with longitudes within -180..180.
 
-    Raises
-    ------
-    InputError
-        If what should be degrees is none.
+    Raises InputError if what should be degrees is none.
     """
     if crs != LONLAT or not shapes:
         return shapes

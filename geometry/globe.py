@@ -233,26 +233,13 @@ def tolerance_of(place: GridMap) -> float:
 
 
 def in_bounds(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
-    """A shape of a system in that of the bounds of a grid, where it lies within these.
+    """A shape of a system, polygonal and valid, in that of the bounds of a grid, where it lies
+    within these.
 
-    Parameters
-    ----------
-    shape : shapely geometry
-        Polygonal and valid, in the units of its system.
-    crs : str
-        Its system, as :func:`geometry.crs.canonical_crs` names it.
-    place : GridMap
-
-    Returns
-    -------
-    shapely geometry
-        Polygonal and valid, in the units of the bounds, with longitudes that go on after 180 as
-        those of the bounds do.  In its own system a shape may still reach over the bounds.
-
-    Raises
-    ------
-    CrsError
-        If one system cannot follow the other there.
+    The system is named as by :func:`geometry.crs.canonical_crs`.  What comes is polygonal and
+    valid, in the units of the bounds, with longitudes that go on after 180 as those of the bounds
+    do.  In its own system a shape may still reach over the bounds.  Raises CrsError if one system
+    cannot follow the other there.
     """
     bounds = place.bounds
     if crs == bounds.crs:

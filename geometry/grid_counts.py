@@ -11,6 +11,8 @@ coordinate z after y, and nothing else changes.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,11 @@ MOST_EXAMPLES = 1 << 48
 
 #: Names of the coordinates.
 _AXES = "xyz"
+
+#: Fewer points are labelled as they are, others some at a time, so that memory stays bounded.
+_MANY, _AT_ONCE = 50_000, 1 << 19
+#: Places of a grid, at most, that labels are looked up by, a byte each: in all, and a point.
+_MOST_PLACES, _PLACES_A_POINT = 1 << 25, 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,33 +101,19 @@ class GridCounts:
         )
 
     def by_group(self, group: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """Examples of each label in each group of entries, int64 of shape (2, count).
-
-        Parameters
-        ----------
-        group : ndarray of int64, shape (m,)
-            The group of every entry, in 0..count-1.
-        count : int
-        """
+        """Examples of each label in each group of entries, int64 of shape (2, count); `group`,
+        int64 of shape (m,), is the group of every entry, in 0..count-1."""
         # sums of amounts are exact in doubles
         sums = np.bincount(group + count * self.labels, self.amounts, 2 * count)
         return sums.astype(np.int64).reshape(2, count)
 
     @classmethod
     def of(cls, counts: GridCounts | ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
-        """Counts in whichever form they come, on a grid of size d.
+        """Counts in whichever form they come, on a grid of size d: such counts, an array of int,
+        shape (2, d + 1, d + 1), or entries, shape (m, 4), as :meth:`of_array` and
+        :meth:`of_entries` take them.
 
-        Parameters
-        ----------
-        counts : GridCounts, array of int, shape (2, d + 1, d + 1), or entries, shape (m, 4)
-            As :meth:`of_array` and :meth:`of_entries` take them.
-        d : int
-        dimensions : int
-
-        Raises
-        ------
-        ValueError
-            If they are counts on another grid, or as these two.
+        Raises ValueError if they are counts on another grid, or as these two.
         """
         if isinstance(counts, GridCounts):
             given = counts
@@ -141,19 +134,10 @@ class GridCounts:
     def of_examples(
         cls, points: NDArray[np.int64], labels: NDArray[np.bool_], d: int
     ) -> GridCounts:
-        """Counts of examples given one by one.
+        """Counts of examples given one by one: grid points, int64 of shape (n, D), in 0..d, not
+        checked, and labels, bool of shape (n,).
 
-        Parameters
-        ----------
-        points : ndarray of int64, shape (n, D)
-            Grid coordinates in 0..d; not checked.
-        labels : ndarray of bool, shape (n,)
-        d : int
-
-        Raises
-        ------
-        ValueError
-            If there are not as many labels as points.
+        Raises ValueError if there are not as many labels as points.
         """
         if len(points) != len(labels):
             raise ValueError("there must be as many labels as points")
@@ -169,18 +153,11 @@ class GridCounts:
 
     @classmethod
     def of_array(cls, counts: ArrayLike, dimensions: int = 2) -> GridCounts:
-        """Counts of every grid point.
+        """Counts of every grid point, int of shape (2, d + 1, d + 1): counts[label, x, y]; in space
+        counts[label, x, y, z].
 
-        Parameters
-        ----------
-        counts : array of int, shape (2, d + 1, d + 1)
-            counts[label, x, y]; in space counts[label, x, y, z].
-        dimensions : int
-
-        Raises
-        ------
-        ValueError
-            If the shape is another, or a count is negative, no whole number or too large.
+        Raises ValueError if the shape is another, or a count is negative, no whole number or too
+        large.
         """
         array = unmasked(counts)
         if array.ndim != dimensions + 1 or len(array) != 2 or len(set(array.shape[1:])) != 1:
@@ -195,20 +172,10 @@ class GridCounts:
     def of_entries(cls, entries: ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
         """Counts of the grid points that hold examples, as a database gives them.
 
-        Parameters
-        ----------
-        entries : array of int, shape (m, 4)
-            Rows (x, y, label, count) in any order; rows with the same x, y and label are added.
-            In space (x, y, z, label, count).
-        d : int
-            Grid size.
-        dimensions : int
-
-        Raises
-        ------
-        ValueError
-            If the shape is another, a coordinate lies off 0..d, a label is neither 0 nor 1, or a
-            count is negative, no whole number or too large.
+        Entries, int of shape (m, 4), are rows (x, y, label, count) in any order, in space (x, y, z,
+        label, count); rows with the same x, y and label are added.  Raises ValueError if the shape
+        is another, a coordinate lies off 0..d, a label is neither 0 nor 1, or a count is negative,
+        no whole number or too large.
         """
         names = (*_AXES[:dimensions], "label")
         rows = np.asarray(entries)
@@ -324,3 +291,33 @@ def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.i
         places[width + 1 :] = y
         found.append(places)
     return found[0], found[1]
+
+
+def label_places(
+    label: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    points: NDArray[np.int64],
+    sides: tuple[int, ...],
+) -> NDArray[np.int64]:
+    """Labels of points, int64 of shape (n, D); where many lie on a grid each place is asked about
+    once, then looked up.
+
+    `label` gives labels 0/1 of grid points, shape (m, D), of each by itself.  The grid has so many
+    places along each axis, from 0 on; points beside them are labelled, too.
+    """
+    n, places = len(points), math.prod(sides)
+    if n < _MANY:
+        return label(points)
+    spans = [points[i : i + _AT_ONCE] for i in range(0, n, _AT_ONCE)]
+    # column by column: along the other axis it takes numpy twenty times as long
+    beside = (x.min() < 0 or x.max() >= side for x, side in zip(points.T, sides, strict=True))
+    if places > min(_MOST_PLACES, _PLACES_A_POINT * n) or any(beside):
+        return np.concatenate([label(span) for span in spans])
+    asked = np.zeros(places, dtype=np.bool_)
+    for span in spans:
+        asked[np.ravel_multi_index(span.T, sides)] = True
+    found = np.flatnonzero(asked)
+    known = np.zeros(places, dtype=np.int8)
+    for part in (found[i : i + _AT_ONCE] for i in range(0, len(found), _AT_ONCE)):
+        known[part] = label(np.stack(np.unravel_index(part, sides), axis=1))
+    labels = [known[np.ravel_multi_index(span.T, sides)] for span in spans]
+    return np.concatenate(labels).astype(np.int64)

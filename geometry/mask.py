@@ -24,8 +24,7 @@ from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import MAX_VERTICES, NoPolygonsError, TargetFile, read_geojson, target_of
-from geometry.geojson_points import SEQUENCES
-from geometry.geojson_rings import Frame as Units, GeoJSONError
+from geometry.geojson_reading import SEQUENCES, Frame as Units, GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, in_range, read_polygons, valid_polygons
 from geometry.grid import Bounds, Frame
 from geometry.polygons import contains_points, orient_valid, polygon_parts
@@ -59,10 +58,8 @@ class Mask:
         A map of the globe lies where the frame's bounds put it, or its own bounds if the frame has
         none; another grid is stretched to this one.
 
-        Raises
-        ------
-        GeoJSONError
-            If it is in degrees and no bounds are known, or nothing of it lies on the grid.
+        Raises GeoJSONError if it is in degrees and no bounds are known, or nothing of it lies on
+        the grid.
         """
         return clipped(self._on_grid(frame, self.target.on_grid), _square(frame))
 
@@ -134,10 +131,7 @@ class Mask:
     def from_dict(cls, data: Any) -> Mask:
         """Read what :meth:`to_dict` wrote.
 
-        Raises
-        ------
-        ValueError
-            If it is something else.
+        Raises ValueError if it is something else.
         """
         if not isinstance(data, dict) or set(data) != {"name", "map"}:
             raise ValueError("within: must be an object of name and map")
@@ -167,27 +161,13 @@ def read_mask(
     option: str = "--within-layer",
     max_vertices: int = MAX_VERTICES,
 ) -> Mask:
-    """Read the polygons of a map: GeoJSON, or what GDAL and pyarrow read.
+    """Read the polygons of a map: GeoJSON, or what GDAL and pyarrow read; or those of a shape that
+    ships with geodp, by its name, such as "land".
 
-    Parameters
-    ----------
-    path : path-like
-        Or the name of a shape that ships with geodp, such as "land".
-    layer : str, optional
-        Of a file with several.
-    option : str
-        What names the layer, for messages.
-    max_vertices : int
-
-    Raises
-    ------
-    GeoJSONError
-        If its polygons are not usable, or there are none.
-    InputError
-        If it is a GIS file that cannot be read, or which of its layers is meant is not said; if a
-        name is a file's, too.
-    OSError
-        If it cannot be opened.
+    `layer` is one of a file with several, and `option` what names it, for messages.  Raises
+    GeoJSONError if its polygons are not usable, or there are none; InputError if it is a GIS file
+    that cannot be read, or which of its layers is meant is not said, or if a name is a file's, too;
+    OSError if it cannot be opened.
     """
     try:
         path = shape_path(os.fspath(path))
@@ -204,21 +184,12 @@ def read_mask(
 
 
 def mask_of(source: Any, frame: Frame, layer: str | None = None) -> Mask:
-    """The mask that a file is, as :func:`read_mask` says, or polygons in memory.
+    """The mask that a file is, as :func:`read_mask` says, or polygons in memory: a GeoDataFrame, a
+    GeoSeries or a shapely geometry.
 
-    Parameters
-    ----------
-    source : path-like, GeoDataFrame, GeoSeries, or shapely geometry
-        Of geopandas in its own system; without one, and of shapely, in that of the bounds, or in
-        grid units where there are none.
-    frame : Frame
-    layer : str, optional
-        Of a file with several.
-
-    Raises
-    ------
-    GeoJSONError, InputError, OSError
-        As :func:`read_mask`; if it is something else.
+    Those of geopandas are in their own system; without one, and of shapely, in that of the bounds,
+    or in grid units where there are none.  `layer` is one of a file with several.  Raises
+    GeoJSONError, InputError and OSError as :func:`read_mask`; and if it is something else.
     """
     if isinstance(source, str | os.PathLike):
         return read_mask(source, layer, option="layer")

@@ -200,7 +200,7 @@ TOOLS: tuple[Entry, ...] = (
     # stability
     Entry(
         "Sparse vector",
-        "learners.stability.sparse_vector.SparseVector",
+        "learners.stability.stable_queries.SparseVector",
         (22,),
         "(epsilon, delta)-DP until T queries fall below the threshold; integer noise",
     ),

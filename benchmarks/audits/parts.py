@@ -28,10 +28,9 @@ from geodp_app.errors import InputError
 from geodp_app.files.learned_file import whole_square
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.persons import some_each
-from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.tiling import TileIndex, tile_square
+from geometry.tiling import EdgeZone, TileIndex, tile_square
 from learners import PolygonUnionLearner
 from learners.core.accuracy import checked, divided, with_check
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep

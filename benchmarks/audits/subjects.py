@@ -20,7 +20,7 @@ from learners.finite.amplification import AmplifiedLearner
 from learners.privacy.accounting import Neighbours, PrivacySpent, noise_scale, pure_spent
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
 from learners.privacy.randomness import RandomSource, open_source
-from learners.stability import sample_and_aggregate, sparse_vector, stable_queries
+from learners.stability import sample_and_aggregate, stable_queries
 
 #: Privacy of everything that is audited.
 EPSILON, DELTA = 1.0, 1e-6
@@ -110,8 +110,8 @@ def _cells(numbers: list[int], source: RandomSource) -> Told:
 
 def _sparse(numbers: list[int], source: RandomSource) -> Told:
     """Distances, from the margin down."""
-    budget = sparse_vector.plan_sparse_vector(EPSILON, SEEN_DELTA, queries=len(numbers), halts=1)
-    tests = sparse_vector.SparseVector(budget, source)
+    budget = stable_queries.plan_sparse_vector(EPSILON, SEEN_DELTA, queries=len(numbers), halts=1)
+    tests = stable_queries.SparseVector(budget, source)
     outcome = []
     for number in numbers:
         if tests.halts_left:
@@ -121,7 +121,7 @@ def _sparse(numbers: list[int], source: RandomSource) -> Told:
 
 def _stable(numbers: list[int], source: RandomSource) -> Told:
     """Distances, and whether the value is another one: it changes where the distance is 0."""
-    budget = sparse_vector.plan_sparse_vector(EPSILON, SEEN_DELTA, queries=1, halts=1)
+    budget = stable_queries.plan_sparse_vector(EPSILON, SEEN_DELTA, queries=1, halts=1)
     queries = stable_queries.StableQueries(budget, source)
     distance, value = numbers
     outcome = queries.ask(value, distance).value

@@ -21,11 +21,10 @@ import learners.boolean.consistent_conjunction
 import learners.boolean.parity
 import learners.cover.set_cover
 import learners.cover.threshold_learner
-import learners.curved.listed_selection
+import learners.curved.selection
 import learners.finite.empirical_risk
 import learners.finite.experts
 import learners.stability.sample_and_aggregate
-import learners.stability.sparse_vector
 import learners.stability.stable_queries
 import learners.tiles.tiles
 from benchmarks.audits import canaries, subjects
@@ -34,7 +33,7 @@ from benchmarks.audits.one_run import CanaryAudit
 from benchmarks.audits.subjects import MECHANISMS, Case, declared
 from benchmarks.audits.whole import whole_audit
 from learners import PolygonUnionLearner
-from learners.curved.conic_selection import ConicSelection
+from learners.curved.selection import ConicSelection
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.randomness import SeededRandom
@@ -248,7 +247,7 @@ TWINS: tuple[Twin, ...] = (
     Twin("conjunction's literals", "twelve times the rate", _of("conjunction"),
          lambda: sharp(learners.boolean.conjunction, 12), 1_500),
     Twin("polytope's halfspaces", "twelve times the rate", _of("polytope"),
-         lambda: sharp(learners.curved.listed_selection, 12), 2_000, quick=False),
+         lambda: sharp(learners.curved.selection, 12), 2_000, quick=False),
     Twin("experts", "sixteen times the rate", _mechanism("two-experts"),
          lambda: sharp(learners.finite.experts, 16), 1_200),
     Twin("noisy votes", "three times the rate", _mechanism("noisy-votes"),
@@ -266,9 +265,9 @@ TWINS: tuple[Twin, ...] = (
          lambda: _sharp_selection(ConicSelection, 12), 2_000, quick=False),
     # stability
     Twin("sparse vector", "no noise", _mechanism("sparse-vector"),
-         lambda: silent(learners.stability.sparse_vector), 300),
+         lambda: silent(learners.stability.stable_queries), 300),
     Twin("stable queries", "no margin", _mechanism("stable-query"),
-         lambda: _no_margin(learners.stability.sparse_vector), 800),
+         lambda: _no_margin(learners.stability.stable_queries), 800),
     Twin("distance to instability", "no margin", _mechanism("distance-test"),
          lambda: _no_margin(learners.stability.stable_queries), 800),
     # others

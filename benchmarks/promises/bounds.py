@@ -1,7 +1,7 @@
 """Bounds that sources state and no run is planned by: for the table, and for tests of its rows.
 
 halts and chunks   corollary 4.1 of Bassily, Thakurta, Thakkar (BTT), with the constants that they
-                   print, and with those of :mod:`learners.stability.sparse_vector`.  BTT print
+                   print, and with those of :mod:`learners.stability.stable_queries`.  BTT print
                    ln(m/beta) for ln(1/beta) in T, and K = 136 ln(4mT/min(delta, beta/2)) sqrt(T
                    ln(2/delta)) / epsilon chunks for a gap of sensitivity 1: K doubled here, as one
                    record moves the gap by 2.
@@ -27,8 +27,7 @@ from learners.privacy.accounting import check_budget
 from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import Order
 from learners.stability.sample_and_aggregate import NoisyVotesBudget
-from learners.stability.sparse_vector import Constants, plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.stable_queries import Constants, chunks_needed, plan_sparse_vector
 from learners.theory.pac import LabelledDistribution
 
 

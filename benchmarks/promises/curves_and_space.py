@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
-from geometry.lift import Conic, ConicKind, ConicLattice
+from geometry.lift import (
+    BallLattice,
+    Conic,
+    ConicKind,
+    ConicLattice,
+    HalfspaceLattice3,
+    PolynomialLattice,
+)
 from learners.core.selection import mistakes_score
 from learners.curved.curved_learners import (
     BallUnionLearner,
@@ -24,7 +30,7 @@ from learners.curved.curved_learners import (
     PolynomialUnionLearner,
     SimplexUnionLearner,
 )
-from learners.curved.listed_selection import SimplexSelection3, simplex_count
+from learners.curved.selection import SimplexSelection3, simplex_count
 from learners.theory.cover_sizes import CoverPlan, set_cover_examples
 from promises.plane import covered
 from promises.row import Row, Verdict, always, exact
@@ -175,7 +181,7 @@ def _fits(reach: int, levels: int, allowed: float) -> Callable[[int], Verdict]:
 
 def _simplices_fit(runs: int) -> Verdict:
     """The best member itself, by the scores of all."""
-    from learners.curved import listed_selection as selection
+    from learners.curved import selection as selection
 
     lattice = HalfspaceLattice3(_FIT_D, 1, 8)
     sets = SimplexSelection3(lattice)._sets()
@@ -277,7 +283,7 @@ _SQUARES_PLAN, _CUBICS_PLAN = _plan(_SQUARES.members, 1), _plan(_CUBICS.members,
 
 def _polynomials_fit(runs: int) -> Verdict:
     """Random quadrics through random points: the best member of the default class."""
-    from learners.curved import listed_selection as selection
+    from learners.curved import selection as selection
 
     lattice = PolynomialLattice(_D2)
     sets = tuple((normal,) for normal in lattice.normals)

@@ -16,8 +16,7 @@ from learners.stability.classifiers import StableSoftClassifier
 from learners.stability.quality import end_quality, strong_failure
 from learners.stability.query_sizes import QuerySizes, soft_sizes, soft_width
 from learners.stability.soft_labels import SoftQueries, plan_soft_queries
-from learners.stability.sparse_vector import difference_tail
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.stable_queries import chunks_needed, difference_tail
 from learners.theory.pac import check_promise
 from promises.row import Row, Verdict, exact, simulated
 from promises.stability import kept

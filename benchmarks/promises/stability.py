@@ -24,14 +24,15 @@ from learners.stability.sample_and_aggregate import (
     plan_noisy_votes,
     winners,
 )
-from learners.stability.sparse_vector import (
+from learners.stability.stable_queries import (
     Constants,
+    DistanceTest,
     SparseVector,
     SparseVectorBudget,
+    StableQueries,
     plan_sparse_vector,
     tail,
 )
-from learners.stability.stable_queries import DistanceTest, StableQueries
 from learners.theory.pac import check_promise
 from promises.bounds import halts_needed, noisy_chunks, plan_queries, printed_chunks
 from promises.row import Row, Verdict, exact, simulated

@@ -338,9 +338,13 @@ def _in_practice(options: argparse.Namespace) -> tuple[str, list[dict[str, Any]]
 
 def _plan_votes(options: argparse.Namespace) -> None:
     """Print the chunks of a run by votes: nothing is proved of its own base learner's error."""
-    from learners.stability.sparse_vector import plan_sparse_vector
     from learners.stability.stability_learner import DEFAULT_HALTS, DEFAULT_QUERIES
-    from learners.stability.stable_queries import DEFAULT_AGREEMENT, DEFAULT_BETA, default_chunks
+    from learners.stability.stable_queries import (
+        DEFAULT_AGREEMENT,
+        DEFAULT_BETA,
+        default_chunks,
+        plan_sparse_vector,
+    )
 
     queries, halts = options.queries or DEFAULT_QUERIES, options.halts or DEFAULT_HALTS
     budget = plan_sparse_vector(

@@ -20,10 +20,10 @@ from geodp_app.document.work import (
 )
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geometry.crossing_count import crossings_up_to
-from geometry.geojson_rings import GeoJSONError, short
+from geometry.geojson_reading import GeoJSONError, short
 from geometry.halfplane import MAX_D
 from geometry.mask import Mask
+from geometry.rings import crossings_up_to
 from learners.privacy.accounting import check_budget
 
 #: Most simulated examples: what fits in memory, as on the command line.

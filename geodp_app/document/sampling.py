@@ -23,12 +23,11 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import DISTRIBUTIONS, Dab, Distribution, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geometry.crossing_count import crossings_up_to, edges_of
-from geometry.even_odd import grid_region
 from geometry.geojson import MAX_CROSSINGS, TargetFile
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds
-from geometry.polygons import contains_points, polygon_parts
+from geometry.polygons import contains_points, grid_region, polygon_parts
+from geometry.rings import crossings_up_to, edges_of
 
 #: Share of the examples in the cluster, its spread as a share of d, and where it sits on the
 #: first outline, as a share of its length.

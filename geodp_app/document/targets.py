@@ -17,11 +17,10 @@ from geodp_app.document.work import Dab, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geometry.crs import CrsError
-from geometry.even_odd import grid_region
 from geometry.geojson import TargetFile, read_geojson
 from geometry.globe import on_grid
 from geometry.grid import Bounds, GridMap
-from geometry.polygons import orient_valid
+from geometry.polygons import grid_region, orient_valid
 
 #: Grid size on which the bundled examples were tried.
 EXAMPLE_GRID = 1024

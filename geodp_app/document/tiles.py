@@ -7,9 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from geodp_app.document.work import RunSettings
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import Tile, tile_square
+from geometry.tiling import EdgeZone, Tile, tile_square
 from learners.core.records import StepRecord
 from learners.core.selection import PIECE_SIZE
 from learners.registry import MOST_TILES

@@ -14,8 +14,7 @@ import shapely
 from shapely.geometry import GeometryCollection, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.even_odd import region_of
-from geometry.polygons import orient_valid
+from geometry.polygons import orient_valid, region_of
 
 #: A grid point (x, y).
 Point = tuple[int, int]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.plain_rows import PlainRows, plain_columns, plain_parts
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 
 MARK = "# geodp "
 _NUMBER = re.compile(

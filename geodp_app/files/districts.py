@@ -24,14 +24,13 @@ from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.points_out import rows_of
 from geometry.coordinates import has_geometry
-from geometry.crs import LONLAT, CrsError, canonical_crs
+from geometry.crs import LONLAT, CrsError, canonical_crs, ground_area
 from geometry.geojson import TargetFile, read_geojson
-from geometry.geojson_points import SEQUENCES
+from geometry.geojson_reading import SEQUENCES
 from geometry.geojson_write import placed_shape
 from geometry.gis_files import library, polygon_layer, read_polygons, valid_polygons
 from geometry.globe import degrees_of
 from geometry.grid import Frame, GridMap
-from geometry.ground_area import ground_area
 from geometry.mask import clipped
 from geometry.polygons import orient_valid, united
 from learners.core.learned_shape import LearnedShape

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from geodp_app.errors import InputError
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.files import interrupts_wait
-from geometry.geojson_points import RECORD, SEQUENCES
+from geometry.geojson_reading import RECORD, SEQUENCES
 from geometry.gis_files import OWN, library, plain_path, reading
 from geometry.globe import in_degrees
 from geometry.grid import Bounds

@@ -23,9 +23,13 @@ from geodp_app.files.csv_table import GEOMETRY, Batch, Column, as_cells, open_cs
 from geodp_app.files.layers import AXES, ArrayRows, open_layer, open_parquet
 from geometry.coordinates import read_places
 from geometry.crs import LONLAT
-from geometry.geojson import MAX_BYTES as MAX_MAP
-from geometry.geojson_points import RECORD, SEQUENCES, read_points
-from geometry.geojson_rings import GeoJSONError
+from geometry.geojson_reading import (
+    MAX_BYTES as MAX_MAP,
+    RECORD,
+    SEQUENCES,
+    GeoJSONError,
+    read_points,
+)
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
 
 #: Endings of files of rows as text.

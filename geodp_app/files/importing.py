@@ -28,7 +28,7 @@ from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session
 from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
-from geometry.geojson_points import SEQUENCES
+from geometry.geojson_reading import SEQUENCES
 from geometry.gis_files import LAYER_ENDINGS
 from geometry.mask import read_mask
 

@@ -14,7 +14,7 @@ import numpy as np
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, geometry_column
 from geometry.coordinates import points_of_wkb
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.gis_files import (
     DAMAGED,
     SeveralLayersError,

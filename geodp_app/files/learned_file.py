@@ -31,7 +31,8 @@ from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.strict_reading import one_line
 from geodp_app.files.writing import check_kept, lost_and_kept
 from geometry.files import NewFile
-from geometry.geojson import MAX_BYTES, TargetFile, read_geojson
+from geometry.geojson import TargetFile, read_geojson
+from geometry.geojson_reading import MAX_BYTES
 from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map
 from geometry.gis_files import library, read_polygons
 from geometry.grid import BoundsError

@@ -34,7 +34,7 @@ from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees
 from geometry.files import NewFile
-from geometry.geojson_points import SEQUENCES, objects
+from geometry.geojson_reading import SEQUENCES, objects
 from geometry.geojson_write import unit_box_map
 from geometry.gis_files import geo_member, library, plain_path, polygon_layer, reading
 

@@ -18,10 +18,10 @@ from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.files.strict_reading import DamagedFileError, damage_in, read_json
-from geometry.edge_zones import EdgeZones
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
+from geometry.tiling import EdgeZones
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.codec_parts import (
     bits,

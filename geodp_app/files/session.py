@@ -46,7 +46,7 @@ from geodp_app.files.strict_reading import (
     read_json,
 )
 from geodp_app.files.writing import write_whole
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.grid import Bounds, BoundsError
 from geometry.mask import Mask
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict

@@ -6,7 +6,7 @@ from typing import Any
 
 from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.errors import InputError, refusals
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.grid import Bounds
 from geometry.halfplane import MAX_D
 

@@ -19,7 +19,7 @@ from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from geodp_app.errors import InputError
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -15,7 +15,7 @@ from typing import Literal
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import DRIVERS, OR_ELSE
 from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
-from geometry.geojson_points import SEQUENCES
+from geometry.geojson_reading import SEQUENCES
 
 #: What a file may hold.
 Holds = Literal["GeoJSON", "a shape", "points", "districts", "JSON", "JSON lines", "CSV", "PNG",

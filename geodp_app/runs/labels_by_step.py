@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.edge_zones import EdgeZone
-from geometry.tiling import Tile
+from geometry.tiling import EdgeZone, Tile
 from learners.core.records import StepRelease, TileStep, inside_piece
 from learners.core.selection import Role
 

@@ -20,11 +20,10 @@ from geodp_app.runs.figures import FiguresView, Published
 from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
-from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
 from geometry.polygons import piece_polygon, union_shape
-from geometry.tiling import Tile, tiles_shape
+from geometry.tiling import EdgeZone, Tile, joined_shape, tiles_shape
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
 from learners.core.releases import Release, for_persons
 from learners.core.selection import PIECE_SIZE, HeavyBox, Role

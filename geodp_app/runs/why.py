@@ -14,7 +14,7 @@ from geodp_app.formatting import SPACE, amount, count, counted, decimal, percent
 from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.run_log import RunLog
-from geometry.edge_zones import EdgeZone
+from geometry.tiling import EdgeZone
 from learners.core.accuracy import Check
 from learners.core.records import StepRecord, StepRelease, TileStep
 from learners.core.releases import Release, support_words

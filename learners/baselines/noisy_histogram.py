@@ -53,8 +53,7 @@ from numpy.typing import NDArray
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.baselines.labelled_tiles import labelled_stream
-from learners.core.estimator import Estimator, Run, Stream
+from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
 from learners.core.sklearn_support import keyword_parameters
 from learners.parameters import check_count
@@ -85,21 +84,10 @@ _MOST_BITS = 62
 
 
 def bin_linearly(counts: GridCounts, per_side: int) -> NDArray[np.int64]:
-    """Parts of positive less parts of negative examples, int64 of shape (per_side, per_side).
+    """Parts of positive less parts of negative examples in cells, `per_side` (1 to d + 1) along a
+    side: int64 of shape (per_side, per_side), the lowest row first.
 
     One example moves cells, four at most, in one direction and by SHARES together.
-
-    Parameters
-    ----------
-    counts : GridCounts
-        The examples.
-    per_side : int
-        Cells along a side, 1 to d + 1.
-
-    Returns
-    -------
-    field : ndarray of int64, shape (per_side, per_side)
-        The lowest row first.
     """
     (columns, across), (rows, up) = (_shares(at, counts.d, per_side) for at in counts.points.T)
     field = np.zeros((per_side, per_side), dtype=np.int64)
@@ -124,18 +112,10 @@ def between_centres(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where places lie between centres of cells, to the nearest of `parts` parts of a cell's side.
 
-    Parameters
-    ----------
-    doubled : ndarray of int64
-        Twice the places, 0 to 2 (d + 1); grid point x is the interval x..x+1, its middle x + 1/2.
-    d, per_side, parts : int
-
-    Returns
-    -------
-    low : ndarray of int64
-        The cell whose centre is the last one before the place or at it; -1 before the first.
-    after : ndarray of int64
-        How many parts of a cell's side beyond that centre, 0 to `parts`.
+    `doubled`, int64, are twice the places, 0 to 2 (d + 1): grid point x is the interval x..x+1, its
+    middle x + 1/2.  Returns, int64 too, the cell whose centre is the last one before the place or
+    at it, -1 before the first; and how many parts of a cell's side beyond that centre, 0 to
+    `parts`.
     """
     low, above = np.divmod(doubled * per_side - (d + 1), 2 * (d + 1))
     return low, (above * parts + d + 1) // (2 * (d + 1))
@@ -164,22 +144,12 @@ def _along_rows(field: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def signs(field: NDArray[np.int64], d: int, cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Where the smoothed field, interpolated at the middles of fine cells, is positive.
+    """Where the smoothed field, interpolated at the middles of fine cells, is positive: bool (f,
+    f).
 
-    A field whose sums could exceed 62 bits is first rounded down to a multiple of a power of two.
-
-    Parameters
-    ----------
-    field : ndarray of int64, shape (m, m)
-        The lowest row first; not yet smoothed.
-    d : int
-        Grid size.
-    cuts : ndarray of int64, shape (f + 1,)
-        First grid coordinate of each fine cell along a side, and d + 1.
-
-    Returns
-    -------
-    inside : ndarray of bool, shape (f, f)
+    The field, int64 of shape (m, m), the lowest row first, is not yet smoothed; one whose sums
+    could exceed 62 bits is first rounded down to a multiple of a power of two.  `cuts`, int64 of
+    shape (f + 1,), are the first grid coordinate of each fine cell along a side, and d + 1.
     """
     weights = (sum(KERNEL) * PLACES) ** 2
     largest = int(np.abs(field).max())
@@ -206,15 +176,9 @@ SUBDIVISION = 8
 class HistogramBudget:
     """What one run may spend, fixed before it starts by public numbers alone.
 
-    Attributes
-    ----------
-    count_scale : Fraction or None
-        Scale of the integer Laplace noise of the number of examples; None when nothing is counted.
-    cell_scale : Fraction
-        Scale of the integer Laplace noise of every cell, in examples.
-    inner : float
-        Epsilon for neighbours that add or remove one example.
-    spent : PrivacySpent
+    The scales are of integer Laplace noise: of the number of examples, None when nothing is
+    counted; of every cell, in examples.  `inner` is epsilon for neighbours that add or remove one
+    example.
     """
 
     count_scale: Fraction | None
@@ -228,10 +192,7 @@ def plan_histogram(
 ) -> HistogramBudget:
     """Divide epsilon between the number of examples, if it is counted, and the cells.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee.
+    Raises ValueError if a parameter states no guarantee.
     """
     check_budget(epsilon, delta)
     inner, _ = inner_budget(epsilon, 0.0, neighbours)
@@ -289,17 +250,8 @@ def cells_of(
 def noisy_field(
     counts: GridCounts, per_side: int, scale: Fraction, source: RandomSource
 ) -> NDArray[np.int64]:
-    """Parts of examples in every cell with integer Laplace noise, shape (per_side, per_side).
-
-    Parameters
-    ----------
-    counts : GridCounts
-    per_side : int
-        Cells along a side.
-    scale : Fraction
-        Of the noise, in examples; one example moves the cells by SHARES parts together.
-    source : RandomSource
-    """
+    """Parts of examples in every cell with integer Laplace noise, shape (per_side, per_side); the
+    scale is in examples, and one of them moves the cells by SHARES parts together."""
     field = bin_linearly(counts, per_side)
     noise = discrete_laplace_array(source, SHARES * scale, field.size)
     return np.asarray(field + noise.reshape(field.shape))
@@ -312,20 +264,9 @@ def noisy_cells(
     scale: Fraction,
     source: RandomSource,
 ) -> NDArray[np.int64]:
-    """Positive less negative examples of every cell, with integer Laplace noise, shape (count,).
-
-    Parameters
-    ----------
-    counts : GridCounts
-        The examples, m entries.
-    cells : ndarray of int64, shape (m,)
-        The cell of every entry, in 0..count-1.
-    count : int
-        Number of cells.
-    scale : Fraction
-        Of the noise; one example moves one cell by 1.
-    source : RandomSource
-    """
+    """Positive less negative examples of every cell, with integer Laplace noise of that scale,
+    shape (count,): one example moves one cell by 1.  `cells`, int64 of shape (m,), in 0..count-1,
+    is the cell of every entry."""
     negatives, positives = counts.by_group(cells, count)
     return np.asarray(positives - negatives + discrete_laplace_array(source, scale, count))
 
@@ -335,19 +276,10 @@ def merge_cells(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """Rectangles of equal cells: runs of a row, and equal runs of rows one above the other.
 
-    Parameters
-    ----------
-    inside : ndarray of bool, shape (m, m)
-        Labels of the cells, the lowest row first.
-
-    Returns
-    -------
-    spans : ndarray of int64, shape (r, 4)
-        Column and row of the first cell, column and row after the last one; from the top down,
-        and from the left.
-    labels : ndarray of bool, shape (r,)
-    owner : ndarray of int64, shape (m, m)
-        The rectangle of every cell.
+    `inside`, bool of shape (m, m), are the cells' labels, the lowest row first.  Returns the
+    rectangles' spans, int64 of shape (r, 4): column and row of the first cell, column and row after
+    the last one, from the top down, and from the left; their labels, bool of shape (r,); and the
+    rectangle of every cell, int64 of shape (m, m).
     """
     m = len(inside)
     begins = np.ones((m, m), dtype=np.bool_)

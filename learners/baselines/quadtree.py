@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.baselines.labelled_tiles import labelled_stream
-from learners.core.estimator import Estimator, Run, Stream
+from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
 from learners.core.sklearn_support import keyword_parameters
 from learners.privacy.accounting import (
@@ -66,17 +65,9 @@ _LOG_FAN_OUT = Fraction(13862944, 10**7)
 class QuadtreeBudget:
     """What one run may spend, fixed before it starts by public numbers alone.
 
-    Attributes
-    ----------
-    tree_scale : Fraction
-        Scale of the integer Laplace noise of a tile's score.
-    decay : int
-        Taken off the score for every ancestor.
-    leaf_scale : Fraction
-        Scale of the integer Laplace noise of a leaf's majority.
-    epsilon_tree : float
-        What the tree costs, for neighbours that add or remove one example.
-    spent : PrivacySpent
+    The scales are of integer Laplace noise: of a tile's score, and of a leaf's majority; `decay` is
+    taken off the score for every ancestor, and `epsilon_tree` is what the tree costs, for
+    neighbours that add or remove one example.
     """
 
     tree_scale: Fraction
@@ -91,10 +82,7 @@ def plan_quadtree(
 ) -> QuadtreeBudget:
     """Divide epsilon between the tree and its leaves.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee.
+    Raises ValueError if a parameter states no guarantee.
     """
     check_budget(epsilon, delta)
     inner, _ = inner_budget(epsilon, 0.0, neighbours)
@@ -115,24 +103,11 @@ def grow(
     source: RandomSource,
     watch: Watch | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw a tree, level by level.
+    """Draw a tree, level by level; `scale` and `decay` are those of :class:`QuadtreeBudget`, and
+    `watch`, called before every level, may raise Cancelled.
 
-    Parameters
-    ----------
-    counts : GridCounts
-        Examples on the grid, m entries.
-    scale, decay :
-        As in :class:`QuadtreeBudget`.
-    source : RandomSource
-    watch : callable, optional
-        Called before every level; may raise Cancelled.
-
-    Returns
-    -------
-    boxes : ndarray of int64, shape (leaves, 4)
-        x0, y0, x1, y1 of each tile that is not split, both ends included; large ones first.
-    owner : ndarray of int64, shape (m,)
-        The leaf of every entry.
+    Returns x0, y0, x1, y1 of each tile that is not split, both ends included, large ones first,
+    int64 of shape (leaves, 4); and the leaf of every entry, int64 of shape (m,).
     """
     boxes: NDArray[np.int64] = np.array([[0, 0, counts.d, counts.d]], dtype=np.int64)
     rows, node = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)

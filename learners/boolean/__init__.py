@@ -6,6 +6,6 @@ conjunction             learns at most k literals privately (KMMS theorem 3.5); 
                         list of good literals and a cover from it
 consistent_conjunction  learns by elimination, by a greedy cover, and privately; how many examples
                         that needs
-parity                  learns parity functions, with privacy and without
-gf2                     solves linear equations over GF(2), bit-packed
+parity                  learns parity functions, with privacy and without; solves linear equations
+                        over GF(2), bit-packed
 """

@@ -89,14 +89,9 @@ from learners.privacy.randomness import RandomSource, open_source
 class LiteralCover:
     """Alive examples of a run, and how many of them each literal would decide.
 
-    A conjunction gains negatives and loses positives, a disjunction the other way round.
-
-    Attributes
-    ----------
-    alive : ndarray of bool, shape (n,)
-        Examples that no literal has decided.
-    gain, loss : int
-        How many of them there are to gain, and to lose.
+    A conjunction gains negatives and loses positives, a disjunction the other way round.  `alive`,
+    bool of shape (n,), are the examples that no literal has decided; `gain` and `loss` are how many
+    of them there are to gain, and to lose.
     """
 
     def __init__(self, columns: Columns, labels: NDArray[np.bool_], role: Role) -> None:
@@ -166,10 +161,7 @@ def cover_budget(
 ) -> Budget:
     """Noise of the counts and rate of the selections by this account, (epsilon, delta)-DP.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee, or there is no such account.
+    Raises ValueError if a parameter states no guarantee, or there is no such account.
     """
     budget = plan_budget(epsilon, delta, steps, beta, neighbours, private, NOISE_SHARE)
     return by_account(budget, account)
@@ -302,10 +294,7 @@ def strawman_budget(
     """Noise of the list and rate of the draws over d variables: a literal is listed if its noisy
     count is at most the margin.
 
-    Raises
-    ------
-    ValueError
-        If a parameter states no guarantee.
+    Raises ValueError if a parameter states no guarantee.
     """
     check_budget(epsilon, delta)
     inner = inner_budget(epsilon, delta, neighbours)

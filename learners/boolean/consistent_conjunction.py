@@ -215,18 +215,13 @@ MOST_VARIABLES, MOST_MONOTONE = 14, 22
 def mistakes_of_all(
     columns: Columns, labels: NDArray[np.bool_], only: int | None = None
 ) -> NDArray[np.int64]:
-    """Mistakes of every conjunction, shape (3^d + 1,), or (2^d,) of one kind of literals.
+    """Mistakes of every conjunction, shape (3^d + 1,), or (2^d,) of one kind of literals, for
+    labels, bool of shape (n,).
 
-    Conjunction i < 3^d has the digits of i to base 3, the first variable's the most significant:
-    0 for the negated variable, 1 for the variable, 2 if it is free.  The last one is constant 0.
-    With `only` they are digits to base 2: 0 for the literal, 1 if the variable is free.
-
-    Parameters
-    ----------
-    columns : Columns
-    labels : ndarray of bool, shape (n,)
-    only : int, optional
-        1 for conjunctions of variables alone, 0 of negated variables alone.
+    Conjunction i < 3^d has the digits of i to base 3, the first variable's the most significant: 0
+    for the negated variable, 1 for the variable, 2 if it is free.  The last one is constant 0.
+    With `only`, 1 for conjunctions of variables alone, 0 of negated variables alone, they are
+    digits to base 2: 0 for the literal, 1 if the variable is free.
     """
     d = columns.d
     code = np.zeros(columns.n, dtype=np.int64)
@@ -380,10 +375,7 @@ def greedy_examples(d: int, k: int, alpha: float, beta: float) -> int:
 def consistency_rate(epsilon: float, neighbours: Neighbours) -> Fraction:
     """Nats per mistake in the private consistency learner: all of epsilon under add/remove.
 
-    Raises
-    ------
-    ValueError
-        If epsilon is not positive, or there are no such neighbours.
+    Raises ValueError if epsilon is not positive, or there are no such neighbours.
     """
     rate = private_rate(epsilon, one_way=True)
     # with delta = 0 a replacement halves epsilon, and exactly

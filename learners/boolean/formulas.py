@@ -108,17 +108,11 @@ class SparseColumns:
 
 
 def read_columns(X: ArrayLike | Any) -> Columns:
-    """Examples, checked.
+    """Examples, checked: an array, data frame or scipy sparse matrix of shape (n, d), d >= 1, of
+    zeros and ones of any numeric or Boolean type.
 
-    Parameters
-    ----------
-    X : array, data frame or scipy sparse matrix, shape (n, d)
-        Zeros and ones, of any numeric or Boolean type; at least one column.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, or a value is neither 0 nor 1; the message names the first row.
+    Raises ValueError if the shape is wrong, or a value is neither 0 nor 1; the message names the
+    first row.
     """
     sparse = hasattr(X, "tocsr") and hasattr(X, "tocsc")  # scipy's matrices and arrays
     return SparseColumns(_clean(X)) if sparse else DenseColumns(zeros_and_ones(X))
@@ -223,15 +217,9 @@ def formula_text(role: Role, literals: Iterable[Literal | None]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LiteralRelease:
-    """What one step publishes.
-
-    Attributes
-    ----------
-    literal : Literal or None
-        What the step adds to the formula; None if the constant was selected, which adds nothing.
-    threshold : int or None
-        b_j, the noisy lower estimate of the examples left to gain; None when no noise was drawn.
-    """
+    """What one step publishes: what it adds to the formula, None if the constant was selected,
+    which adds nothing; and b_j, the noisy lower estimate of the examples left to gain, None when no
+    noise was drawn."""
 
     literal: Literal | None
     threshold: int | None
@@ -253,7 +241,6 @@ class FormulaRelease:
 
     Attributes
     ----------
-    learner : str
     role : {"disjunction", "conjunction"}
     d : int
         Number of variables.
@@ -284,10 +271,7 @@ class FormulaRelease:
     def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of examples, shape (n, d), dense or sparse.
 
-        Raises
-        ------
-        ValueError
-            If X has other values than 0 and 1, or another number of columns.
+        Raises ValueError if X has other values than 0 and 1, or another number of columns.
         """
         return evaluate(self.role, self.literals, self._columns(X)).astype(np.int64)
 
@@ -335,17 +319,14 @@ class BooleanLearner(WithParameters, ABC):
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Learn a formula.
 
+        Raises ValueError if an example or a parameter is out of range.
+
         Parameters
         ----------
         X : array, data frame or scipy sparse matrix, shape (n, d)
             Zeros and ones.  The number of columns is public.
         y : array, shape (n,)
             Labels as :meth:`learners.core.estimator.Estimator.fit` takes them.
-
-        Raises
-        ------
-        ValueError
-            If an example or a parameter is out of range.
         """
         for _ in self.steps(X, y):
             pass

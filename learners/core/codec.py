@@ -17,16 +17,16 @@ from dataclasses import asdict, fields
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, TypeAlias
 
-from geometry.edge_zones import EdgeZones
-from geometry.geojson_rings import short
-from geometry.halfspaces import (
+from geometry.geojson_reading import short
+from geometry.lift import (
     BallLattice,
+    ConicLattice,
     HalfspaceLattice3,
     LiftedRegion,
     ListedLattice,
     PolynomialLattice,
 )
-from geometry.lift import ConicLattice
+from geometry.tiling import EdgeZones
 from learners.core.accuracy import COUNTS
 from learners.core.codec_parts import (
     amount,

@@ -10,13 +10,11 @@ import sys
 from dataclasses import asdict, fields
 from typing import Any, get_args
 
-from geometry.edge_zones import EdgeZone, EdgeZones
-from geometry.geojson_rings import short
+from geometry.geojson_reading import short
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.halfspaces import LiftedRegion, ListedLattice
-from geometry.lift import Conic, ConicLattice
+from geometry.lift import Conic, ConicLattice, LiftedRegion, ListedLattice
 from geometry.polygons import Outline
-from geometry.tiling import Tile
+from geometry.tiling import EdgeZone, EdgeZones, Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep
 from learners.core.selection import Role
 from learners.privacy.accounting import (

@@ -10,6 +10,7 @@ matter of the run (docs/decisions/0022-runs.md).
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -21,13 +22,14 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.grid import Bounds, Box, Frame, checked_bounds
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import Measure
+from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.tiling import Tile
 from learners.core.accuracy import checked, divided, with_check
 from learners.core.examples import check_column_names, check_examples, check_points, column_names
 from learners.core.learned_shape import LearnedShape
-from learners.core.records import StepRecord
+from learners.core.records import Mistakes, StepRecord, TileStep
 from learners.core.releases import Lattice, Release, release_of
-from learners.core.selection import PieceKind, Role, Watch
+from learners.core.selection import PieceKind, Role, SelectionProgress, Watch
 from learners.core.sklearn_support import (
     WithParameters,
     classifier_tags,
@@ -407,3 +409,43 @@ class Estimator(WithParameters, ABC):
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of a learner's kind and input."""
         return classifier_tags(random=getattr(self, "seed", 0) is None)
+
+
+def labelled_stream(
+    boxes: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    owner: NDArray[np.int64],
+    counts: GridCounts,
+    started: float,
+    parameters: tuple[tuple[str, int | bool], ...] = (),
+) -> Stream:
+    """One record a tile, as the tile learner's; tiles to come count as labelled 0.
+
+    `boxes`, int64 of shape (t, 4), are x0, y0, x1, y1 of each tile, both ends included: they hold
+    every grid point once.  `inside`, bool of shape (t,), are their labels; `owner`, int64 of shape
+    (m,), is the tile that holds each of the m entries.  The run began at `started`, by
+    `time.perf_counter`: each record is given an equal part of its time.  `parameters` are the run's
+    public ones.
+    """
+    tiles = [Tile(counts.d, *box) for box in boxes.tolist()]
+    count, seconds = len(tiles), time.perf_counter() - started
+
+    def records() -> Iterator[StepRecord]:
+        held, mistakes = counts.by_group(owner, count).T.tolist(), Mistakes(counts, False)
+        order = np.argsort(owner, kind="stable")
+        rows = np.split(order, np.searchsorted(owner[order], np.arange(1, count)))
+        for i, tile in enumerate(tiles):
+            negatives, positives = held[i]
+            wrong, taken = (negatives, positives) if inside[i] else (0, 0)
+            mistakes.relabel(rows[i], bool(inside[i]))
+            diagnostics = mistakes.diagnostics(
+                (negatives, positives),
+                (wrong, taken),
+                score=float(taken - positives - wrong),
+                seconds=seconds / count,
+                **SelectionProgress(0, 0, 0.0).work(),
+            )
+            yield StepRecord(i + 1, count, TileStep(tile, (), bool(inside[i])), diagnostics)
+
+    widest = max(1, int((boxes[:, 2:] - boxes[:, :2]).max()))
+    return Stream(records(), HalfplaneLattice(widest), parameters)

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
 from geometry.polygons import Outline, piece_polygon
-from geometry.tiling import Tile
+from geometry.tiling import EdgeZone, Tile
 from learners.core.selection import Role
 
 Piece = tuple[Halfplane, ...]

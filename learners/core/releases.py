@@ -18,20 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.bulk_labels import bulk_labels
-from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
+from geometry.grid_counts import label_places
 from geometry.halfplane import HalfplaneLattice, Region
-from geometry.halfspaces import (
+from geometry.lift import (
     BallLattice,
+    Conic,
+    ConicLattice,
     HalfspaceLattice3,
     LiftedRegion,
     PolynomialLattice,
     cells_shape,
+    conic_union,
 )
-from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import piece_polygon, union_shape
-from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
-from learners.core.borders import edge_lines, final_labels, line_borders, step_borders
+from geometry.tiling import (
+    EdgeZone,
+    EdgeZones,
+    Tile,
+    TileIndex,
+    joined_shape,
+    tile_square,
+    tiles_shape,
+)
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
@@ -87,11 +95,7 @@ class Release(ABC):
         Of many points places of the grid are asked about once, and looked up by the others.
         """
         sides = (self.d + 1,) * points.shape[1]
-        return bulk_labels(self._labels, points, sides, self._borders)
-
-    def _borders(self) -> NDArray[np.float64] | None:
-        """Segments x1, y1, x2, y2, shape (m, 4), that part labels; None if curves may."""
-        return None
+        return label_places(self._labels, points, sides)
 
     @abstractmethod
     def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -147,14 +151,19 @@ class CoverRelease(PiecesRelease):
     lattice: HalfplaneLattice
     pieces: tuple[Piece, ...]
 
-    def _borders(self) -> NDArray[np.float64] | None:
-        return line_borders(edge_lines(self.pieces), np.array([0, 0, self.d, self.d]))
-
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
         if self.role == "disjunction":
             return union_shape(self.pieces, self.d)
         return piece_polygon(tuple(h for piece in self.pieces for h in piece), self.d)
+
+
+def _final_labels(
+    steps: Sequence[TileStep], points: NDArray[np.int64], drawn: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Labels 0/1 of points that are drawn so, after the last of some steps."""
+    tidied = steps[-1].tidied
+    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,17 +199,14 @@ class TilesRelease(Release):
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             if len(rows):
                 labels[rows] = step.predict(points[rows])
-        return final_labels(self.tiles, points, labels)
+        return _final_labels(self.tiles, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first tile, the second, and so on; 0 in tiles still to come."""
         labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             labels[rows] = step.predict(points[rows])
-            yield final_labels((step,), points, labels)
-
-    def _borders(self) -> NDArray[np.float64] | None:
-        return step_borders(self.tiles)
+            yield _final_labels((step,), points, labels)
 
     def index(self) -> TileIndex:
         """Which tile holds a grid point.
@@ -248,7 +254,7 @@ class SharpenedRelease(Release):
     side : int
         Most grid points along a side of a zone.
     zones : tuple of TileStep
-        In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.  The last one may change
+        In order, as :class:`geometry.tiling.EdgeZones` numbers them.  The last one may change
         labels of all.
         Points where edges tie in a zone without area are labelled by the triangles.
     """
@@ -271,7 +277,7 @@ class SharpenedRelease(Release):
         labels = predict_pieces("disjunction", self.pieces, points)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-        return final_labels(self.zones, points, labels)
+        return _final_labels(self.zones, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first triangle, the second, and so on, and then zone after zone."""
@@ -281,15 +287,7 @@ class SharpenedRelease(Release):
             yield labels.astype(np.int64)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-            yield final_labels((step,), points, labels)
-
-    def _borders(self) -> NDArray[np.float64] | None:
-        lines = edge_lines(self.pieces)
-        # where a point is as far outside of one edge as of another, its zone may change
-        one, other = np.triu_indices(len(lines), 1)
-        lines = np.concatenate([lines, lines[one] - lines[other]])
-        square = np.array([0, 0, self.d, self.d])
-        return np.concatenate([line_borders(lines, square), step_borders(self.zones)])
+            yield _final_labels((step,), points, labels)
 
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
         """Each zone with the rows that it decides again; points beyond its box stay as they were:

@@ -3,7 +3,7 @@
 A private set cover finds where the shape is; what its triangles leave at their borders costs it
 most of its error, and further steps must share epsilon with it.  So it is given a part of epsilon,
 and its triangles divide the square into zones, one an edge, or several of a long one
-(:mod:`geometry.edge_zones`, :func:`zone_side`).  In every zone a labelled piece of at most two
+(:mod:`geometry.tiling`, :func:`zone_side`).  In every zone a labelled piece of at most two
 edges is drawn by its number of mistakes on the zone's own examples
 (:mod:`learners.envelope.concept_selection`), with all the rest of epsilon.
 
@@ -30,9 +30,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.grid_counts import GridCounts
-from geometry.tiling import Tile, rows_by_number
+from geometry.tiling import EdgeZone, EdgeZones, Tile, rows_by_number
 from learners.core.records import Piece, StepRecord, StepRelease, Tidied, TileStep, predict_pieces
 from learners.core.selection import Watch
 from learners.cover.set_cover import NOISE_SHARE, Budget, plan_budget

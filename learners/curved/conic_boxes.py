@@ -1,12 +1,12 @@
 """Refines boxes of discs or ellipses until one of these is drawn.  Compiled.
 
-The law and the proof: :mod:`learners.curved.conic_selection` and docs/privacy.md, lemma L1.  A box
+The law and the proof: :mod:`learners.curved.selection` and docs/privacy.md, lemma L1.  A box
 is a product of integer intervals, one a parameter of :mod:`geometry.lift`: (p, q, r) of a disc,
 (p, q, w, h, t) of an ellipse.  In the grid's column at abscissa x
 every disc and every ellipse holds an interval of ordinates.  So the *outer* shape of a box, which
 holds all its members, and the *inner* one, which all of them hold, are counted column by column
 from prefix sums.  Grid points that hold many examples of both labels are counted apart
-(:mod:`learners.curved.conic_selection`).
+(:mod:`learners.curved.selection`).
 
 Outer and inner shape of a box of discs are the union and the intersection of all discs with real
 centres and radii in it, exactly, in integers.  For ellipses they are so up to 2**-20 of a lattice
@@ -85,7 +85,7 @@ class Refinement(NamedTuple):
     boxes : int64 array, shape (capacity, 15)
         Least and greatest value of each parameter (five places each, both inclusive), positives
         in the outer shape and negatives in the inner one, without those on shared points
-        (:mod:`learners.curved.conic_selection`), which of these points lie in the outer shape and
+        (:mod:`learners.curved.selection`), which of these points lie in the outer shape and
         which in the inner one, and the greatest score that a member may have.
     tree : float64 array, shape (2 * capacity,)
         Masses at capacity + box; every other node is the sum of its two children.

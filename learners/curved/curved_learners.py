@@ -4,9 +4,9 @@ KMMS remark that their constructions carry over to concepts bounded by low-degre
 which are halfspaces of a lifted space (:mod:`geometry.lift`), and to higher dimension.  Here the
 pieces of the greedy cover (:mod:`learners.cover.set_cover`) are drawn, in place of triangles, from
 the exponential mechanism over a public class: discs or ellipses from a lattice of them
-(:mod:`learners.curved.conic_selection`); regions of degree 2 (ellipses, parabolas, hyperbolas,
+(:mod:`learners.curved.selection`); regions of degree 2 (ellipses, parabolas, hyperbolas,
 strips) or 3, and in three dimensions halfspaces, simplices or balls, from coarser classes that are
-listed (:mod:`geometry.halfspaces`), exactly (:mod:`learners.curved.listed_selection`).  A convex
+listed (:mod:`geometry.lift`), exactly (:mod:`learners.curved.selection`).  A convex
 polytope is an intersection of halfspaces.
 Departs from the source: it would enumerate the cells of an arrangement in the lifted space, n^m of
 them in m dimensions, one for each monomial.
@@ -30,14 +30,17 @@ from functools import partial
 from typing import ClassVar
 
 from geometry.grid import Box
-from geometry.halfspaces import BallLattice, HalfspaceLattice3, PolynomialLattice
-from geometry.lift import ConicKind, ConicLattice
+from geometry.lift import BallLattice, ConicKind, ConicLattice, HalfspaceLattice3, PolynomialLattice
 from learners.core.estimator import Estimator, Run
 from learners.core.selection import Role
 from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
-from learners.curved.conic_selection import ConicSelection
-from learners.curved.listed_selection import HalfspaceSelection3, LiftedSelection, SimplexSelection3
+from learners.curved.selection import (
+    ConicSelection,
+    HalfspaceSelection3,
+    LiftedSelection,
+    SimplexSelection3,
+)
 from learners.privacy.accounting import Neighbours
 
 
@@ -140,7 +143,7 @@ class PolynomialUnionLearner(Estimator):
     reach : int
         Largest coefficient of a polynomial, in size.
     levels : int
-        Levels of each polynomial (:class:`geometry.halfspaces.PolynomialLattice`).
+        Levels of each polynomial (:class:`geometry.lift.PolynomialLattice`).
     n_steps, beta, neighbours, seed :
         As in :class:`DiscUnionLearner`.
 
@@ -194,7 +197,7 @@ class ConvexPolytopeLearner(Estimator):
     reach : int
         Largest entry of a normal, at most 12.  A larger one fits more bodies, and takes longer.
     levels : int
-        Levels of each normal of a halfspace (:class:`geometry.halfspaces.HalfspaceLattice3`).
+        Levels of each normal of a halfspace (:class:`geometry.lift.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
         As in :class:`learners.curved.curved_learners.DiscUnionLearner`.
 
@@ -269,7 +272,7 @@ class BallUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of balls; parameters as of polytopes.
 
     `k` is a number of balls.  Every ball of the class is scored in every step:
-    :class:`geometry.halfspaces.BallLattice`, with `centres` along a side and `levels` radii.
+    :class:`geometry.lift.BallLattice`, with `centres` along a side and `levels` radii.
 
     Examples
     --------

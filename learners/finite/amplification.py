@@ -70,17 +70,8 @@ _PARTS_OF_ALPHA = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
 
 @dataclass(frozen=True, slots=True)
 class AmplificationPlan:
-    """What a run does, fixed by public numbers.
-
-    Attributes
-    ----------
-    runs : int
-        T.
-    used : int
-        q * COIN: an example belongs to a given run with probability q.
-    rate : Fraction
-        Nats per mistake in the test.
-    """
+    """What a run does, fixed by public numbers: T `runs`, to a given one of which an example
+    belongs with probability q, `used` / COIN; and the rate in nats per mistake in the test."""
 
     runs: int
     used: int
@@ -92,21 +83,12 @@ class AmplificationPlan:
         return COIN - self.runs * self.used
 
     def examples_needed(self, base: Callable[[float], int], alpha: float, beta: float) -> int:
-        """n for error at most alpha with probability 1 - beta, see the module.
+        """n for error at most alpha with probability 1 - beta, see the module; the plan must have
+        been made for this beta.
 
-        The plan must have been made for this beta.
-
-        Parameters
-        ----------
-        base : callable
-            base(a): how many examples one run needs for error at most a, except with the
-            probability that the plan was made for.
-        alpha, beta : float
-
-        Raises
-        ------
-        ValueError
-            If alpha or beta is not in (0, 1).
+        base(a) says how many examples one run needs for error at most a, except with the
+        probability that the plan was made for.  Raises ValueError if alpha or beta is not in (0,
+        1).
         """
         check_open_unit(alpha=alpha, beta=beta)
         share, log_part = self.used / COIN, math.log(3 * self.runs / beta)
@@ -129,24 +111,11 @@ def plan_amplification(
     failure: float = 0.5,
     test_share: float = 0.25,
 ) -> AmplificationPlan:
-    """Choose the number of runs.
+    """Choose the number of runs at epsilon, of one and of all.
 
-    Parameters
-    ----------
-    epsilon : float
-        Of one run, and of all.
-    beta : float
-        In (0, 1).
-    neighbours : {"add-remove", "replace-one"}
-    failure : float
-        Probability, in (0, 1), with which one run may fail.
-    test_share : float
-        Share of the examples, in (0, 1), on which the runs are compared.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    beta and `failure`, with which one run may fail, are probabilities in (0, 1); `test_share`, in
+    (0, 1), is the share of the examples on which the runs are compared.  Raises ValueError if a
+    parameter is out of range.
     """
     check_open_unit(beta=beta, failure=failure, test_share=test_share)
     runs = max(1, math.ceil(math.log(beta / 3) / math.log(failure)))
@@ -156,17 +125,8 @@ def plan_amplification(
 
 @dataclass(frozen=True, slots=True)
 class AmplifiedDiagnostics:
-    """What only the curator may see.
-
-    Attributes
-    ----------
-    examples : tuple of int
-        Of each run.
-    tested : int
-        Examples of the test.
-    mistakes : tuple of (int or None)
-        Of each run's hypothesis on the test; None where it gave none.
-    """
+    """What only the curator may see: the examples of each run, those of the test, and the mistakes
+    of each run's hypothesis on it, None where it gave none."""
 
     examples: tuple[int, ...]
     tested: int

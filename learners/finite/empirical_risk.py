@@ -54,16 +54,8 @@ _BATCH = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a choice publishes.
-
-    Attributes
-    ----------
-    index : int
-    noisy_sums : tuple of int or None
-        All noisy sums of losses; None with the exponential mechanism.
-    spent : PrivacySpent or None
-        None for a choice that is not private.
-    """
+    """What a choice publishes: all noisy sums of losses, too, but with the exponential mechanism;
+    and what it spent, but of a choice that is not private."""
 
     index: int
     noisy_sums: tuple[int, ...] | None = None
@@ -84,22 +76,10 @@ def choose_least(
     neighbours: Neighbours = "add-remove",
     mechanism: Mechanism = "exponential",
 ) -> Choice:
-    """Choose a hypothesis by its sum of losses.
+    """Choose a hypothesis by its sum of losses, int64 of shape (hypotheses,); one example's loss is
+    at most the bound, at least 1.
 
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (hypotheses,)
-    bound : int
-        Largest loss of one example, at least 1.
-    epsilon : float
-    source : RandomSource
-    neighbours : {"add-remove", "replace-one"}
-    mechanism : {"exponential", "laplace"}
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    Raises ValueError if a parameter is out of range.
     """
     check_count("bound", bound)
     inner = pure_budget(epsilon, neighbours)
@@ -133,18 +113,10 @@ def chosen(
 
 @dataclass(frozen=True, slots=True)
 class ErmRelease:
-    """A chosen hypothesis that may be published.
+    """A chosen hypothesis that may be published, by its index in the list of hypotheses.
 
-    Attributes
-    ----------
-    learner : str
-    index : int
-        In the list of hypotheses.
-    noisy_sums : tuple of int or None
-        Of losses, in units of 1/levels where those are given.
-    parameters : tuple of (str, value)
-    privacy : PrivacySpent or None
-        None for a learner that is not private.
+    `noisy_sums` are of losses, in units of 1/levels where those are given; `privacy` is None for a
+    learner that is not private.
     """
 
     #: In files (:mod:`learners.core.codec`).
@@ -159,14 +131,8 @@ class ErmRelease:
 
 @dataclass(frozen=True, slots=True)
 class ErmDiagnostics:
-    """What only the curator may see.
-
-    Attributes
-    ----------
-    examples : int
-    loss, least_loss : float
-        Average loss of the chosen hypothesis, and of the best one; of its scale.
-    """
+    """What only the curator may see: the average loss of the chosen hypothesis, and of the best
+    one; of its scale."""
 
     examples: int
     loss: float
@@ -184,15 +150,12 @@ class _LeastLoss(WithParameters):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis.
 
+        Raises ValueError if X and y differ in length, or a loss or a parameter is out of range.
+
         Parameters
         ----------
         X : array, shape (n, ...)
         y : array, shape (n, ...)
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, or a loss or a parameter is out of range.
         """
         own = self._fresh()
         rows, targets = unmasked(X), unmasked(y)

@@ -62,16 +62,8 @@ from learners.privacy.randomness import open_source
 
 @dataclass(frozen=True, slots=True)
 class MemorizedLabels:
-    """What a run returns; it must not be published.
-
-    Attributes
-    ----------
-    learner : str
-    table : tuple of bool
-        Labels of points 0..N-1.
-    privacy : None
-        Nothing of it is private.
-    """
+    """What a run returns; it must not be published, as nothing of it is private: labels of points
+    0..N-1."""
 
     learner: str
     table: tuple[bool, ...]
@@ -298,18 +290,10 @@ class ThresholdClass(ConceptClass):
 
 
 def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
-    """Points of the domain, int64 of shape (n,).
+    """Points of the domain, int of shape (n,) or (n, 1), as int64 of shape (n,).
 
-    Parameters
-    ----------
-    X : array of int, shape (n,) or (n, 1)
-    domain : int
-
-    Raises
-    ------
-    ValueError
-        If the shape is another, or a point is no whole number in 0..domain-1; the message names
-        the first such row.
+    Raises ValueError if the shape is another, or a point is no whole number in 0..domain-1; the
+    message names the first such row.
     """
     points = unmasked(X)
     if points.ndim == 2 and points.shape[1] == 1:
@@ -337,14 +321,8 @@ def count_labels(
 
 @dataclass(frozen=True, slots=True)
 class FiniteClassDiagnostics:
-    """What only the curator may see.
-
-    Attributes
-    ----------
-    examples : int
-    mistakes, fewest_mistakes : int
-        On the sample, by the chosen concept, and by the best one.
-    """
+    """What only the curator may see: mistakes on the sample, by the chosen concept, and by the best
+    one."""
 
     examples: int
     mistakes: int
@@ -366,17 +344,14 @@ class _FiniteClass(WithParameters):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples; whether there are any is private too.
 
+        Raises ValueError if an example or a parameter is out of range.
+
         Parameters
         ----------
         X : array of int, shape (n,) or (n, 1)
             Points 0..domain-1.
         y : array, shape (n,)
             Labels 0 or 1.
-
-        Raises
-        ------
-        ValueError
-            If an example or a parameter is out of range.
         """
         own, domain = self._fresh(), self.concepts.domain
         points = check_domain_points(X, domain)

@@ -103,15 +103,9 @@ _OF_APART = (
 class LossLaw:
     """The law of the privacy loss L = ln P/P', drawn from P, of a worst pair of laws (P, P').
 
-    It is the same with P and P' exchanged.
-
-    Attributes
-    ----------
-    kind : {"two points", "log-uniform"}
-        Two points: L = size with odds e^size to 1, else -size (randomized response).
-        Log-uniform: L = size + 2 ln W, W uniform on e^-size .. 1 (bounded range).
-    size : float
-        Positive, in nats.
+    It is the same with P and P' exchanged.  Two points: L = size, in nats and positive, with odds
+    e^size to 1, else -size (randomized response).  Log-uniform: L = size + 2 ln W, W uniform on
+    e^-size .. 1 (bounded range).
     """
 
     kind: Literal["two points", "log-uniform"]
@@ -139,18 +133,8 @@ class LossLaw:
         return np.where(e < -size, below, inside)
 
     def upper_masses(self, step: float) -> dict[int, float]:
-        """Probabilities of the loss rounded up to multiples of `step`: never too little is lost.
-
-        Parameters
-        ----------
-        step : float
-            Positive, in nats.
-
-        Returns
-        -------
-        dict of int to float
-            Probability by the number of steps.
-        """
+        """Probabilities of the loss rounded up to multiples of a positive step, in nats, by the
+        number of steps: never too little is lost."""
         if not step > 0:
             raise ValueError(f"step must be positive, got {step}")
         exact = Fraction(self.size) / Fraction(step)
@@ -180,18 +164,12 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """One of the mechanisms that a charge stands for, for the neighbours of its statement.
+    """One of the mechanisms that a charge stands for, for the neighbours of its statement; it is so
+    much DP.
 
-    Attributes
-    ----------
-    kind : {"discrete Laplace", "pure", "exponential mechanism"}
-    epsilon : float
-        It is so much DP.
-    moves : {1, 2}
-        Neighbouring steps by which one example is added or removed; 2 for a replacement that is
-        charged as two.
-    one_way : bool
-        Of an exponential mechanism: such a step moves all scores in one direction.
+    `moves` are the neighbouring steps by which one example is added or removed, 2 for a replacement
+    that is charged as two; `one_way`: such a step moves all scores of an exponential mechanism in
+    one direction.
     """
 
     kind: Kind
@@ -243,16 +221,8 @@ class Mechanism:
 def mechanism(
     charge: Charge, stated: Relation = "add-remove", relation: Relation | None = None
 ) -> Mechanism:
-    """What a charge stands for.
-
-    Parameters
-    ----------
-    charge : Charge
-    stated : {"add-remove", "replace-one", "replace-label"}
-        Neighbours of the statement that it is a part of.
-    relation : {"add-remove", "replace-one", "replace-label"}, optional
-        Neighbours for which it is told; by default those of the statement.
-    """
+    """What a charge stands for, of a statement for the neighbours `stated`, told for those of
+    `relation`, by default the same."""
     relation = stated if relation is None else relation
     own = stated if charge.name in _FOR_ITS_OWN else "add-remove"
     moves = 1 if own == relation or own != "add-remove" else 2
@@ -263,13 +233,8 @@ def mechanism(
 def rounding_epsilon(privacy: PrivacySpent, moves: int = 1) -> float:
     """Bound on |ln(actual law / stated law)| of a run's transcript (docs/privacy.md, lemma 5).
 
-    Where delta is 0, all draws are exact (lemmas X2, F1 and B1).
-
-    Parameters
-    ----------
-    privacy : PrivacySpent
-    moves : {1, 2}
-        2 where an example is replaced: it may change twice as many draws.
+    `moves` is 2 where an example is replaced: it may change twice as many draws.  Where delta is 0,
+    all draws are exact (lemmas X2, F1 and B1).
     """
     return moves * _rounded_draws(privacy) * ARITHMETIC
 
@@ -308,10 +273,7 @@ def check_statement(privacy: PrivacySpent) -> None:
     None of them may cost more.  By the accounts of all learners but experts, votes and those that
     are there to be compared, they do not cost less either, unless a rate is the greatest there is.
 
-    Raises
-    ------
-    ValueError
-        If they do.
+    Raises ValueError if they do.
     """
     if privacy.rows != 1:
         if privacy.neighbours == "replace-label" or privacy.charge(APART) is not None:
@@ -426,17 +388,10 @@ def _of_a_cover(privacy: PrivacySpent) -> float:
 def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     """A statement's charges as a JSON-ready object that other accountants can compose.
 
-    Parameters
-    ----------
-    privacy : PrivacySpent
-
-    Returns
-    -------
-    dict
-        With `whole`, the proved guarantee; `charges`, each with its mechanism, parameters, pure
-        epsilon, zCDP rho, bounded range and the law of its privacy loss, for the statement's own
-        neighbours; `besides`, what they leave out (rounding, and margins of votes); and of a run
-        that was checked `apart`, what is of other examples.
+    Returns dict: with `whole`, the proved guarantee; `charges`, each with its mechanism,
+    parameters, pure epsilon, zCDP rho, bounded range and the law of its privacy loss, for the
+    statement's own neighbours; `besides`, what they leave out (rounding, and margins of votes); and
+    of a run that was checked `apart`, what is of other examples.
 
     Examples
     --------

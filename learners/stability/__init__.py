@@ -5,8 +5,8 @@ in the docstrings of this package.  Records are divided at random among chunks, 
 trained on each chunk, and a query is answered by the chunks' majority if the majority is so large
 that no single record could change it, by a noisy test (docs/privacy.md, stability).
 
-sparse_vector          algorithm 1, its budget, and tails of its noise
-stable_queries         algorithms 2 and 3: queries by their distance to instability; T and K
+stable_queries         algorithms 1 to 3: sparse vector, its budget and tails of its noise; queries
+                       by their distance to instability; T and K
 sample_and_aggregate   algorithm 4: chunks, their models and their votes; and the baseline, where
                        every query pays
 classifiers            answers queries by votes: classes, or numbers in [0, 1]

@@ -67,12 +67,7 @@ Order = Literal["replacement", "permutation", "one-pass"]
 class MajorityCells:
     """Labels every cell of the square by the majority of its examples.
 
-    Parameters
-    ----------
-    grid : int
-        d: points have integer coordinates in 0..d.
-    cells : int
-        Along a side.
+    Points have integer coordinates in 0..grid; `cells` is their number along a side.
     """
 
     def __init__(self, *, grid: int = 1024, cells: int = 8) -> None:
@@ -156,10 +151,7 @@ class GradientDescentClassifier(WithParameters):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.
 
-        Raises
-        ------
-        ValueError
-            If an example or a parameter is out of range, or there is no example.
+        Raises ValueError if an example or a parameter is out of range, or there is no example.
         """
         configured = self._fresh()
         points, labels = check_examples(X, y, configured.grid, positive=configured.positive)

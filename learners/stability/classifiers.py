@@ -11,7 +11,7 @@ calls; one budget pays for all of them.
 
 The number m of queries and T are public and fixed before the sample is seen.  The noise does
 not depend on m, and grows with the root of T.  Settings with a promise:
-:mod:`learners.stability.sparse_vector`.
+:mod:`learners.stability.stable_queries`.
 
 Until the last query is asked the chunks' models are kept, which may hold examples as they are: in
 `private_models_`, which cannot be written to a file.
@@ -52,8 +52,14 @@ from learners.stability.soft_labels import (
     plan_soft_queries,
     soft_predictions,
 )
-from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import QueryRelease, StableQueries, default_chunks
+from learners.stability.stable_queries import (
+    Constants,
+    QueryRelease,
+    SparseVectorBudget,
+    StableQueries,
+    default_chunks,
+    plan_sparse_vector,
+)
 
 #: The tests that decide which queries are answered.
 Queries = TypeVar("Queries", StableQueries, SoftQueries)
@@ -150,16 +156,13 @@ class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train a model on each chunk; nothing is published yet.
 
+        Raises ValueError if X and y differ in length, a label is out of range, or a parameter is.
+
         Parameters
         ----------
         X : array, shape (n, ...)
         y : array, shape (n,)
             Labels as the class says.
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, a label is out of range, or a parameter is.
         """
         own = self._fresh()
         check_base(own.base)
@@ -234,7 +237,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
     classes : sequence of int
         Public labels, among which those of :meth:`fit` are.
     constants : {"tight", "printed"}
-        Of the noise, see :mod:`learners.stability.sparse_vector`.
+        Of the noise, see :mod:`learners.stability.stable_queries`.
     neighbours : {"add-remove", "replace-one", "replace-label"}
         What the privacy statement names; all cost the same here.
     seed : int, optional

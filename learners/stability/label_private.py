@@ -45,8 +45,7 @@ from learners.stability.sample_and_aggregate import (
     same_examples,
     trained,
 )
-from learners.stability.sparse_vector import Constants
-from learners.stability.stable_queries import QueryRelease
+from learners.stability.stable_queries import Constants, QueryRelease
 
 Unanswered = Literal["coin", "omit"]
 
@@ -191,10 +190,7 @@ def split_sample(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Points and labels of the private rows, and the points of `most` random others.
 
-    Raises
-    ------
-    ValueError
-        If no row would be left.  n is public where a sample is split.
+    Raises ValueError if no row would be left.  n is public where a sample is split.
     """
     if most >= len(X):
         raise ValueError(f"{len(X)} examples are too few to give {most} of them away")

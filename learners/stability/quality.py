@@ -75,7 +75,7 @@ from learners.core.accuracy import Verdict, clopper_pearson, mean_bounds, verdic
 from learners.parameters import check_count, check_open_unit
 from learners.stability.sample_and_aggregate import distances, fresh_copy, train_chunks, trained
 from learners.stability.soft_labels import BINS, bin_counts, soft_predictions
-from learners.stability.sparse_vector import SparseVectorBudget, difference_tail
+from learners.stability.stable_queries import SparseVectorBudget, difference_tail
 
 
 def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -86,16 +86,10 @@ def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def stable_histograms(
     predictions: NDArray[np.float64], width: float, least: int
 ) -> NDArray[np.bool_]:
-    """Which queries have a stable plain, and a stable shifted histogram, bool of shape (m, 2).
+    """Which queries have a stable plain, and a stable shifted histogram, bool of shape (m, 2), of
+    predictions in [0, 1], float64 of shape (K, m), in bins of that width.
 
-    Parameters
-    ----------
-    predictions : ndarray of float64, shape (K, m)
-        In [0, 1].
-    width : float
-        Of the bins.
-    least : int
-        Distance to instability that counts as stable, in votes.
+    `least` is the distance to instability that counts as stable, in votes.
     """
     found = [
         [distances(bin_counts(column, width, bins)[0][None])[0] >= least for bins in BINS]
@@ -132,19 +126,12 @@ def quality(predictions: NDArray[np.float64], truth: ArrayLike, alpha: float) ->
 class RandomizationCheck:
     """Whether expected predictions depend on a learner's coins.
 
-    Attributes
-    ----------
-    shared, own : float
-        Spread of predictions over chunks, standard deviations averaged over queries: with the same
-        coins for all models, and with coins of their own.
-    lower, upper : float
-        Of the largest difference, over queries and the coins that were tried, of two expected
-        predictions with different coins.
-    threshold : float
-        The difference that still counts as none.
-    verdict : {"yes", "no", "open"}
-        Whether randomization is consistent: "yes" if `upper` is at most the threshold, "no" if
-        `lower` is above it.
+    `shared` and `own` are the spread of predictions over chunks, standard deviations averaged over
+    queries: with the same coins for all models, and with coins of their own.  `lower` and `upper`
+    bound the largest difference, over queries and the coins that were tried, of two expected
+    predictions with different coins; the threshold still counts as none.  The verdict is on
+    consistent randomization: "yes" if `upper` is at most the threshold, "no" if `lower` is above
+    it.
     """
 
     shared: float
@@ -218,17 +205,9 @@ def check_randomization(
 class StabilityEstimate:
     """What was measured; at the worst query unless said otherwise.
 
-    Attributes
-    ----------
-    n, runs : int
-    squared : float
-        Estimate of gamma^2.
-    mean_squared : float
-        The same, averaged over queries.
-    upper : float
-        Of gamma^2 at every query, at the confidence (Hoeffding, over runs and queries).
-    variance : float
-        Of the predictions over independent samples.
+    `squared` is the estimate of gamma^2, `mean_squared` the same averaged over queries, `upper`
+    that of gamma^2 at every query, at the confidence (Hoeffding, over runs and queries); `variance`
+    is that of the predictions over independent samples.
     """
 
     n: int

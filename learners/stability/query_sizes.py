@@ -9,7 +9,7 @@ The source states orders of growth, up to logarithms (in our copy the formulas a
 from its corollary 4.1).  Here every constant is kept, with the tight constants of the noise; beta
 is divided evenly among the events below (*derived*).
 
-Queries.  By corollary 4.1 (:mod:`learners.stability.sparse_vector`) T = 3 ((gamma + e) m +
+Queries.  By corollary 4.1 (:mod:`learners.stability.stable_queries`) T = 3 ((gamma + e) m +
 sqrt(m ln(1/b) / 2)) halts and K chunks do if every chunk's model errs by at most gamma + e, gamma
 the error of the best concept.  A model does, but for b/K, if its chunk has n0 examples:
 realizable, gamma = 0, by a consistent learner (`consistent_size` of
@@ -47,23 +47,13 @@ from learners.finite.sample_sizes import least_count
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.composition import MOST_MECHANISMS
 from learners.stability.soft_labels import plan_soft_queries
-from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.stable_queries import chunks_needed, plan_sparse_vector
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySizes:
-    """Public numbers of a run that keeps its promise.
-
-    Attributes
-    ----------
-    queries, halts, chunks : int
-        m, T and K.
-    each : int
-        n0, examples of every chunk.
-    examples : int
-        n, so many that no chunk gets fewer than n0, but for its part of beta.
-    """
+    """Public numbers of a run that keeps its promise: m queries, T halts, K chunks; n0 examples of
+    each chunk, and n, so many that no chunk gets fewer than n0, but for its part of beta."""
 
     queries: int
     halts: int
@@ -75,10 +65,7 @@ class QuerySizes:
 def examples_of_chunks(chunks: int, each: int, beta: float) -> int:
     """n with which each of K chunks gets `each` examples by coins, with probability 1 - beta.
 
-    Raises
-    ------
-    ValueError
-        If a count is below 1, or beta not in (0, 1).
+    Raises ValueError if a count is below 1, or beta not in (0, 1).
     """
     k, least = check_count("chunks", chunks), check_count("each", each)
     check_open_unit(beta=beta)
@@ -108,6 +95,10 @@ def query_sizes(
 ) -> QuerySizes | None:
     """Theorems 4.3 and 4.4: at most alpha m of m queries are answered wrong or not at all.
 
+    Raises ValueError if a parameter is out of range.
+
+    Returns QuerySizes or None: None if m queries are too few, or alpha too close to 3 gamma.
+
     Parameters
     ----------
     vc : int
@@ -121,17 +112,7 @@ def query_sizes(
     agnostic : bool
         Whether labels need not be those of a concept.
     epsilon, delta, others :
-        As of :func:`learners.stability.sparse_vector.plan_sparse_vector`.
-
-    Returns
-    -------
-    QuerySizes or None
-        None if m queries are too few, or alpha too close to 3 gamma.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+        As of :func:`learners.stability.stable_queries.plan_sparse_vector`.
     """
     check_open_unit(alpha=alpha, beta=beta)
     halts = min(math.floor(alpha * check_count("queries", queries)), MOST_MECHANISMS)
@@ -155,10 +136,7 @@ def label_sizes(
     Parameters and errors as of :func:`query_sizes`; `vc` is of the final class, too, and `queries`
     the number of public points.
 
-    Returns
-    -------
-    QuerySizes or None
-        None if m points are too few, or alpha too close to 7 gamma.
+    Returns QuerySizes or None: None if m points are too few, or alpha too close to 7 gamma.
     """
     check_open_unit(alpha=alpha, beta=beta)
     m, part = check_count("queries", queries), beta / 5
@@ -191,6 +169,10 @@ def soft_sizes(
 ) -> QuerySizes | None:
     """Theorem 5.14: m predictions within alpha of those that are expected of one model.
 
+    Raises ValueError if a parameter is out of range.
+
+    Returns QuerySizes or None: None for alpha above 3/4, where nothing need be learned.
+
     Parameters
     ----------
     queries, halts : int
@@ -204,16 +186,6 @@ def soft_sizes(
         In (0, 3/4] and (0, 1).
     epsilon, delta, others :
         As of :func:`learners.stability.soft_labels.plan_soft_queries`.
-
-    Returns
-    -------
-    QuerySizes or None
-        None for alpha above 3/4, where nothing need be learned.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     check_open_unit(alpha=alpha, beta=beta)
     if not stable > 0:

@@ -37,7 +37,7 @@ from learners.stability.sample_and_aggregate import (
     one_each,
     winners,
 )
-from learners.stability.sparse_vector import (
+from learners.stability.stable_queries import (
     SparseVector,
     SparseVectorBudget,
     plan_sparse_vector,
@@ -51,22 +51,11 @@ BINS: tuple[Bins, Bins] = ("plain", "shifted")
 
 @dataclass(frozen=True, slots=True)
 class SoftRelease:
-    """What one query publishes.
+    """What one query publishes, `query` being its number, from 1.
 
-    Attributes
-    ----------
-    query : int
-        Its number, from 1.
-    value : float or None
-        Middle of a bin, clipped to [0, 1]; None for ⊥.
-    width : float
-        nu of this query.
-    bins : {"plain", "shifted"} or None
-        Which bins gave the answer.
-    failed : int
-        Tests that failed, 0 to 2; 0 and no value when the run was halted before.
-    failures_left : int
-        Of the 2T.
+    `value` is the middle of a bin, clipped to [0, 1], None for ⊥, of bins `width` wide (nu of this
+    query), which were the plain or the shifted ones.  `failed` tests, 0 to 2, failed; 0 and no
+    value when the run was halted before.  `failures_left` are those of the 2T.
     """
 
     query: int
@@ -119,10 +108,7 @@ def bin_counts(
 def check_width(width: float) -> None:
     """Refuse a width out of range.
 
-    Raises
-    ------
-    ValueError
-        Unless it lies in [1e-6, 1].
+    Raises ValueError unless it lies in [1e-6, 1].
     """
     if not 1e-6 <= width <= 1:
         raise ValueError(f"a width must lie in [1e-6, 1], got {width}")
@@ -142,19 +128,10 @@ class SoftQueries:
         return self._most - self._asked
 
     def ask(self, predictions: NDArray[np.float64], width: float) -> SoftRecord:
-        """Answer one query, or not.
+        """Answer one query, or not, by predictions of the chunks' models, float64 of shape (K,) in
+        [0, 1], to the public width nu.
 
-        Parameters
-        ----------
-        predictions : ndarray of float64, shape (K,)
-            Of the chunks' models, in [0, 1].
-        width : float
-            nu, public.
-
-        Raises
-        ------
-        ValueError
-            If all m queries have been asked, or the width is out of range.
+        Raises ValueError if all m queries have been asked, or the width is out of range.
         """
         check_width(width)
         if self.queries_left == 0:
@@ -185,7 +162,7 @@ def plan_soft_queries(
 ) -> SparseVectorBudget:
     """The budget of m soft queries and T halts: 2m tests, 2T of which may fail.
 
-    The others as in :func:`learners.stability.sparse_vector.plan_sparse_vector`.  As printed:
+    The others as in :func:`learners.stability.stable_queries.plan_sparse_vector`.  As printed:
     lambda = sqrt(64 T ln(2/delta)) / epsilon, w = 2 lambda ln(4m/delta).
     """
     tests, failures = 2 * check_count("queries", queries), 2 * check_count("halts", halts)

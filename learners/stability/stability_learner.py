@@ -2,7 +2,7 @@
 
 1. Every example goes to one of K chunks by a coin; a learner, `base`, is trained on each.
 2. Public grid points are labelled by the chunks' majority where it is stable, until m are or T are
-   answered ⊥ (:mod:`learners.stability.sparse_vector`).
+   answered ⊥ (:mod:`learners.stability.stable_queries`).
 3. The greedy union of k triangles that is not private (:mod:`learners.baselines.greedy`) learns
    from these points and labels alone, so its polygons cost nothing more.
 
@@ -78,12 +78,13 @@ from learners.stability.sample_and_aggregate import (
     places,
     train_chunks,
 )
-from learners.stability.sparse_vector import Constants, plan_sparse_vector
 from learners.stability.stable_queries import (
+    Constants,
     QueryRelease,
     StableQueries,
     default_chunks,
     kept_queries,
+    plan_sparse_vector,
 )
 
 PointChoice = Literal["refined", "random"]
@@ -103,10 +104,7 @@ def label_points(
 ) -> list[tuple[Point, QueryRelease]]:
     """Choose points of 0..d and have them labelled, until `most` are or the run is halted.
 
-    Raises
-    ------
-    ValueError
-        If the choice is unknown.
+    Raises ValueError if the choice is unknown.
     """
     if choice not in get_args(PointChoice):
         raise ValueError(f"points must be 'refined' or 'random', got {choice!r}")
@@ -204,7 +202,7 @@ class StabilityLearner(Estimator):
     unanswered : {"omit", "coin"}
         Points without an answer are left out, or labelled by a fair coin.
     constants : {"tight", "printed"}
-        Of the noise, see :mod:`learners.stability.sparse_vector`.
+        Of the noise, see :mod:`learners.stability.stable_queries`.
     neighbours : {"add-remove", "replace-one", "replace-label"}
         What is protected; all cost the same here.  "replace-label": the labels, not the points.
     seed : int, optional
@@ -330,14 +328,10 @@ class StabilityLearner(Estimator):
 
     @staticmethod
     def check_votes(parameters: Mapping[str, Any], privacy: PrivacySpent) -> None:
-        """Refuse a statement that no run of these public parameters makes.
+        """Refuse a statement that no run of these public parameters makes: ValueError, or KeyError
+        if one is missing.
 
         What the halts cost is its charge; what is left of delta pays for the margin alone.
-
-        Raises
-        ------
-        ValueError, KeyError
-            If it is none, or a parameter is missing.
         """
         planned = plan_sparse_vector(
             privacy.epsilon,

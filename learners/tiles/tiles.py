@@ -46,10 +46,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import Tile, TileIndex
+from geometry.tiling import EdgeZone, Tile, TileIndex
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection, DrawByChance

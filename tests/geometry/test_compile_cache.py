@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry import compile_cache
-from geometry.compile_cache import ensure_cache
-from geometry.compiled_loops import njit
+from geometry import compiled_loops
+from geometry.compiled_loops import ensure_cache, njit
 from learners import PolygonUnionLearner
 from learners.envelope import core
 
@@ -82,7 +81,7 @@ def test_where_numba_finds_a_place_nothing_is_changed(monkeypatch, tmp_path, whe
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if where == "user":
         (tmp_path / "installed").touch()
-        monkeypatch.setattr(compile_cache, "__file__", str(tmp_path / "installed" / "a.py"))
+        monkeypatch.setattr(compiled_loops, "__file__", str(tmp_path / "installed" / "a.py"))
     ensure_cache()
     assert "NUMBA_CACHE_DIR" not in os.environ
 

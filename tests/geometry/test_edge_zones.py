@@ -14,8 +14,8 @@ from any_pieces import Piece, any_halfplane, any_pieces
 from concept_laws import grid_points
 from shapely.geometry import box
 
-from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Measure, Sheet
+from geometry.tiling import EdgeZone, EdgeZones, joined_shape
 from learners.core.codec_parts import step_to_dict, zone_from_dict
 from learners.core.records import TileStep
 

@@ -19,7 +19,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp import Bounds, Frame, GeoJSONError
 from geometry.geojson import read_geojson
-from geometry.geojson_rings import check_lonlat
+from geometry.geojson_reading import check_lonlat
 from geometry.geojson_write import feature_collection, write_geojson
 from geometry.polygons import orient_valid
 

@@ -31,7 +31,7 @@ from learners.core.estimator import Estimator
 from learners.core.selection import PieceKind, Score, mistakes_score
 from learners.cover import cover_run
 from learners.cover.best_piece import best_piece, gain_less_loss
-from learners.curved.conic_selection import ConicSelection, count_areas
+from learners.curved.selection import ConicSelection, count_areas
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.randomness import SeededRandom

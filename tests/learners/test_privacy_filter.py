@@ -24,7 +24,7 @@ from learners.privacy.privacy_filter import (
     renyi_cost,
     restated,
 )
-from learners.stability.sparse_vector import plan_sparse_vector
+from learners.stability.stable_queries import plan_sparse_vector
 from learners.tiles.tiles import plan_tiles
 
 #: A mechanism on two neighbours: each outcome's probability under either.

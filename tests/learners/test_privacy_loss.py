@@ -23,7 +23,7 @@ from learners.privacy.composition import selections_delta
 from learners.privacy.privacy_loss import LossLaw, accounting_document, check_statement, mechanism
 from learners.registry import offered
 from learners.stability.sample_and_aggregate import plan_noisy_votes
-from learners.stability.sparse_vector import plan_sparse_vector
+from learners.stability.stable_queries import plan_sparse_vector
 from learners.tiles.tiles import plan_tiles
 
 SIZES = (1e-6, 0.02, 0.3, 1.0, 4.0, 16.0)

@@ -21,8 +21,8 @@ from tiny_samples import all_neighbours
 from watched_selections import watched_selections
 
 from geodp_app.runs.labels_by_step import Decisions
-from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.tiling import EdgeZone, EdgeZones
 from learners import PolygonUnionLearner
 from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece

@@ -17,10 +17,9 @@ from any_pieces import any_halfplane
 from hypothesis import given, strategies as st
 from shapely.geometry import Polygon, box
 
-from geometry.edge_zones import EdgeZones
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, area
 from geometry.polygons import clip_to_box, units
-from geometry.tiling import Tile, tile_square, tiles_shape
+from geometry.tiling import EdgeZones, Tile, tile_square, tiles_shape
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import Piece, StepRecord, Tidied, TileStep

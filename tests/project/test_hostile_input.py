@@ -40,11 +40,10 @@ from geodp_app.files.learned_file import read_learned
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.points import PointOptions, read_opened, read_points
 from geodp_app.files.session import load_session, save_session
-from geometry.crossing_count import crossings_up_to
-from geometry.even_odd import even_odd_region
 from geometry.geojson import MAX_CROSSINGS, read_geojson
 from geometry.grid import checked_bounds
-from geometry.polygons import contains_points
+from geometry.polygons import contains_points, even_odd_region
+from geometry.rings import crossings_up_to
 
 #: Seconds of this process: only what hangs takes so many.
 HANGS = 60

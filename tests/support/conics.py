@@ -12,7 +12,7 @@ from geometry.grid_counts import GridCounts
 from geometry.lift import ConicLattice
 from learners.core.selection import POWER, Score, mistakes_score, set_cover_score
 from learners.curved import conic_boxes as boxes
-from learners.curved.conic_selection import ConicSelection
+from learners.curved.selection import ConicSelection
 
 Theta = tuple[int, ...]
 

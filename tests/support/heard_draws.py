@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.curved import listed_selection
+from learners.curved import selection as selections
 from learners.privacy.randomness import SeededRandom
 
 
@@ -48,6 +48,6 @@ def assert_listed(
 ) -> None:
     """The selection draws from the list of these pieces by these scores, at the rate of its law."""
     for index in {0, len(pieces) - 1, *range(3, len(pieces), 1 + len(pieces) // 40)}:
-        heard = heard_choices(monkeypatch, listed_selection, index)
+        heard = heard_choices(monkeypatch, selections, index)
         assert selection.select(*law, SeededRandom(1)).piece == pieces[index]
         assert heard == [(np.asarray(values).tolist(), law[2], None)]

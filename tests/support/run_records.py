@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from geodp_app.document.work import RunSettings
 from geodp_app.files.run_record import Question, RunRecord
-from geometry.edge_zones import EdgeZones
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
-from geometry.tiling import tile_square
+from geometry.tiling import EdgeZones, tile_square
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.core.releases import CoverRelease, SharpenedRelease, TilesRelease
 from learners.core.support import Support

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from noise_laws import laplace
 
-from learners.stability.sparse_vector import SparseVectorBudget
+from learners.stability.stable_queries import SparseVectorBudget
 
 Law = dict[tuple[object, ...], float]
 

@@ -38,10 +38,9 @@ from geodp_app.views.widgets.plotting import (
     shape_path,
     tinted,
 )
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Region
 from geometry.polygons import piece_sides
-from geometry.tiling import Tile
+from geometry.tiling import EdgeZone, Tile
 from learners.core.records import halfplanes_of, piece_shape
 from learners.stability.sample_and_aggregate import PLACES, VoteView
 

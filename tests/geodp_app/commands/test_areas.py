@@ -13,8 +13,8 @@ from terminal import geodp as command
 
 import geodp
 from geodp import Bounds, Frame, LearnedShape
+from geometry.crs import ground_area
 from geometry.grid import checked_bounds
-from geometry.ground_area import ground_area
 
 geopandas = pytest.importorskip("geopandas", reason="the extra geo")
 pyproj = pytest.importorskip("pyproj", reason="the extra geo")

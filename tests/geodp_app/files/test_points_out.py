@@ -17,7 +17,7 @@ import shapely
 
 from geodp_app.cli import main
 from geodp_app.files import plain_rows
-from geometry.geojson_points import SEQUENCES
+from geometry.geojson_reading import SEQUENCES
 
 pyogrio = pytest.importorskip("pyogrio")
 geopandas = pytest.importorskip("geopandas")

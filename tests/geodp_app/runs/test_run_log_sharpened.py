@@ -21,7 +21,7 @@ from geodp_app.runs.one_report import change
 from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import why
-from geometry.edge_zones import EdgeZone, EdgeZones
+from geometry.tiling import EdgeZone, EdgeZones
 from learners.core.records import StepRecord, TileStep, predict_pieces
 from learners.core.releases import SharpenedRelease
 from learners.cover.set_cover import rate_before_sharpening

@@ -17,8 +17,16 @@ from chi_square import assert_drawn_from
 from numpy.typing import NDArray
 
 from learners import ParityLearner, PrivateParityLearner
-from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.boolean.parity import COIN, SOURCE_LIMIT, ParityPlan, plan_parity, private_parity
+from learners.boolean.parity import (
+    COIN,
+    SOURCE_LIMIT,
+    PackedBits,
+    ParityPlan,
+    plan_parity,
+    private_parity,
+    solve,
+    word_count,
+)
 from learners.core.codec import release_to_dict
 from learners.privacy.randomness import SeededRandom
 

@@ -29,7 +29,7 @@ from learners.core.selection import (
     softened_shortfall,
 )
 from learners.curved import conic_boxes as boxes
-from learners.curved.conic_selection import MOST, ConicSelection, Tables, count_areas, make_tables
+from learners.curved.selection import MOST, ConicSelection, Tables, count_areas, make_tables
 from learners.envelope import shared_points
 from learners.privacy.randomness import SeededRandom
 

@@ -14,7 +14,7 @@ from grids import cornered
 from heard_draws import assert_listed
 from scipy import optimize
 
-from geometry.halfspaces import (
+from geometry.lift import (
     BallLattice,
     HalfspaceLattice3,
     LiftedRegion,
@@ -31,8 +31,8 @@ from learners import (
 )
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score
-from learners.curved import listed_selection as space_selection
-from learners.curved.listed_selection import (
+from learners.curved import selection as space_selection
+from learners.curved.selection import (
     HalfspaceSelection3,
     LiftedSelection,
     SimplexSelection3,
@@ -309,7 +309,7 @@ def test_simplices_are_drawn_by_their_scores(monkeypatch: pytest.MonkeyPatch) ->
     lattice = HalfspaceLattice3(2, 1, 2)
     # one set in fifty: enumeration one by one takes long
     sets = spanning_fours(lattice.normals)[::50]
-    monkeypatch.setattr("learners.curved.listed_selection.spanning_fours", lambda _: sets)
+    monkeypatch.setattr("learners.curved.selection.spanning_fours", lambda _: sets)
     points, labels = cornered(2, 30, seed=5, dimensions=3)
     score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
     pieces, values = brute(lattice, sets, points, labels, score)

@@ -28,8 +28,7 @@ from learners.stability.query_sizes import (
     soft_width,
 )
 from learners.stability.soft_labels import plan_soft_queries
-from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.stable_queries import chunks_needed
+from learners.stability.stable_queries import chunks_needed, plan_sparse_vector
 
 PRIVACY: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-6}
 

@@ -24,16 +24,18 @@ from learners.privacy.composition import (
 )
 from learners.privacy.randomness import SeededRandom
 from learners.stability.sample_and_aggregate import NoisyVotes, distances, plan_noisy_votes, winners
-from learners.stability.sparse_vector import (
+from learners.stability.stable_queries import (
+    DistanceTest,
+    QueryRelease,
     SparseVector,
     SparseVectorBudget,
+    StableQueries,
     difference_tail,
     least_margin,
     plan_sparse_vector,
     stability_spent,
     tail,
 )
-from learners.stability.stable_queries import DistanceTest, QueryRelease, StableQueries
 
 # -- votes ---------------------------------------------------------------------------------------
 

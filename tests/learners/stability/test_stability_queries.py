@@ -28,7 +28,7 @@ from learners.stability.sample_and_aggregate import (
     train_chunks,
     winners,
 )
-from learners.stability.sparse_vector import plan_sparse_vector
+from learners.stability.stable_queries import plan_sparse_vector
 
 CLASSES = np.array([0, 1])
 

@@ -19,8 +19,12 @@ from learners.privacy.randomness import RandomSource, SeededRandom
 from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import split_sample
 from learners.stability.sample_and_aggregate import distances, winners
-from learners.stability.sparse_vector import SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import QueryRelease, StableQueries
+from learners.stability.stable_queries import (
+    QueryRelease,
+    SparseVectorBudget,
+    StableQueries,
+    plan_sparse_vector,
+)
 
 D = 32
 

@@ -33,7 +33,7 @@ from learners.stability.soft_labels import (
     plan_soft_queries,
     soft_predictions,
 )
-from learners.stability.sparse_vector import SparseVectorBudget
+from learners.stability.stable_queries import SparseVectorBudget
 
 BINS: tuple[Bins, Bins] = ("plain", "shifted")
 

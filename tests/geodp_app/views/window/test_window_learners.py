@@ -38,9 +38,9 @@ from geodp_app.runs.questions import conic_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
+from geometry.tiling import EdgeZone
 from learners.catalogue import CATALOGUE, Entry, Where
 from learners.core.records import TileStep
 from learners.core.releases import SharpenedRelease

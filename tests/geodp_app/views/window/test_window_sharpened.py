@@ -35,8 +35,8 @@ from geodp_app.views.panels.settings_panel import Switch
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.plotting import shape_path
 from geodp_app.views.window.main_window import MainWindow
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.tiling import EdgeZone
 from learners.core.records import TileStep, predict_pieces
 from learners.core.releases import SharpenedRelease
 

@@ -1,4 +1,4 @@
-"""Checks GeoJSON geometries, and makes valid shapes of untrusted JSON values.
+"""Reads what a GeoJSON file holds: objects, features, points; and checks its polygons.
 
 Every position, ring and polygon is checked for type, size, range and validity; a fault
 raises :class:`GeoJSONError` with one line that says where it is and what is wrong.
@@ -7,10 +7,12 @@ raises :class:`GeoJSONError` with one line that says where it is and what is wro
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +26,9 @@ from geometry.halfplane import MAX_D
 
 Frame = Literal["lonlat", "grid"]
 
+#: Largest file that is read, in bytes.
+MAX_BYTES = 64 * 2**20
+
 _OTHER_KINDS = ("Point", "MultiPoint", "LineString", "MultiLineString")
 
 
@@ -34,10 +39,7 @@ class GeoJSONError(ValueError):
 def own_member(document: dict[str, Any]) -> dict[str, Any]:
     """What geodp has written beside a map: the member ``geodp``, empty if there is none.
 
-    Raises
-    ------
-    GeoJSONError
-        If it is no object.
+    Raises GeoJSONError if it is no object.
     """
     member = document.get("geodp", {})
     if isinstance(member, str) and "type" not in document:  # a version: a report begins so
@@ -79,14 +81,9 @@ def named_system(crs: Any) -> str | None:
 class ShapeReader:
     """Turns geometry objects into checked shapes; counts positions and what it skips.
 
-    Parameters
-    ----------
-    frame : {"lonlat", "grid"} or None
-        What the coordinates are; None for those of another system.
-    limit : float
-        Largest coordinate of the grid frame, in grid units; the least is 0.
-    max_vertices : int
-        Most positions over all geometries that are read.
+    `frame` is what the coordinates are, None for those of another system; `limit` the largest
+    coordinate of the grid frame, in grid units, the least being 0; `max_vertices` is over all
+    geometries that are read.
     """
 
     def __init__(self, frame: Frame | None, limit: float, max_vertices: int) -> None:
@@ -175,18 +172,11 @@ def _position(value: Any, where: str, index: int) -> tuple[float, float]:
 
 
 def check_lonlat(coordinates: NDArray[np.float64]) -> None:
-    """Check that a ring's vertices are degrees that one map sheet can hold.
+    """Check that a ring's vertices (lon, lat), float of shape (n, 2), are degrees that one map
+    sheet can hold.
 
-    Parameters
-    ----------
-    coordinates : ndarray of float, shape (n, 2)
-        (lon, lat) in degrees, in order along the ring.
-
-    Raises
-    ------
-    GeoJSONError
-        If a vertex is not finite or outside -180..180 / -90..90, or neighbours are more than
-        180 degrees of longitude apart (the ring crosses the antimeridian).
+    Raises GeoJSONError if a vertex is not finite or outside -180..180 / -90..90, or neighbours are
+    more than 180 degrees of longitude apart (the ring crosses the antimeridian).
     """
     fault = _lonlat_fault(np.asarray(coordinates, dtype=np.float64))
     if fault:
@@ -245,3 +235,134 @@ def point(xy: NDArray[np.float64]) -> str:
 def short(value: Any) -> str:
     """A value for a message: one short line, however large it is."""
     return reprlib.repr(value)
+
+
+def features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """(where, geometry, properties) of each feature; a bare geometry counts as one.
+
+    Raises GeoJSONError if one is no feature.
+    """
+    kind = document.get("type")
+    if kind == "FeatureCollection":
+        listed = document.get("features")
+        if not isinstance(listed, list):
+            raise GeoJSONError(f"features must be a list, not {short(listed)}")
+        for i, feature in enumerate(listed):
+            yield _feature(feature, f"features[{i}]")
+    elif kind == "Feature":
+        yield _feature(document, "the feature")
+    else:
+        yield "the geometry", document, {}
+
+
+def _feature(feature: Any, where: str) -> tuple[str, Any, dict[str, Any]]:
+    if not isinstance(feature, dict) or feature.get("type") != "Feature":
+        raise GeoJSONError(f"{where}: must be a Feature, not {short(feature)}")
+    properties = feature.get("properties") or {}
+    if not isinstance(properties, dict):
+        raise GeoJSONError(f"{where}: properties must be an object, not {short(properties)}")
+    return where, feature.get("geometry"), properties
+
+
+#: Endings of text sequences, which may hold no object at all.
+SEQUENCES = (".geojsonl", ".geojsons", ".ndjson", ".jsonl")
+
+#: Most properties that are told apart: a file may give each feature others.
+MAX_PROPERTIES = 100
+
+#: What stands before each object of a text sequence (RFC 8142).
+RECORD = "\x1e"
+
+
+@dataclass(frozen=True, slots=True)
+class PointsFile:
+    """Features as rows; nothing is checked but that they are features.
+
+    `properties` are names of the first ones, in the order in which they appear; `geometries`
+    objects of GeoJSON, None where there is none; `rows` the features' properties; `member` is the
+    foreign member ``geodp``, empty if there is none, and `crs` the system that the file names
+    (GeoJSON 2008).
+    """
+
+    properties: tuple[str, ...]
+    geometries: list[Any]
+    rows: list[Mapping[str, Any]]
+    member: Mapping[str, Any]
+    crs: str | None
+
+
+def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFile:
+    """Read the features of a file as points.
+
+    `name` is that of the file, for messages; `data` is one object, or one on each line (GeoJSON
+    text sequences), at most `max_bytes` of it.  Raises GeoJSONError if it is too large, not JSON,
+    or not GeoJSON.
+    """
+    try:
+        if len(data) > max_bytes:
+            raise GeoJSONError(f"larger than {max_bytes:,} bytes")
+        documents = objects(data, sequence=name.lower().endswith(SEQUENCES))
+        geometries: list[Any] = []
+        rows: list[Mapping[str, Any]] = []
+        properties: dict[str, None] = {}
+        for document in documents:
+            for where, geometry, own in features(document):
+                if geometry is not None and not isinstance(geometry, dict):
+                    raise GeoJSONError(
+                        f"{where}: geometry must be an object, not {short(geometry)}"
+                    )
+                geometries.append(geometry)
+                rows.append(own)
+                if len(properties) < MAX_PROPERTIES:
+                    properties |= dict.fromkeys(own)
+        first = documents[0] if documents else {}
+        member = own_member(first)
+        crs = named_system(first.get("crs"))
+    except RecursionError:
+        raise GeoJSONError(f"{name}: nested too deeply") from None
+    except GeoJSONError as error:
+        raise GeoJSONError(f"{name}: {error}") from None
+    return PointsFile(tuple(properties)[:MAX_PROPERTIES], geometries, rows, member, crs)
+
+
+def objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
+    """The objects of a file: one, or one on each line; a sequence may have none.
+
+    Raises GeoJSONError if it is not JSON, or holds anything else.
+    """
+    text = decoded(data)
+    try:
+        if sequence and not text.strip():
+            return []
+        found = [_json(text)]
+    except ValueError as whole:  # JSONDecodeError, or an integer of thousands of digits
+        lines = [line.strip(f"{RECORD} \t\r") for line in text.split("\n")]
+        lines = [line for line in lines if line]
+        try:
+            _json(lines[0] if lines else "")
+        except ValueError:
+            raise GeoJSONError(f"not JSON: {whole}") from None
+        found = []
+        for i, line in enumerate(lines, 1):
+            try:
+                found.append(_json(line))
+            except ValueError as error:
+                raise GeoJSONError(f"object {i} is not JSON: {error}") from None
+    for each in found:
+        if not isinstance(each, dict):
+            raise GeoJSONError(f"must be a JSON object, not {short(each)}")
+    return found
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_members)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, unless it names a member twice: of two the last would count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise GeoJSONError(f"an object names its member {short(twice)} twice")
+    return found

@@ -10,15 +10,9 @@ import pytest
 import shapely
 from held_by_fractions import held
 from hypothesis import given, settings, strategies as st
-from numpy.typing import NDArray
 
-from geodp_app.document.work import RunSettings
-from geodp_app.runs.learner_process import make_learner
-from geometry import bulk_labels
-from geometry.bulk_labels import bulk_labels as labels_of
-from geometry.even_odd import region_of
-from geometry.points_in_rings import held_points
-from geometry.polygons import contains_points, united
+from geometry.polygons import contains_points, region_of, united
+from geometry.rings import held_points
 
 
 def figure(polygons: Any) -> shapely.GeometryCollection:
@@ -57,11 +51,9 @@ def test_every_grid_point_is_judged_as_by_fractions(kind: str) -> None:
         points = square(max(max(spot) for p in polygons for ring in p for spot in ring) + 1)
         right = by_fractions(polygons, points)
         assert contains_points(figure(polygons), points).tolist() == right
-        # in another order, so many that only the first of each run is judged
+        # in another order, some of them often
         again = np.random.default_rng(1).integers(0, len(points), 1000)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bulk_labels, "_MANY", 1000)
-            found = contains_points(figure(polygons), points[again])
+        found = contains_points(figure(polygons), points[again])
         assert found.tolist() == np.array(right)[again].tolist()
 
     each()
@@ -85,35 +77,8 @@ def test_doubles_are_taken_as_they_are(scale: Fraction, shift: int) -> None:
     assert 0 < sum(right) < len(right)
 
 
-#: How far corners lie off grid points: to either side of what edges are thickened by.
-_OFF = (0.0, 0.5, 1e-6, -1e-6, 2.0**-20, 1e-9, -1e-13)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.data())
-def test_very_many_grid_points_have_the_answers_of_each(data: st.DataObject) -> None:
-    """Corners off grid points by little, edges that are vertical but for that, far away ends."""
-    width, height = (data.draw(st.integers(1, 60)) for _ in range(2))
-    scale = data.draw(st.sampled_from((1, 1, 1000)))
-
-    def coordinate(size: int) -> st.SearchStrategy[float]:
-        whole = st.integers(-scale * size // 4, scale * size * 5 // 4)
-        return st.builds(lambda a, b: a + b, whole, st.sampled_from(_OFF))
-
-    corner = st.tuples(coordinate(width), coordinate(height))
-    ring = st.lists(corner, min_size=3, max_size=8).map(np.array)
-    polygons = data.draw(st.lists(st.lists(ring, min_size=1, max_size=2), min_size=1, max_size=3))
-    shift = np.array(data.draw(st.sampled_from(((0, 0), (-700, 10**6)))))
-    polygons = [[ring + shift for ring in polygon] for polygon in polygons]
-    points = np.random.default_rng(1).integers(0, (width + 1, height + 1), (1500, 2)) + shift
-    by_itself = held_points(polygons, points.astype(np.float64))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk_labels, "_MANY", 1000)
-        assert np.array_equal(held_points(polygons, points), by_itself)
-
-
 @pytest.mark.parametrize("turned", [False, True])
-def test_many_edges_are_halved_to_the_same_answers(turned: bool) -> None:
+def test_many_edges_have_the_same_answers(turned: bool) -> None:
     """Combs, with long and with short teeth, against shapely where no point is on an edge."""
     rng = np.random.default_rng(5)
     x = np.arange(4001.0)
@@ -129,7 +94,7 @@ def test_many_edges_are_halved_to_the_same_answers(turned: bool) -> None:
     assert contains_points(polygon, corners).all()
 
 
-def test_a_scribble_is_halved_to_the_same_answers() -> None:
+def test_a_scribble_has_the_same_answers() -> None:
     rng = np.random.default_rng(6)
     ring = rng.integers(0, 1 << 20, (600, 2)).astype(float)
     points = rng.integers(0, 1 << 20, (900, 2))
@@ -244,63 +209,3 @@ def test_the_region_of_a_figure_has_its_clear_points() -> None:
         clear = shapely.distance(lines, shapely.points(points)) > 1e-6
         inside = shapely.intersects_xy(region, *points.T)
         assert (inside == contains_points(drawn, points))[clear].all()
-
-
-# -- labels of very many points -------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("d", "dimensions"), [(7, 2), (4000, 2), (5, 3)])
-def test_labels_are_those_of_each_point(d, dimensions, monkeypatch):
-    monkeypatch.setattr(bulk_labels, "_MANY", 101)
-    monkeypatch.setattr(bulk_labels, "_AT_ONCE", 100)
-    points = np.random.default_rng(1).integers(0, d + 1, (1950, dimensions))
-    sides = (d + 1,) * dimensions
-    asked = []
-
-    def label(some: NDArray[np.int64]) -> NDArray[np.int64]:
-        asked.append(len(some))
-        return (some @ np.arange(1, dimensions + 1) % 3 == 0).astype(np.int64)
-
-    expected = label(points)
-    asked.clear()
-    found = labels_of(label, points, sides)
-    assert found.dtype == np.int64
-    assert np.array_equal(found, expected)
-    assert max(asked) <= 100
-    places = len(np.unique(points, axis=0))
-    assert sum(asked) == (places if d < 4000 else len(points))
-    # few points, and points off the grid, are asked about as they are
-    assert np.array_equal(labels_of(label, points[:50] - 1, sides), label(points[:50] - 1))
-    assert np.array_equal(labels_of(label, points - 1, sides), label(points - 1))
-
-
-_PARAMETERS = {
-    "tiles": {"tiles": 4},
-    "cover": {"k": 2},
-    "triangles": {"k": 2, "finish": "none"},
-    "convex": {},
-    "convex-cover": {"k": 3},
-    "histogram": {},
-    "quadtree": {},
-    "discs": {"k": 2},
-    "greedy-cover": {"k": 2},
-    "greedy-convex": {"k": 2},
-}
-
-
-@pytest.mark.parametrize("learner", _PARAMETERS)
-@pytest.mark.parametrize(("d", "seed"), [(4, 1), (31, 2)])
-def test_every_place_has_the_label_that_it_has_by_itself(learner, d, seed, monkeypatch):
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, (1000, 2))
-    labels = np.abs(points - [d / 3, d / 2]) @ [1, 2] < d / 2
-    parameters = dict(_PARAMETERS[learner])
-    name = "cover" if learner == "triangles" else learner
-    model = make_learner(RunSettings(name, seed=seed, **parameters), d)
-    release = model.fit(points, labels).release_
-    places = np.indices((d + 1, d + 1)).reshape(2, -1).T.astype(np.int64)
-    expected = np.concatenate([release.predict(some) for some in np.array_split(places, 2)])
-    monkeypatch.setattr(bulk_labels, "_MANY", 8)
-    monkeypatch.setattr(bulk_labels, "_AT_ONCE", 8)
-    monkeypatch.setattr(bulk_labels, "_MOST_CROSSED", 1000)
-    assert np.array_equal(release.predict(places), expected)
