@@ -11,8 +11,6 @@ coordinate z after y, and nothing else changes.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +26,6 @@ MOST_EXAMPLES = 1 << 48
 
 #: Names of the coordinates.
 _AXES = "xyz"
-
-#: Fewer points are labelled as they are, others some at a time, so that memory stays bounded.
-_MANY, _AT_ONCE = 50_000, 1 << 19
-#: Places of a grid, at most, that labels are looked up by, a byte each: in all, and a point.
-_MOST_PLACES, _PLACES_A_POINT = 1 << 25, 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -291,33 +284,3 @@ def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.i
         places[width + 1 :] = y
         found.append(places)
     return found[0], found[1]
-
-
-def label_places(
-    label: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-    points: NDArray[np.int64],
-    sides: tuple[int, ...],
-) -> NDArray[np.int64]:
-    """Labels of points, int64 of shape (n, D); where many lie on a grid each place is asked about
-    once, then looked up.
-
-    `label` gives labels 0/1 of grid points, shape (m, D), of each by itself.  The grid has so many
-    places along each axis, from 0 on; points beside them are labelled, too.
-    """
-    n, places = len(points), math.prod(sides)
-    if n < _MANY:
-        return label(points)
-    spans = [points[i : i + _AT_ONCE] for i in range(0, n, _AT_ONCE)]
-    # column by column: along the other axis it takes numpy twenty times as long
-    beside = (x.min() < 0 or x.max() >= side for x, side in zip(points.T, sides, strict=True))
-    if places > min(_MOST_PLACES, _PLACES_A_POINT * n) or any(beside):
-        return np.concatenate([label(span) for span in spans])
-    asked = np.zeros(places, dtype=np.bool_)
-    for span in spans:
-        asked[np.ravel_multi_index(span.T, sides)] = True
-    found = np.flatnonzero(asked)
-    known = np.zeros(places, dtype=np.int8)
-    for part in (found[i : i + _AT_ONCE] for i in range(0, len(found), _AT_ONCE)):
-        known[part] = label(np.stack(np.unravel_index(part, sides), axis=1))
-    labels = [known[np.ravel_multi_index(span.T, sides)] for span in spans]
-    return np.concatenate(labels).astype(np.int64)

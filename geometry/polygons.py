@@ -373,6 +373,12 @@ class Outline:
         polygons = [[np.array(ring, dtype=float) for ring in rings] for rings in self.polygons]
         return held_points(polygons, points * units(self.d))
 
+    def segments(self) -> NDArray[np.float64]:
+        """x1, y1, x2, y2 of all sides in grid units, shape (m, 4)."""
+        rings = [np.array(ring, dtype=np.float64) / units(self.d) for ring in self._rings()]
+        sides = [np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings]
+        return np.concatenate([np.empty((0, 4)), *sides])
+
     def _rings(self) -> list[Ring]:
         return [ring for polygon in self.polygons for ring in polygon]
 

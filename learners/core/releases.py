@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.grid_counts import label_places
+from geometry.bulk_labels import bulk_labels
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import (
     BallLattice,
@@ -40,6 +40,7 @@ from geometry.tiling import (
     tile_square,
     tiles_shape,
 )
+from learners.core.borders import edge_lines, line_borders, step_borders
 from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
@@ -95,7 +96,11 @@ class Release(ABC):
         Of many points places of the grid are asked about once, and looked up by the others.
         """
         sides = (self.d + 1,) * points.shape[1]
-        return label_places(self._labels, points, sides)
+        return bulk_labels(self._labels, points, sides, self._borders)
+
+    def _borders(self) -> NDArray[np.float64] | None:
+        """Segments x1, y1, x2, y2, shape (m, 4), that part labels; None if curves may."""
+        return None
 
     @abstractmethod
     def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -150,6 +155,9 @@ class CoverRelease(PiecesRelease):
 
     lattice: HalfplaneLattice
     pieces: tuple[Piece, ...]
+
+    def _borders(self) -> NDArray[np.float64] | None:
+        return line_borders(edge_lines(self.pieces), np.array([0, 0, self.d, self.d]))
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
@@ -207,6 +215,9 @@ class TilesRelease(Release):
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             labels[rows] = step.predict(points[rows])
             yield _final_labels((step,), points, labels)
+
+    def _borders(self) -> NDArray[np.float64] | None:
+        return step_borders(self.tiles)
 
     def index(self) -> TileIndex:
         """Which tile holds a grid point.
@@ -288,6 +299,14 @@ class SharpenedRelease(Release):
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
             yield _final_labels((step,), points, labels)
+
+    def _borders(self) -> NDArray[np.float64] | None:
+        lines = edge_lines(self.pieces)
+        # where a point is as far outside of one edge as of another, its zone may change
+        one, other = np.triu_indices(len(lines), 1)
+        lines = np.concatenate([lines, lines[one] - lines[other]])
+        square = np.array([0, 0, self.d, self.d])
+        return np.concatenate([line_borders(lines, square), step_borders(self.zones)])
 
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
         """Each zone with the rows that it decides again; points beyond its box stay as they were:

@@ -8,16 +8,18 @@ from collections import Counter
 import numpy as np
 import pytest
 from counted import as_counter
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from geodp import Bounds, BoundsError, GridMap
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from geometry import grid_counts
+from geometry import bulk_labels
+from geometry.bulk_labels import bulk_labels as labels_of
 from geometry.grid import checked_bounds
-from geometry.grid_counts import MOST_EXAMPLES, GridCounts, label_places
+from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import MAX_D
+from geometry.rings import held_points
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -259,8 +261,8 @@ def test_labels_must_match_points() -> None:
 
 @pytest.mark.parametrize(("d", "dimensions"), [(7, 2), (4000, 2), (5, 3)])
 def test_labels_are_those_of_each_point(d, dimensions, monkeypatch):
-    monkeypatch.setattr(grid_counts, "_MANY", 101)
-    monkeypatch.setattr(grid_counts, "_AT_ONCE", 100)
+    monkeypatch.setattr(bulk_labels, "_MANY", 101)
+    monkeypatch.setattr(bulk_labels, "_AT_ONCE", 100)
     points = np.random.default_rng(1).integers(0, d + 1, (1950, dimensions))
     sides = (d + 1,) * dimensions
     asked = []
@@ -271,15 +273,15 @@ def test_labels_are_those_of_each_point(d, dimensions, monkeypatch):
 
     expected = label(points)
     asked.clear()
-    found = label_places(label, points, sides)
+    found = labels_of(label, points, sides)
     assert found.dtype == np.int64
     assert np.array_equal(found, expected)
     assert max(asked) <= 100
     places = len(np.unique(points, axis=0))
     assert sum(asked) == (places if d < 4000 else len(points))
     # few points, and points off the grid, are asked about as they are
-    assert np.array_equal(label_places(label, points[:50] - 1, sides), label(points[:50] - 1))
-    assert np.array_equal(label_places(label, points - 1, sides), label(points - 1))
+    assert np.array_equal(labels_of(label, points[:50] - 1, sides), label(points[:50] - 1))
+    assert np.array_equal(labels_of(label, points - 1, sides), label(points - 1))
 
 
 _PARAMETERS = {
@@ -308,6 +310,37 @@ def test_every_place_has_the_label_that_it_has_by_itself(learner, d, seed, monke
     release = model.fit(points, labels).release_
     places = np.indices((d + 1, d + 1)).reshape(2, -1).T.astype(np.int64)
     expected = np.concatenate([release.predict(some) for some in np.array_split(places, 2)])
-    monkeypatch.setattr(grid_counts, "_MANY", 8)
-    monkeypatch.setattr(grid_counts, "_AT_ONCE", 8)
+    monkeypatch.setattr(bulk_labels, "_MANY", 8)
+    monkeypatch.setattr(bulk_labels, "_AT_ONCE", 8)
+    monkeypatch.setattr(bulk_labels, "_MOST_CROSSED", 1000)
     assert np.array_equal(release.predict(places), expected)
+
+
+#: How far corners lie off grid points: to either side of what borders are thickened by.
+_OFF = (0.0, 0.5, 1e-6, -1e-6, 2.0**-20, 1e-9, -1e-13)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_runs_between_borders_have_the_labels_of_each_place(data: st.DataObject) -> None:
+    """Corners off grid points by little, edges that are vertical but for that, far away ends."""
+    width, height = (data.draw(st.integers(1, 60)) for _ in range(2))
+    scale = data.draw(st.sampled_from((1, 1, 1000)))
+
+    def coordinate(size: int) -> st.SearchStrategy[float]:
+        whole = st.integers(-scale * size // 4, scale * size * 5 // 4)
+        return st.builds(lambda a, b: a + b, whole, st.sampled_from(_OFF))
+
+    corner = st.tuples(coordinate(width), coordinate(height))
+    ring = st.lists(corner, min_size=3, max_size=8).map(np.array)
+    rings = data.draw(st.lists(ring, min_size=1, max_size=4))
+    borders = np.concatenate([np.hstack([each, np.roll(each, -1, axis=0)]) for each in rings])
+    points = np.random.default_rng(1).integers(0, (width + 1, height + 1), (1500, 2))
+
+    def label(some: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return held_points([[each] for each in rings], some.astype(np.float64))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk_labels, "_MANY", 1000)
+        found = labels_of(label, points, (width + 1, height + 1), lambda: borders)
+    assert np.array_equal(found, label(points))
