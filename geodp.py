@@ -63,14 +63,14 @@ from geodp_app.files.for_python import (
     several as _several,
 )
 from geometry.grid import Bounds, BoundsError, Box, GridMap
-from learners.version import __version__
+from learners import __version__
 
 if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
     from geodp_app.document.examples import Examples as Examples, Frame as Frame
     from geodp_app.errors import InputError as InputError
-    from geodp_app.runs.comparison_table import Comparison as Comparison
+    from geodp_app.runs.comparison import Comparison as Comparison
     from geometry.geojson import GeoJSONError as GeoJSONError
     from learners.baselines.greedy import (
         GreedyConvexLearner as GreedyConvexLearner,
@@ -101,8 +101,10 @@ if TYPE_CHECKING:
         NotFittedError as NotFittedError,
         PrivacyWarning as PrivacyWarning,
     )
-    from learners.cover.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
-    from learners.cover.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.cover.polygons import (
+        ConvexPolygonLearner as ConvexPolygonLearner,
+        PolygonUnionLearner as PolygonUnionLearner,
+    )
     from learners.cover.threshold_learner import ThresholdLearner as ThresholdLearner
     from learners.curved.curved_learners import (
         BallUnionLearner as BallUnionLearner,
@@ -129,7 +131,7 @@ if TYPE_CHECKING:
 
 #: Where other names come from, when they are first asked for.
 _HOMES = {
-    "Comparison": "geodp_app.runs.comparison_table",
+    "Comparison": "geodp_app.runs.comparison",
     "Examples": "geodp_app.document.examples",
     "Frame": "geodp_app.document.examples",
     "GeoJSONError": "geometry.geojson",
@@ -382,11 +384,10 @@ def compare(
     >>> rows.to_dataframe()["learner"].tolist()
     ['quadtree', 'histogram']
     """
-    from geodp_app.document.examples import Examples
+    from geodp_app.document.examples import Examples, hold_out
     from geodp_app.errors import InputError
     from geodp_app.files.ledger_recording import recording_for
-    from geodp_app.runs.comparison import compare as run, hold_out, make_contender
-    from geodp_app.runs.comparison_table import Comparison
+    from geodp_app.runs.comparison import Comparison, compare as run, make_contender
     from learners.parameters import real, whole
 
     seed = None if seed is None else whole("seed", seed, 0)

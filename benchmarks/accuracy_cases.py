@@ -29,7 +29,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.sampling import draw_examples, place_target
 from geodp_app.document.work import Distribution
-from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.points import read_examples
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds
 

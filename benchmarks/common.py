@@ -22,7 +22,7 @@ from geodp_app.document.sampling import draw_points
 from geodp_app.document.work import Distribution
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
-from learners.version import __version__
+from learners import __version__
 
 #: Grid size and privacy of all runs, unless a row says otherwise; neighbours add or remove one.
 GRID, EPSILON, DELTA = 1024, 1.0, 1e-6

@@ -42,8 +42,8 @@ from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geodp_app.files.autosave import discard, recoverable
-from geodp_app.files.examples_csv import read_examples
-from geodp_app.files.exporting import export_examples, export_target
+from geodp_app.files.document_files import export_examples, export_target
+from geodp_app.files.points import read_examples
 from geodp_app.files.session import load_session, save_session
 from geometry import files
 from geometry.geojson import read_geojson

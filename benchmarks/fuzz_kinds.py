@@ -29,13 +29,12 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers
-from geodp_app.drawing.edits import vertex_rows
 from geodp_app.drawing.faults import faults
-from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.drawing.shapes import Drawing, Shape, vertex_rows
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import format_examples, read_examples
-from geodp_app.files.importing import import_target
+from geodp_app.files.document_files import import_target
 from geodp_app.files.learned_file import learned_text, read_learned
+from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.learner_process import make_learner

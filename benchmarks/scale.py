@@ -43,6 +43,7 @@ from questions import peak_memory
 from geodp import Examples, learn, sample
 from geodp_app.commands.running import fit_learner
 from geodp_app.document.examples import Frame
+from geodp_app.files.points import PointOptions
 from geodp_app.tables.counts import ENGINE_MEMORY, TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid import Bounds
@@ -124,10 +125,10 @@ def degrees(axis: str) -> str:
     return f"least(greatest({low} + {anywhere} * {(high - low) / GRID!r}, {low}), {high})::DOUBLE"
 
 
-def options_of(kind: str) -> dict[str, Any]:
+def options_of(kind: str) -> PointOptions:
     """How a kind of rows is read."""
-    person = {"person": "person"} if "persons" in kind else {}
-    return {"grid": GRID, **({"bounds": BOX} if "degrees" in kind else {}), **person}
+    person = "person" if "persons" in kind else None
+    return PointOptions(GRID, BOX if "degrees" in kind else None, person=person)
 
 
 def measure(place: Path, kind: str, rows: int, target: str, tiles: int | None) -> Run:
@@ -137,7 +138,7 @@ def measure(place: Path, kind: str, rows: int, target: str, tiles: int | None) -
     few = GridCounts.of_examples(warm, warm.sum(axis=1) < GRID, GRID)
     fit_learner(BY_ID["tiles"], TableCounts(few, Frame(GRID)), PARAMETERS, quiet=True)
     start = time.perf_counter()
-    found = read_counts(table_source(f"parquet:{place}/*.parquet"), **options_of(kind))
+    found = read_counts(table_source(f"parquet:{place}/*.parquet"), options_of(kind))
     engine, memory_engine = time.perf_counter() - start, peak_memory()
     start = time.perf_counter()
     model, _ = fit_learner(BY_ID["tiles"], found, parameters, quiet=True)
@@ -161,9 +162,9 @@ def measure_spark(place: Path, kind: str, rows: int) -> Run:
     session.read.parquet(str(place)).createOrReplaceTempView("reports")
     session.sql("SELECT count(*) FROM reports LIMIT 1").collect()
     start = time.perf_counter()
-    found = read_counts(table_source("pyspark::reports"), **options_of(kind)).counts
+    found = read_counts(table_source("pyspark::reports"), options_of(kind)).counts
     seconds = time.perf_counter() - start
-    own = read_counts(table_source(f"parquet:{place}/*.parquet"), **options_of(kind)).counts
+    own = read_counts(table_source(f"parquet:{place}/*.parquet"), options_of(kind)).counts
     if "persons" in kind:  # each engine has its own hash: other rows, of as many persons
         assert found.n == own.n
     else:

@@ -42,7 +42,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QMessageBox
 from geodp_app.document.work import Work
 from geodp_app.drawing.editor import TOOLS
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.files.exporting import export_examples, export_target
+from geodp_app.files.document_files import export_examples, export_target
 from geodp_app.files.ledger import Ledger
 from geodp_app.palette import load_palette
 from geodp_app.views.window.app import make_application

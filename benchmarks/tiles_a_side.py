@@ -30,7 +30,7 @@ from scipy.spatial import KDTree
 
 from geometry.grid_counts import GridCounts
 from learners.baselines.noisy_histogram import NoisyHistogramLearner
-from learners.cover.polygon_union import PolygonUnionLearner
+from learners.cover.polygons import PolygonUnionLearner
 from learners.tiles.tile_choice import fewest_mistakes
 
 #: Standard deviation of the blur of seams, and its reach from them, as a share of a tile's side.

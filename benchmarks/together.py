@@ -26,8 +26,8 @@ from soak import Soak
 from geodp_app.document.examples import Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.ledger import Ledger
+from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.session import load_session, save_session
 from learners.privacy.privacy_filter import Budget
 

@@ -30,7 +30,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(ROOT))
 
 from geodp_app.palette import Palette, load_palette  # noqa: E402
-from learners.version import __version__  # noqa: E402
+from learners import __version__  # noqa: E402
 
 project = "geodp"
 release = version = __version__

@@ -14,8 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from geodp_app.commands.as_reported import as_reported
-from geodp_app.commands.parser import VERBS, build_parser, join_negative_values
+from geodp_app.commands.parser import VERBS, build_parser, join_negative_values, verb_module
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.formatting import for_any_terminal
 from geodp_app.views.pictures import has_display
@@ -64,14 +63,16 @@ def load(arguments: Sequence[str]) -> None:
     """Import what the verb that is typed needs to be read and begun."""
     verb = next(iter(arguments), _default()[0])
     if verb in VERBS:
-        import_module(f"geodp_app.commands.{verb}")
-        import_module("geodp_app.files.layers")
+        verb_module(verb)
+        import_module("geodp_app.files.import_file")
 
 
 def _run(arguments: list[str]) -> int | None:
     """Run a verb; what its libraries say of wrong input becomes the app's own exception."""
     options = build_parser(arguments).parse_args(arguments)
     if getattr(options, "like", None) is not None:
+        from geodp_app.commands.learn import as_reported
+
         arguments = as_reported(options, arguments)
         options = build_parser(arguments).parse_args(arguments)
     # not before: help and a verb that is none need nothing of these

@@ -6,10 +6,11 @@ Spaces before units do not break.  A missing value is an en dash.
 from __future__ import annotations
 
 import codecs
+import csv
 import io
 import math
-from collections.abc import Collection, Sequence
-from typing import TextIO, TypeGuard
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TextIO, TypeGuard
 
 #: Stands for a value that is not there.
 MISSING = "–"
@@ -124,3 +125,12 @@ def aligned(lines: Sequence[Sequence[str]], texts: Collection[int] = (0,)) -> li
 
 def _known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
+
+
+def csv_text(records: Iterable[dict[str, Any]]) -> str:
+    """Figures by the names of columns as CSV; there are some."""
+    text, (first, *others) = io.StringIO(), records
+    writer = csv.DictWriter(text, list(first), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([first, *others])
+    return text.getvalue()

@@ -9,7 +9,7 @@ them holds: no union is made.
 GEOS says on which side of each ring a point lies, and which edges it lies on, by signs of
 determinants.  Where doubles leave these open it takes 106 bits: exact where no difference of two
 coordinates has more than 53, as of grid points and multiples of 1/:func:`geometry.polygons.units`.
-Points where several edges meet are judged in fractions, by the order of the edges round them.
+Points where several edges meet are judged in integers, by the order of the edges round them.
 
 Complexity: for m edges and n points about (m + n) log m, and as many edges as lie at its height for
 a point where edges meet.
@@ -20,7 +20,6 @@ Frame: any; coordinates are doubles, taken as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cmp_to_key
 from itertools import groupby
 from typing import Any
@@ -165,18 +164,21 @@ def _not_parallel(one: Floats, other: Floats) -> Flags:
 
 
 #: Whether it goes down, or to the right; how far across and up; and the number of its ring.
-_Ray = tuple[bool, Fraction, Fraction, int]
+_Ray = tuple[bool, int, int, int]
 
 
 def _rays(point: tuple[float, float], edges: Floats, owner: list[int]) -> list[_Ray]:
     """What leaves a point of edges, shape (t, 4), and of these rings: counter-clockwise from just
     above the ray to the right, which comes last."""
-    x, y = map(Fraction, point)
+    # as whole numbers, all multiplied by one power of two
+    ratios = [number.as_integer_ratio() for number in (*point, *edges.ravel().tolist())]
+    most = max(below for _, below in ratios)
+    x, y, *ends = (above * (most // below) for above, below in ratios)
     rays = []
-    for ring, (x1, y1, x2, y2) in zip(owner, edges.tolist(), strict=True):
-        for u, v in ((Fraction(x1) - x, Fraction(y1) - y), (Fraction(x2) - x, Fraction(y2) - y)):
-            if u or v:
-                rays.append((v < 0 or (v == 0 and u > 0), u, v, ring))
+    for i in range(0, len(ends), 2):
+        u, v = ends[i] - x, ends[i + 1] - y
+        if u or v:
+            rays.append((v < 0 or (v == 0 and u > 0), u, v, owner[i // 4]))
     return sorted(rays, key=_ANGLE)
 
 

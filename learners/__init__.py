@@ -25,6 +25,9 @@ from typing import Any
 import geometry  # noqa: F401  finds a place for compiled loops before any is defined
 from learners.registry import LEARNERS
 
+#: Released shapes say it.
+__version__ = "0.2.0.dev0"
+
 _HOMES = {learner.class_name: learner.path.rpartition(".")[0] for learner in LEARNERS}
 # they play a game, and learn from no examples
 _HOMES |= dict.fromkeys(("MultiplicativeWeights", "PrivateExperts"), "learners.finite.experts")

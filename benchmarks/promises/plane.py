@@ -22,8 +22,7 @@ from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, admitted_part
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.core.records import inside_piece, predict_pieces
 from learners.core.selection import Role, mistakes_score
-from learners.cover.convex_polygon import ConvexPolygonLearner
-from learners.cover.polygon_union import PolygonUnionLearner
+from learners.cover.polygons import ConvexPolygonLearner, PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.composition import run_delta
 from learners.privacy.randomness import SeededRandom

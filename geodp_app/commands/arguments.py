@@ -108,13 +108,8 @@ def four_numbers(text: str) -> tuple[float, float, float, float]:
 
 
 def stated_bounds(options: argparse.Namespace) -> Bounds | None:
-    """The bounds that `--bounds` and `--crs` say; None if there are none.
-
-    Raises
-    ------
-    InputError
-        If they are unusable.
-    """
+    """The bounds that `--bounds` and `--crs` say; None if there are none.  Raises InputError if
+    they are unusable."""
     if options.bounds is None:
         if options.crs is not None:
             raise InputError("--crs is the system of --bounds: give --bounds W,S,E,N in its units")
@@ -198,17 +193,24 @@ def add_output(parser: Parser, text: str, *, required: bool = True) -> None:
         metavar="FILE",
         help=f"{text}; - is standard output",
     )
-    add_overwrite(parser)
+    add_flags(parser, "overwrite")
 
 
-def add_overwrite(parser: Parser) -> None:
-    """Whether outputs may take the place of what geodp has not written."""
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="write over files, and layers of that name, that geodp has not written; other layers "
-        "of a GeoPackage stay (default: such files are kept, and nothing is done)",
-    )
+#: What options do that are on or off.
+_FLAGS = {
+    "json": "print JSON",
+    "overwrite": "write over files, and layers of that name, that geodp has not written; other "
+    "layers of a GeoPackage stay (default: such files are kept, and nothing is done)",
+    "progress": "say how far it is in lines such as `progress 0.250 step 3 of 12`, for programs; "
+    "nothing private is in them but the time that each step takes",
+    "quiet": "say nothing but errors",
+}
+
+
+def add_flags(parser: Parser, *names: str) -> None:
+    """Options that several verbs have, which are on or off."""
+    for name in names:
+        parser.add_argument(f"--{name}", action="store_true", help=_FLAGS[name])
 
 
 def head(text: str) -> str:
@@ -238,21 +240,6 @@ def add_ledger(parser: Parser) -> None:
     )
 
 
-def add_quiet(parser: Parser) -> None:
-    """Add --quiet, which leaves progress and hints out."""
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-
-
-def add_progress(parser: Parser) -> None:
-    """Add --progress, for programs that show it in their own way."""
-    parser.add_argument(
-        "--progress",
-        action="store_true",
-        help="say how far it is in lines such as `progress 0.250 step 3 of 12`, for programs; "
-        "nothing private is in them but the time that each step takes",
-    )
-
-
 def add_privacy(parser: Parser, epsilon: Callable[[str], Any] = positive) -> None:
     """The privacy budget and what it means; `epsilon` is the type of the first."""
     for each, kind in ((EPSILON, epsilon), (DELTA, open_unit), (NEIGHBOURS, str)):
@@ -270,20 +257,16 @@ def check_outputs(
 ) -> None:
     """Find out before long work whether every output can be written, and is what its name says.
 
+    Raises InputError if an output is a folder, its name has the ending of another format, its
+    folder is missing or cannot be written to, it is the same file as an input or another output, or
+    something is there that is to be kept.
+
     Parameters
     ----------
     options : Namespace
         Also whether files may go that geodp has not written.
-    inputs : sequence of path or None
     **outputs : str
         What files will hold, by the names of their options; None is one that is not wanted.
-
-    Raises
-    ------
-    InputError
-        If an output is a folder, its name has the ending of another format, its folder is missing
-        or cannot be written to, it is the same file as an input or another output, or something is
-        there that is to be kept.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs if path is not None}
     for name, holds in outputs.items():
@@ -324,14 +307,8 @@ def add_learner(
 ) -> None:
     """`--learner`, and an option for each parameter of the learners that a place offers.
 
-    Parameters
-    ----------
-    parser : Parser
-    place : str
-    names : iterable of str, optional
-        Parameters to be offered; by default all that are not for Python alone.
-    unset : str, optional
-        What holds where nothing is given, if that is not what is declared.
+    `names`: parameters to be offered; by default all that are not for Python alone.  `unset`: what
+    holds where nothing is given, if that is not what is declared.
     """
     found = offered(place)
     default = None if unset else "tiles"
@@ -373,12 +350,8 @@ def resolved_learner(
 ) -> tuple[Learner, dict[str, Any]]:
     """The learner, and its parameters: those given, else its defaults.
 
-    `place` and `names` are those of :func:`add_learner`.
-
-    Raises
-    ------
-    InputError
-        If an option is given that means nothing to the learner, or a value that it does not take.
+    `place` and `names` are those of :func:`add_learner`.  Raises InputError if an option is given
+    that means nothing to the learner, or a value that it does not take.
     """
     learner = BY_ID[options.learner]
     given = given_parameters(options, learner, place, names)
@@ -393,12 +366,8 @@ def given_parameters(
 ) -> dict[str, Any]:
     """The parameters that are given, all of them the learner's.
 
-    `place` and `names` are those of :func:`add_learner`.
-
-    Raises
-    ------
-    InputError
-        If an option is given that means nothing to the learner, or a value that it does not take.
+    `place` and `names` are those of :func:`add_learner`.  Raises InputError if an option is given
+    that means nothing to the learner, or a value that it does not take.
     """
     shown = _parameters(offered(place), names)
     given = {n: value for n in shown if (value := getattr(options, n, None)) is not None}

@@ -1,4 +1,6 @@
-"""`geodp compare` runs several learners on the same examples and shows them side by side."""
+"""`geodp compare` runs several learners on the same examples and shows them side by side;
+`geodp rehearse` does so on simulated examples, by epsilon and by their number.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +11,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geodp_app.commands import arguments, points
+from geodp_app.commands import arguments, points, sample
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.commands.parser import Parser
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, hold_out
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
-from geodp_app.files.writing import advice
-from geodp_app.formatting import count, counted
-from geodp_app.runs.comparison import (
-    DEFAULT,
-    KINDS,
-    Contender,
-    Progress,
-    Row,
-    check_folder,
-    compare,
-    file_name,
-    hold_out,
-    make_contender,
-    total_spent,
-    write_shapes,
-)
-from geodp_app.runs.comparison_table import remarks, table
+from geodp_app.files.writing import advice, write_files
+from geodp_app.formatting import count, counted, csv_text
+from geodp_app.runs import comparison, rehearsal
+from geodp_app.runs.comparison import remarks, table
+from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
+from geometry.files import STDOUT, NewFile
 from learners.privacy.accounting import PrivacySpent
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import unknown_learner
 
+_DEFAULT = ",".join(comparison.DEFAULT)
 _DEFAULT_WITH_K = ("cover", "greedy-cover")
 _DEFAULT_HOLDOUT = 0.2
 
-DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
+COMPARE = f"""Run several learners on the same examples and print what each of them reaches.
 
 Each private learner spends the whole --epsilon. To publish all the shapes costs the sum, which is
 printed. Test errors come from private examples, also with --holdout: they are for the curator
@@ -49,8 +41,7 @@ Learners:
 {learner_lines("compare")}"""
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def compare_options(parser: Parser) -> None:
     parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument("--test", type=Path, metavar="FILE", help="points to test on")
@@ -66,7 +57,7 @@ def add_options(parser: Parser) -> None:
         "--learners",
         type=learner_names,
         metavar="A,B,...",
-        help=f"which (default: {','.join(DEFAULT)}; with --k also {','.join(_DEFAULT_WITH_K)})",
+        help=f"which (default: {_DEFAULT}; with --k also {','.join(_DEFAULT_WITH_K)})",
     )
     parser.add_argument(
         "--k",
@@ -87,14 +78,12 @@ def add_options(parser: Parser) -> None:
         metavar="DIR",
         help="new folder for the learned shapes, one GeoJSON file a learner",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments.add_progress(parser)
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "json", "progress", "quiet")
 
 
 def check_k(options: argparse.Namespace, names: Sequence[str]) -> None:
     """Refuse a k that none of the learners counts pieces by."""
-    if options.k is not None and not any(KINDS[name].counts for name in names):
+    if options.k is not None and not any(comparison.KINDS[name].counts for name in names):
         raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
 
 
@@ -102,18 +91,18 @@ def learner_names(text: str) -> tuple[str, ...]:
     """Names of learners, separated by commas."""
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
-        if name not in KINDS:
-            raise argparse.ArgumentTypeError(unknown_learner(name, KINDS))
+        if name not in comparison.KINDS:
+            raise argparse.ArgumentTypeError(unknown_learner(name, comparison.KINDS))
         if names.count(name) > 1:
             raise argparse.ArgumentTypeError(f"{name} is there twice")
     return names
 
 
-def run(options: argparse.Namespace) -> None:
+def compare(options: argparse.Namespace) -> None:
     """Check, read, learn, write, print."""
     contenders = _contenders(options)
     if options.output:
-        check_folder(options.output)
+        comparison.check_folder(options.output)
     recording = recording_of(options.ledger, [options.points], head=options.head)
     examples, test = _read(options)
 
@@ -134,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
     warn_of_one_class(options.points, len(labels), int(labels.sum()), quiet=options.quiet)
     bar = ProgressBar(quiet=options.quiet, lines=options.progress)
 
-    def show(progress: Progress) -> None:
+    def show(progress: comparison.Progress) -> None:
         text = f"{progress.name} ({progress.number} of {progress.of})"
         if progress.steps:
             text += f", step {progress.step} of {progress.steps}"
@@ -144,9 +133,9 @@ def run(options: argparse.Namespace) -> None:
         ids = (contender.kind.id for contender in contenders)
         recording.enter("compare", zip(ids, plans, strict=True))
 
-    rows: list[Row] = []
+    rows: list[comparison.Row] = []
     with recording, bar, telling_of_compiling(bar):
-        for row in compare(examples, test, contenders, show, enter):
+        for row in comparison.compare(examples, test, contenders, show, enter):
             rows.append(row)
             recording.released()
     lost = _write(options.output, rows) if options.output else ""
@@ -165,25 +154,26 @@ def run(options: argparse.Namespace) -> None:
         tell("\n".join(summary), quiet=options.quiet)
 
 
-def _write(folder: Path, rows: Sequence[Row]) -> str:
+def _write(folder: Path, rows: Sequence[comparison.Row]) -> str:
     """Write the shapes; what to say if they are somewhere else: their epsilon is spent."""
     try:
-        write_shapes(folder, rows)
+        comparison.write_shapes(folder, rows)
     except OSError as error:
         kept = Path(tempfile.mkdtemp(prefix="geodp-"))
-        write_shapes(kept, rows)
+        comparison.write_shapes(kept, rows)
         why = f"{folder}: cannot be written: {error.strerror or error}{advice(error)}"
         return f"{why}; the learned shapes are kept in {kept}"
     return ""
 
 
-def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
-    names = options.learners or (DEFAULT if options.k is None else (*DEFAULT, *_DEFAULT_WITH_K))
+def _contenders(options: argparse.Namespace) -> tuple[comparison.Contender, ...]:
+    more = () if options.k is None else _DEFAULT_WITH_K
+    names = options.learners or (*comparison.DEFAULT, *more)
     check_k(options, names)
     settings = {
         name: getattr(options, name) for name in ("epsilon", "delta", "neighbours", "k", "seed")
     }
-    return tuple(make_contender(name, **settings) for name in names)
+    return tuple(comparison.make_contender(name, **settings) for name in names)
 
 
 def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
@@ -213,14 +203,10 @@ def _refuse_none(path: Path, examples: Examples) -> None:
         raise InputError(f"{path}: has no examples to compare on")
 
 
-# --- what is printed ---------------------------------------------------------------------------
-
-
 def _document(
-    options: argparse.Namespace, examples: Examples, rows: Sequence[Row]
+    options: argparse.Namespace, examples: Examples, rows: Sequence[comparison.Row]
 ) -> dict[str, Any]:
-    """The comparison as a JSON object."""
-    epsilon, delta = total_spent(rows)
+    epsilon, delta = comparison.total_spent(rows)
     return {
         "warning": "test errors come from private examples: for the curator's eyes",
         "examples": len(examples.labels),
@@ -234,8 +220,79 @@ def _document(
                 "name": row.name,
                 "learner": row.contender.kind.class_name,
                 "accounting": accounting_document(row.privacy) if row.privacy else None,
-                "file": str(options.output / file_name(row)) if options.output else None,
+                "file": str(options.output / comparison.file_name(row)) if options.output else None,
             }
             for row in rows
         ],
     }
+
+
+REHEARSE = f"""Run learners on examples that are simulated from a public shape, such as the
+outline of a district, last year's flood or a drawing: each at every epsilon and number of examples.
+
+  geodp rehearse --target flood.geojson --n 1000,10000 --epsilon 0.5,1 --learners tiles,histogram
+
+It reads no reports and so costs no privacy: choose by it what `geodp learn` is to do with yours.
+Printed are the mean error of the runs with its range, and the command to run then; a star is at
+the least of each epsilon and number. The error is that on {TESTED:,} fresh points with their right
+labels. How yours will do depends on how like yours the stand-in is: in how ragged it is, in where
+reports lie (--distribution), and in how many labels are wrong (--noise).
+
+Learners:
+{learner_lines("compare")}"""
+
+
+def rehearse_options(parser: Parser) -> None:
+    sizes = arguments.several(arguments.sample_size)
+    sample.add_target(parser, sizes, "how many examples: one number, or several as 1000,10000")
+    parser.add_argument(
+        "--learners",
+        type=learner_names,
+        metavar="A,B,...",
+        help=f"which (default: {_DEFAULT})",
+    )
+    parser.add_argument(
+        "--k",
+        type=arguments.several(arguments.count),
+        metavar="K,...",
+        help="pieces of a good shape, for learners that count them; one number or several",
+    )
+    arguments.add_privacy(parser, arguments.several(arguments.positive))
+    parser.add_argument(
+        "--runs",
+        type=arguments.count,
+        default=rehearsal.RUNS,
+        help="runs of each, on a sample of its own (default %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=arguments.output, metavar="FILE", help="write the table as CSV"
+    )
+    arguments.add_flags(parser, "overwrite", "progress", "quiet")
+
+
+def rehearse(options: argparse.Namespace) -> None:
+    """Check, simulate, learn, print or write."""
+    names = options.learners or comparison.DEFAULT
+    check_k(options, names)
+    settings = {name: getattr(options, name) for name in ("delta", "neighbours", "seed")}
+    contenders = contenders_of(names, options.epsilon, options.k or (), **settings)
+    target, shape, frame = sample.placed(options)
+    arguments.check_outputs(options, [options.target], output="CSV")
+
+    from geodp_app.progress import ProgressBar, telling_of_compiling
+
+    bar = ProgressBar(quiet=options.quiet, lines=options.progress)
+    how = {name: getattr(options, name) for name in ("runs", "distribution", "noise", "seed")}
+    with bar, telling_of_compiling(bar):
+        rows = list(
+            rehearsal.rehearse(shape, frame, contenders, options.n, **how, watch=bar.update)
+        )
+    if options.output is not None:
+        write_files([NewFile(options.output, csv_text(row.record() for row in rows))])
+    if options.output is None or str(options.output) != STDOUT:
+        lines = [
+            *rehearsal_table(rows),
+            "",
+            *rehearsal_remarks(rows, target.name),
+        ]
+        print("\n".join(lines))

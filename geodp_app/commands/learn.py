@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments, points
-from geodp_app.commands.as_reported import HOW_READ
-from geodp_app.commands.asking import answer_questions
 from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import Examples
-from geodp_app.errors import InputError, PictureError, refusals
+from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of
 from geodp_app.progress import hears_curator, tell, tell_curator
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
+from learners import __version__
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape
     from learners.privacy.accounting import PrivacySpent
 
-DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
+LEARN = f"""Learn a shape from labelled examples under differential privacy.
 
 {points.FORMS}
 
@@ -55,8 +57,7 @@ row is: with --id COLUMN one row of each person is counted, and the person is pr
 a person's rows are far from each other."""
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def learn_options(parser: Parser) -> None:
     parser.add_argument("points", type=Path, nargs="?", metavar="POINTS", help="labelled points")
     parser.add_argument(
         "--table",
@@ -124,11 +125,10 @@ def add_options(parser: Parser) -> None:
         "by votes, x,y (or lon,lat) a line, until N of them have no answer; N + 1 halts need "
         "more chunks",
     )
-    arguments.add_progress(parser)
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "progress", "quiet")
 
 
-def run(options: argparse.Namespace) -> None:
+def learn(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
     _check_source(options)
     if options.date is not None and options.report is None:
@@ -160,7 +160,7 @@ def run(options: argparse.Namespace) -> None:
     warn_of_budget(*budget, **warned)
     tell_long_run(parameters, quiet=options.quiet)
     # the learners compile their loops: not worth waiting for on a mistyped option
-    from geodp_app.commands.running import fit_learner
+    from geodp_app.commands.running import answer_questions, fit_learner
     from geodp_app.files.learned_file import place_note, rescued, shape_files, whole_square
     from geodp_app.files.run_report import (
         parts_text,
@@ -248,13 +248,7 @@ def _support_line(shape: LearnedShape) -> str:
 
 
 def _check_source(options: argparse.Namespace) -> None:
-    """One source, and options that go with it.
-
-    Raises
-    ------
-    InputError
-        Otherwise.
-    """
+    """One source, and options that go with it; raises InputError otherwise."""
     if (options.table is None) == (options.points is None):
         raise InputError(
             "give either POINTS, a CSV file, or --table WHERE (see geodp learn --help)"
@@ -282,21 +276,11 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
             "instead of --table, or another learner"
         )
     source: TableSource = options.table
-    quiet, bounds = options.quiet, arguments.stated_bounds(options)
+    quiet, reading = options.quiet, points.point_options(options)
+    bounds = reading.bounds
     if bounds is not None and (bounds.crosses or options.crs is not None):
         raise InputError("--table reads degrees, in a box that does not cross the antimeridian")
-    found = read_counts(
-        source,
-        columns=options.columns,
-        person=options.id,
-        rows=options.rows,
-        grid=options.grid,
-        bounds=bounds,
-        words=points.label_words(options),
-        drop=options.unusable == "drop",
-        edges=hears_curator(quiet=quiet),
-        quiet=quiet,
-    )
+    found = read_counts(source, reading, edges=hears_curator(quiet=quiet), quiet=quiet)
     points.tell_rows(source.name, found.names, found, options, quiet=quiet)
     positives = found.counts.positives
     warn_of_one_class(source.name, found.counts.negatives + positives, positives, quiet=quiet)
@@ -316,13 +300,8 @@ def _persons_text(options: argparse.Namespace) -> str:
 
 
 def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
-    """The learner, and its parameters without the grid.
-
-    Raises
-    ------
-    InputError
-        If options do not go together.
-    """
+    """The learner, and its parameters without the grid; raises InputError if options do not go
+    together."""
     learner, parameters = arguments.resolved_learner(options, "learn")
     if options.ask is not None:
         if "votes" not in learner.shows:
@@ -349,14 +328,14 @@ def _draw(
     options: argparse.Namespace, examples: Examples, learned: LearnedShape
 ) -> tuple[str, list[NewFile]]:
     """What to say about the picture, and its file, if there can be one."""
-    from geodp_app.commands.evaluate import compare
+    from geodp_app.commands.shapes import mistakes
     from geodp_app.files.run_report import release_figures, support_caption
     from geodp_app.files.svg_picture import picture_svg
     from geodp_app.views.pictures import drawn_png
 
     release, error = learned.release, "–"  # of no examples
     if len(examples.labels):
-        error = f"{compare(learned.labels(examples.points), examples.labels)['error']:.2%}"
+        error = f"{mistakes(learned.labels(examples.points), examples.labels)['error']:.2%}"
     figures = (*release_figures(release), ("training error", error))
     picture = picture_svg(
         examples.frame,
@@ -378,14 +357,54 @@ def warn_of_one_class(name: object, n: int, positives: int, *, quiet: bool) -> N
     """Tell the curator when all labels are the same; the learner copes.
 
     A fact about the examples and hence private: for a terminal alone, never for a pipe or a log.
-
-    Parameters
-    ----------
-    name : object
-        Of the examples.
-    n, positives : int
-        Examples, and those with label 1.
-    quiet : bool
+    `name`: of the examples.  `n` and `positives`: examples, and those with label 1.
     """
     if n and positives in (0, n):
         tell_curator(f"geodp: warning: {name}: all labels are {int(positives > 0)}", quiet=quiet)
+
+
+#: How rows become examples.
+HOW_READ = (
+    "columns", "layer", "out_of_bounds", "unusable", "outside", "inside", "id", "rows",
+)  # fmt: skip
+#: What a report says of its run besides the learner's parameters, and of a map beside the run.
+_OF_RUN, _OF_MAP = ("learner", "grid", "bounds", "crs", *HOW_READ), ("within", "within_layer")
+
+
+def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
+    """The given arguments, first the verb, with those of the report before them that `learn --as`
+    names: the last ones hold.  Tells that another version has written it; raises InputError if it
+    is no report, or says nothing of its run."""
+    # help needs none of this
+    from geodp_app.files.strict_reading import read_json
+    from learners.registry import BY_ID
+
+    try:
+        report = read_json(options.like.read_bytes())
+        run, version = report["run"], report["geodp"]
+        learner = BY_ID[run.get("learner")]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{options.like}: is no report of a run; --report writes one") from None
+    if version != __version__:
+        said = printable(f"written by geodp {version!s:.20}, and this is {__version__}")
+        tell(f"geodp: {options.like}: {said}: it may learn otherwise", quiet=options.quiet)
+    if any(each.split("=")[0] == "--learner" for each in given):
+        learner = BY_ID[options.learner]
+        known = [each.name for each in BY_ID[run["learner"]].parameters]
+        run = {n: v for n, v in run.items() if n not in known or learner.parameter(n) is not None}
+    names = {each.name: each.typed for each in learner.parameters if not each.of_python}
+    names |= {name: name.replace("_", "-") for name in (*_OF_RUN, *_OF_MAP)}
+    said = run | {name: report[name] for name in _OF_MAP if name in report}
+    if odd := [name for name in said if name not in names]:
+        raise InputError(f"{options.like}: says {printable(odd[0]):.40}, which no run is told")
+    return [given[0], *(f"--{names[n]}={_typed(v)}" for n, v in said.items()), *given[1:]]
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    if isinstance(value, dict):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow(f"{n}={name}" for n, name in value.items())
+        return text.getvalue()
+    return str(value)

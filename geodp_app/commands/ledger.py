@@ -18,7 +18,7 @@ from learners.privacy.accounting import LEAST_DELTA, Relation
 from learners.privacy.privacy_filter import Budget, Composition
 from learners.privacy.privacy_loss import accounting_document
 
-DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.
+LEDGER = """Begin a ledger of what is spent on the data of the same people, or print it.
 
   geodp ledger reports/geodp.ledger --new --epsilon 3 --delta 1e-5
   geodp learn reports/points.csv --epsilon 1 -o learned.geojson
@@ -49,8 +49,7 @@ _NEIGHBOURS = {
 _DELTA = 1e-6
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def ledger_options(parser: Parser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="the ledger")
     parser.add_argument("--new", action="store_true", help="begin it")
     parser.add_argument(
@@ -89,11 +88,10 @@ def add_options(parser: Parser) -> None:
         help="enter what sessions and learned files of the past spent",
     )
     parser.add_argument("--head", type=arguments.head, metavar="HASH", help="was it the head once?")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "json", "quiet")
 
 
-def run(options: argparse.Namespace) -> None:
+def ledger(options: argparse.Namespace) -> None:
     """Begin, change, look, print."""
     if options.delta is not None and options.epsilon is None:
         raise InputError("--delta is of a budget: give --epsilon, too")
@@ -155,7 +153,7 @@ def _known(options: argparse.Namespace) -> Ledger:
 
 def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
     """Enter what a session or a learned file says was spent."""
-    from geodp_app.files.importing import file_kind
+    from geodp_app.files.document_files import file_kind
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.session import load_session
 

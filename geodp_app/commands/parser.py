@@ -6,28 +6,30 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
 from geodp_app.errors import InputError
-from learners.version import __version__
+from learners import __version__
 
-#: What each verb does, in the order in which help lists them; each is a module of this package.
+#: The verbs in the order in which help lists them: their module of this package, what they do.  Of
+#: a verb `learn` the module has its description `LEARN`, `learn_options` and what runs it, `learn`.
 VERBS = {
-    "open": "open the window",
-    "sample": "simulate examples of a target",
-    "learn": "learn a shape from examples",
-    "evaluate": "error on labelled examples",
-    "predict": "label points by a learned shape",
-    "render": "draw a learned shape",
-    "areas": "measure a learned shape by district",
-    "compare": "learners side by side",
-    "rehearse": "learners side by side on simulated examples",
-    "plan": "how many examples suffice",
-    "learners": "list learners and tools",
-    "ledger": "what was spent on a data set",
-    "audit": "measure what privacy a learner loses",
-    "shot": "save a picture of the window",
-    "plugin": "write the plugin for QGIS",
+    "open": ("window", "open the window"),
+    "sample": ("sample", "simulate examples of a target"),
+    "learn": ("learn", "learn a shape from examples"),
+    "evaluate": ("shapes", "error on labelled examples"),
+    "predict": ("shapes", "label points by a learned shape"),
+    "render": ("shapes", "draw a learned shape"),
+    "areas": ("shapes", "measure a learned shape by district"),
+    "compare": ("compare", "learners side by side"),
+    "rehearse": ("compare", "learners side by side on simulated examples"),
+    "plan": ("plan", "how many examples suffice"),
+    "learners": ("learners", "list learners and tools"),
+    "ledger": ("ledger", "what was spent on a data set"),
+    "audit": ("learners", "measure what privacy a learner loses"),
+    "shot": ("window", "save a picture of the window"),
+    "plugin": ("plugin", "write the plugin for QGIS"),
 }
 
 _EPILOG = """examples:
@@ -68,7 +70,7 @@ def build_parser(arguments: Sequence[str] | None = None) -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"geodp {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
-    for verb, summary in VERBS.items():
+    for verb, (_, summary) in VERBS.items():
         if arguments is None or verb in arguments[:1]:
             add_verb(verbs, verb)
         else:
@@ -77,17 +79,22 @@ def build_parser(arguments: Sequence[str] | None = None) -> Parser:
 
 
 def add_verb(verbs: argparse._SubParsersAction[Parser], name: str) -> None:
-    """Add one of the :data:`VERBS`, with the options and the run of its module."""
-    module = import_module(f"geodp_app.commands.{name}")
+    """Add one of the :data:`VERBS`, with its options and what runs it."""
+    module = verb_module(name)
     parser = verbs.add_parser(
         name,
-        help=VERBS[name],
-        description=module.DESCRIPTION,
+        help=VERBS[name][1],
+        description=getattr(module, name.upper()),
         formatter_class=RawHelp,
         allow_abbrev=False,
     )
-    module.add_options(parser)
-    parser.set_defaults(run=module.run)
+    getattr(module, f"{name}_options")(parser)
+    parser.set_defaults(run=getattr(module, name))
+
+
+def verb_module(name: str) -> ModuleType:
+    """The module of one of the :data:`VERBS`, loaded."""
+    return import_module(f"geodp_app.commands.{VERBS[name][0]}")
 
 
 def join_negative_values(argv: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ _ASKED = ("learner", "k", "epsilon", "neighbours", "grid")
 _OF_VOTES = ("learner", "k", "epsilon", "delta", "neighbours", "grid")
 _PARAMETERS = ("k", "direction", "measure", "beta", "epsilon", "delta", "neighbours")
 
-DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
+PLAN = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
 Learners are those of `geodp learn`.
 
@@ -43,8 +43,7 @@ With --theorem NAME another theorem of the sources answers; --theorems lists the
 n must be a public number: do not take it from the private data."""
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def plan_options(parser: Parser) -> None:
     arguments.add_learner(parser, "plan", _PARAMETERS)
     parser.add_argument(
         "--alpha",
@@ -84,47 +83,49 @@ def add_options(parser: Parser) -> None:
         metavar="C",
         help="C, of a learner that is C/n-stable on average (soft-queries)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_flags(parser, "json")
 
 
-def run(options: argparse.Namespace) -> None:
+def plan(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
     from learners.parameters import within_floats
 
     with refusals():
-        within_floats(_plan)(options)
+        document, words = within_floats(_plan)(options)
+    print(json.dumps(document) if options.json else words)
 
 
-def _plan(options: argparse.Namespace) -> None:
+#: What is printed: as JSON, and in words.
+_Answer = tuple[Any, str]
+
+
+def _plan(options: argparse.Namespace) -> _Answer:
     from geodp_app.runs.practice import warn_of_budget
     from learners.theory.theorems import THEOREMS, find_theorem, theorem_of
 
-    if options.theorems and options.json:
-        print(json.dumps([_stated(theorem) for theorem in THEOREMS]))
-        return
     if options.theorems:
+        lines = []
         for theorem in THEOREMS:
             needs = " ".join(f"--{name}" for name in theorem.needs)
-            print(f"{theorem.name}: {theorem.promise}\n    {theorem.source}\n    needs {needs}")
-        return
+            lines += [f"{theorem.name}: {theorem.promise}", f"    {theorem.source}"]
+            lines.append(f"    needs {needs}")
+        return [_stated(theorem) for theorem in THEOREMS], "\n".join(lines)
     learner = _settle(options)
     used = options.theorem is not None or learner.needs_delta
     # n is public here
     warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
     if options.theorem is not None:
         d = options.grid if options.d is None else options.d
-        _ask_theorem(options, find_theorem(options.theorem), {**vars(options), "d": d})
-    elif "votes" in learner.shows:
-        _plan_votes(options)
-    else:
-        alone = (learner.id, options.k) == ("cover", 1)
-        asked = theorem_of(learner.id, vars(options), options.grid, alone=alone)
-        if asked is None:
-            _plan_unproved(options)
-        elif "measure" in asked[0].takes or alone:
-            _plan_cover(options, *asked)
-        else:
-            _ask_theorem(options, *asked)
+        return _ask_theorem(options, find_theorem(options.theorem), {**vars(options), "d": d})
+    if "votes" in learner.shows:
+        return _plan_votes(options)
+    alone = (learner.id, options.k) == ("cover", 1)
+    asked = theorem_of(learner.id, vars(options), options.grid, alone=alone)
+    if asked is None:
+        return _plan_unproved(options)
+    if "measure" in asked[0].takes or alone:
+        return _plan_cover(options, *asked)
+    return _ask_theorem(options, *asked)
 
 
 def _found(
@@ -138,8 +139,10 @@ def _found(
     return options.n, alpha_for(theorem, options.n, options.beta, parameters)
 
 
-def _plan_cover(options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any]) -> None:
-    """Print what is proved of covers with a given k, and what such runs reached."""
+def _plan_cover(
+    options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any]
+) -> _Answer:
+    """What is proved of covers with a given k, and what such runs reached."""
     from learners.theory.cover_sizes import CoverPlan
     from learners.theory.rule_of_thumb import NotMeasuredError
     from learners.theory.theorems import plan_for
@@ -171,10 +174,7 @@ def _plan_cover(options: argparse.Namespace, theorem: Theorem, parameters: dict[
     except NotMeasuredError as error:
         found = []
         reached = f"No estimate is made of what such runs reach in practice: {error}."
-    if options.json:
-        print(json.dumps({**proved, **more, "in_practice": found}))
-    else:
-        print(f"{verdict}\n\n{words}\n\n{reached}")
+    return {**proved, **more, "in_practice": found}, f"{verdict}\n\n{words}\n\n{reached}"
 
 
 def _described(
@@ -256,8 +256,10 @@ def _stated(theorem: Theorem) -> dict[str, Any]:
     return {"theorem": theorem.name, **{name: getattr(theorem, name) for name in names}}
 
 
-def _ask_theorem(options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any]) -> None:
-    """Print what a theorem says, and the run that its promise is for where it chooses one."""
+def _ask_theorem(
+    options: argparse.Namespace, theorem: Theorem, parameters: dict[str, Any]
+) -> _Answer:
+    """What a theorem says, and the run that its promise is for where it chooses one."""
     from learners.stability.query_sizes import QuerySizes
     from learners.theory.cover_sizes import CoverPlan
     from learners.theory.theorems import plan_for
@@ -275,11 +277,8 @@ def _ask_theorem(options: argparse.Namespace, theorem: Theorem, parameters: dict
     elif isinstance(plan, CoverPlan) and options.learner in ("discs", "ellipses"):
         settings = {"learner": options.learner, "steps": plan.steps, "learner_beta": plan.beta}
         more = f"\n\n{_guaranteed(options, plan)}"
-    if options.json:
-        asked = {name: parameters[name] for name in theorem.needs}
-        answer = {"alpha": alpha, "beta": options.beta, "n": n, **settings}
-        print(json.dumps({**_stated(theorem), **asked, **answer}))
-        return
+    asked = {name: parameters[name] for name in theorem.needs}
+    answer = {"alpha": alpha, "beta": options.beta, "n": n, **settings}
     if n is None:
         verdict = f"No number of {theorem.counted} is known to suffice for {options.alpha:g}."
     elif alpha is None:
@@ -292,11 +291,12 @@ def _ask_theorem(options: argparse.Namespace, theorem: Theorem, parameters: dict
             f"except with probability {options.beta:g}."
         )
     order = "" if theorem.exact else "\nO(.): an order of growth, printed with constant 1."
-    print(f"{verdict}\n\n{theorem.promise}\n{theorem.source}{order}{more}")
+    words = f"{verdict}\n\n{theorem.promise}\n{theorem.source}{order}{more}"
+    return {**_stated(theorem), **asked, **answer}, words
 
 
-def _plan_unproved(options: argparse.Namespace) -> None:
-    """Print what runs reached of whose error nothing is proved: by tiles, or covers that find k."""
+def _plan_unproved(options: argparse.Namespace) -> _Answer:
+    """What runs reached of whose error nothing is proved: by tiles, or covers that find k."""
     from geodp_app.runs.practice import measured_words
     from learners.theory.rule_of_thumb import means_of
 
@@ -320,12 +320,9 @@ def _plan_unproved(options: argparse.Namespace) -> None:
             "were\ntried (docs/accuracy.md). Privacy holds for any shape.\n"
             "Of --learner cover and convex-cover a worst case is proved."
         )
-    if options.json:
-        asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
-        asked |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
-        print(json.dumps({**asked, "in_practice": found}))
-    else:
-        print(words)
+    asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
+    asked |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
+    return {**asked, "in_practice": found}, words
 
 
 def _in_practice(options: argparse.Namespace) -> tuple[str, list[dict[str, Any]]]:
@@ -336,8 +333,8 @@ def _in_practice(options: argparse.Namespace) -> tuple[str, list[dict[str, Any]]
     return in_practice(*asked, examples=options.n, error=options.alpha)
 
 
-def _plan_votes(options: argparse.Namespace) -> None:
-    """Print the chunks of a run by votes: nothing is proved of its own base learner's error."""
+def _plan_votes(options: argparse.Namespace) -> _Answer:
+    """The chunks of a run by votes: nothing is proved of its own base learner's error."""
     from learners.stability.stability_learner import DEFAULT_HALTS, DEFAULT_QUERIES
     from learners.stability.stable_queries import (
         DEFAULT_AGREEMENT,
@@ -351,12 +348,9 @@ def _plan_votes(options: argparse.Namespace) -> None:
         options.epsilon, options.delta, queries=queries, halts=halts, neighbours=options.neighbours
     )
     chunks = default_chunks(budget, None)
-    if options.json:
-        asked = {name: getattr(options, name) for name in _OF_VOTES} | {"proved": False}
-        print(json.dumps({**asked, "queries": queries, "halts": halts, "chunks": chunks}))
-        return
+    asked = {name: getattr(options, name) for name in _OF_VOTES} | {"proved": False}
     each = f", of about {options.n / chunks:,.0f} examples each" if options.n else ""
-    print(
+    words = (
         f"{queries:,} queries, of which T = {halts:,} may have no answer, plan K = {chunks:,} "
         f"chunks{each}:\nall queries on which {DEFAULT_AGREEMENT:.0%} of the chunks agree are then "
         f"answered, except with probability {DEFAULT_BETA:g}.\n\n"
@@ -364,3 +358,4 @@ def _plan_votes(options: argparse.Namespace) -> None:
         "dimension is\nknown, n, T and K are told by: geodp plan --theorem queries, "
         "queries-agnostic, labels, labels-agnostic."
     )
+    return {**asked, "queries": queries, "halts": halts, "chunks": chunks}, words

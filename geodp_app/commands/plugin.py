@@ -29,8 +29,9 @@ from importlib.resources import files
 from typing import Any
 
 from assets import icon_path
-from geodp_app.commands import areas, arguments
+from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.shapes import COLUMNS
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from geodp_app.files.persons import PERSON_COLUMN
@@ -40,12 +41,12 @@ from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
 from geometry.files import NewFile
 from geometry.halfplane import MAX_D
+from learners import __version__
 from learners.declaration import Parameter
 from learners.privacy.accounting import MOST_ROWS
 from learners.registry import offered
-from learners.version import __version__
 
-DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
+PLUGIN = """Write the plugin for QGIS: learn, evaluate, predict, compare, areas as algorithms.
 
 In QGIS choose Plugins, Manage and Install Plugins, Install from ZIP. The plugin calls this
 program, and goes with this version of it."""
@@ -56,13 +57,12 @@ FOLDER = "geodp_qgis"
 _VERBS = ("learn", "evaluate", "predict", "compare", "areas")
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def plugin_options(parser: Parser) -> None:
     arguments.add_output(parser, "zip to write")
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
-def run(options: argparse.Namespace) -> None:
+def plugin(options: argparse.Namespace) -> None:
     """Gather, pack, write."""
     arguments.check_outputs(options, [], output="a zip")
     write_files([NewFile(options.output, plugin_zip())])
@@ -71,13 +71,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def plugin_zip() -> bytes:
-    """The plugin as the bytes of a zip.
-
-    Raises
-    ------
-    InputError
-        If geodp is not installed, not even from a checkout: then its licence is not at hand.
-    """
+    """The plugin as the bytes of a zip; raises InputError if geodp is not installed, not even from
+    a checkout: then its licence is not at hand."""
     members = {
         path.name: path.read_text(encoding="utf-8")
         for path in files("geodp_app.qgis").iterdir()
@@ -132,7 +127,7 @@ def declared() -> dict[str, Any]:
         ],
         "compared": list(DEFAULT),
         "colours": {"inside": colours.positive, "outside": colours.negative},
-        "areas": areas.COLUMNS,
+        "areas": COLUMNS,
         "person": PERSON_COLUMN,
     }
 

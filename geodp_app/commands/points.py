@@ -13,8 +13,14 @@ from geodp_app.commands.parser import Parser
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import refusals
 from geodp_app.files.persons import person_column, person_words
-from geodp_app.files.points import OUT_OF_BOUNDS, UNUSABLE, PointOptions, PointsRead, read_points
-from geodp_app.files.stated_frame import TIGHT
+from geodp_app.files.points import (
+    OUT_OF_BOUNDS,
+    TIGHT,
+    UNUSABLE,
+    PointOptions,
+    PointsRead,
+    read_points,
+)
 from geodp_app.progress import tell, tell_curator
 from geodp_app.tables.source import columns_of
 from geometry.crs import canonical_crs
@@ -88,12 +94,7 @@ def point_options(
     options: argparse.Namespace, fallback: Frame | None = None, *, labelled: bool = True
 ) -> PointOptions:
     """What the options say of POINTS; they may need no labels, nor bounds beside a fallback's.
-
-    Raises
-    ------
-    InputError
-        If the bounds are none.
-    """
+    Raises InputError if the bounds are none."""
     bounds, crs = None, None
     if options.bounds is None and options.crs and fallback is not None and fallback.bounds:
         with refusals("argument --crs"):
@@ -120,13 +121,8 @@ def point_options(
 def read(
     path: Path, options: argparse.Namespace, *, fallback: Frame | None = None, quiet: bool
 ) -> Examples:
-    """Read POINTS; tells what was guessed, and to the curator what lay outside the bounds.
-
-    Raises
-    ------
-    InputError
-        As :func:`geodp_app.files.points.read_points`.
-    """
+    """Read POINTS; tells what was guessed, and to the curator what lay outside the bounds.  Raises
+    InputError as :func:`geodp_app.files.points.read_points`."""
     found = read_points(path, point_options(options, fallback), fallback)
     tell_of(path, found, options, quiet=quiet)
     return found.examples

@@ -15,14 +15,14 @@ from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geodp_app.document.work import DISTRIBUTIONS
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import format_examples
+from geodp_app.files.points import format_examples
 from geodp_app.files.writing import write_files
 from geodp_app.formatting import counted
 from geodp_app.progress import tell
 from geometry.files import NewFile
 from geometry.geojson import TargetFile, read_geojson
 
-DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
+SAMPLE = """Draw points on the grid and label them by a target shape (its edge is inside).
 
 The target is GeoJSON in degrees, or in grid units if its member geodp says so. A target
 in degrees is placed by --bounds, by the bounds in its file, or by its own box padded by a
@@ -30,11 +30,10 @@ tenth; the CSV's first line keeps them, so that `geodp learn` needs no --bounds.
 This is a simulation for demonstrations: treat its output as private data."""
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def sample_options(parser: Parser) -> None:
     add_target(parser, arguments.sample_size, "how many examples")
     arguments.add_output(parser, "CSV to write")
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
 def add_target(parser: Parser, sizes: Callable[[str], Any], how_many: str) -> None:
@@ -81,7 +80,7 @@ def placed(options: argparse.Namespace) -> tuple[TargetFile, BaseGeometry, Frame
     return target, shape, frame
 
 
-def run(options: argparse.Namespace) -> None:
+def sample(options: argparse.Namespace) -> None:
     """Read the target, draw, write the CSV."""
     target, shape, frame = placed(options)
     arguments.check_outputs(options, [options.target], output="CSV")

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from geodp_app.document.charges import RunCharge
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import Examples
 from geodp_app.document.work import (
     DISTRIBUTIONS,
     LEARNERS,
     PARAMETERS,
+    RunCharge,
     RunSettings,
     SampleSettings,
     Work,
@@ -22,7 +22,6 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geometry.geojson_reading import GeoJSONError, short
 from geometry.halfplane import MAX_D
-from geometry.mask import Mask
 from geometry.rings import crossings_up_to
 from learners.privacy.accounting import check_budget
 
@@ -161,16 +160,13 @@ def check_change(before: Work, after: Work) -> None:
     if after.ledger != before.ledger:
         check_ledger(after.ledger)
     if after.within is not None and (after.within, after.frame) != (before.within, before.frame):
-        _check_mask(after.within, after.frame, stays=after.within is before.within)
-
-
-def _check_mask(mask: Mask, frame: Frame, *, stays: bool) -> None:
-    check_name(mask.name)
-    try:
-        mask.region(frame)
-    except GeoJSONError as error:
-        hint = "; the result is clipped to it: remove the outline first" if stays else ""
-        raise InputError(f"{error}{hint}") from None
+        check_name(after.within.name)
+        try:
+            after.within.region(after.frame)
+        except GeoJSONError as error:
+            stays = after.within is before.within
+            hint = "; the result is clipped to it: remove the outline first" if stays else ""
+            raise InputError(f"{error}{hint}") from None
 
 
 def _check_shape(shape: Shape, grid: int) -> None:

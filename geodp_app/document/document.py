@@ -8,21 +8,20 @@ grid.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
 from geodp_app.document.sampling import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
-from geodp_app.document.work import Dab, RunSettings, SampleSettings, Work
+from geodp_app.document.work import Dab, RunCharge, RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.formatting import count
@@ -45,10 +44,7 @@ _NAMES = {
 class Document:
     """A person's work with its history, its file and those who watch it.
 
-    Parameters
-    ----------
-    work : Work, optional
-        Where it begins; taken to be saved.
+    `work`: where it begins; taken to be saved.
 
     Attributes
     ----------
@@ -92,11 +88,12 @@ class Document:
     def change(self, label: str, *, merge: Hashable = None, **fields: Any) -> None:
         """Replace fields of the work in one undoable step.
 
-        When the drawing changes, simulated examples stay where they are and are labelled anew.
-        They go when the grid or the bounds change; imported ones when the grid changes or moves on
-        the globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and
-        so does their ledger; examples labelled anew are others.  A mask keeps its place on the
-        globe, and a frame without it is refused.  Nothing happens if nothing differs.
+        When the drawing changes, simulated examples stay where they are and are labelled anew. They
+        go when the grid or the bounds change; imported ones when the grid changes or moves on the
+        globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and so
+        does their ledger; examples labelled anew are others.  A mask keeps its place on the globe,
+        and a frame without it is refused.  Nothing happens if nothing differs.  Raises InputError
+        if a value is out of range; the work is then as it was.
 
         Parameters
         ----------
@@ -106,11 +103,6 @@ class Document:
             Consecutive changes with the same key are one step.
         **fields
             Of :class:`Work`.
-
-        Raises
-        ------
-        InputError
-            If a value is out of range; the work is then as it was.
         """
         before = self.work
         fields = {name: value for name, value in fields.items() if _differs(before, name, value)}
@@ -162,20 +154,16 @@ class Document:
     def set_sampling(self, *, examples: Examples | None = None, **fields: Any) -> None:
         """Change fields of :class:`SampleSettings`, maybe with what is drawn by them."""
         old = self.work.sampling
-        new = replace(old, **fields)
+        names = {name: _NAMES[name] for name in fields if getattr(old, name) != fields[name]}
         drawn = {} if examples is None else {"examples": examples}
-        self._set("sampling", new, asdict(old), asdict(new), fields, _NAMES.__getitem__, drawn)
+        self._set(names, fields, sampling=replace(old, **fields), **drawn)
 
     def set_sample(self, **fields: Any) -> str:
         """Change fields of :class:`SampleSettings`, and draw the sample anew if one is there.
 
         Both are one step to undo.  Imported examples stay, and so does the sample where another one
-        is large or cannot be drawn.
-
-        Returns
-        -------
-        str
-            Why the examples are not those of the settings; empty if they are, or there are none.
+        is large or cannot be drawn.  Returns why the examples are not those of the settings; empty
+        if they are, or there are none.
         """
         work, drawn, why = self.work, None, ""
         after = replace(work, sampling=replace(work.sampling, **fields))
@@ -200,22 +188,19 @@ class Document:
 
         Values that another learner does not take become as declared of it.
         """
-        old = self.work.run
-        new = old.with_(**fields)
-
-        def named(name: str) -> str:
-            return "the learner" if name == "learner" else f"“{new.declaration(name).label}”"
-
-        self._set("run", new, old.to_dict(), new.to_dict(), fields, named)
+        new = self.work.run.with_(**fields)
+        before, after = self.work.run.to_dict(), new.to_dict()
+        names = {
+            name: "the learner" if name == "learner" else f"“{new.declaration(name).label}”"
+            for name in fields
+            if before[name] != after[name]
+        }
+        kept = {"k_drawn": False} if "k" in names else {}
+        self._set(names, after, run=new, **kept)
 
     def set_within(self, mask: Mask | None) -> None:
         """Clip the learned shape to a mask where it is shown and exported; None for no more.
-
-        Raises
-        ------
-        InputError
-            If the mask cannot be placed on the grid, or nothing of it lies there.
-        """
+        Raises InputError if the mask cannot be placed on the grid, or nothing of it lies there."""
         label = "clip no more" if mask is None else f"clip to {mask.name}"
         self.change(label, within=mask)
 
@@ -229,36 +214,21 @@ class Document:
         self.change(label, k_drawn=on)
 
     def set_grid(self, grid: int) -> None:
-        """Another grid size: the drawing and the dabs are scaled, examples dropped.
-
-        Raises
-        ------
-        InputError
-            If the grid is outside 1..MAX_D.
-        """
+        """Another grid size: the drawing and the dabs are scaled, examples dropped; raises
+        InputError if the grid is outside 1..MAX_D."""
         check_grid(grid)
         work = self.work
         change = GridChange(work.frame, Frame(grid, work.bounds))
         self.change("change the grid", drawing=change.drawing(work.drawing))
 
     def sample(self) -> None:
-        """Draw examples from the drawing.
-
-        Raises
-        ------
-        InputError
-            If there is nothing to draw them from.
-        """
+        """Draw examples from the drawing; raises InputError if there is nothing to draw them
+        from."""
         self.change("sample", examples=simulate(self.work), simulated=True)
 
     def open_example(self, name: str) -> None:
-        """Replace the drawing by a bundled one, with the k that suits it.
-
-        Raises
-        ------
-        assets.UnknownExampleError
-            If there is no such example.
-        """
+        """Replace the drawing by a bundled one, with the k that suits it; raises
+        assets.UnknownExampleError if there is no such example."""
         work = example_work(name, self.work)
         self.change(
             f"open example {work.name}",
@@ -278,13 +248,8 @@ class Document:
     ) -> None:
         """Note with a sample what a run on it spends: no undo takes that back.
 
-        Parameters
-        ----------
-        examples : Examples
-            The run's; they may have gone since, and undo brings them back with the note.
-        charge : RunCharge
-        before : RunCharge, optional
-            What was noted of the same run so far.
+        `examples`: the run's; they may have gone since, and undo brings them back with the note.
+        `before`: what was noted of the same run so far.
         """
 
         def noted(work: Work) -> Work:
@@ -344,25 +309,12 @@ class Document:
 
     # pieces
 
-    def _set(
-        self,
-        part: str,
-        value: SampleSettings | RunSettings,
-        old: dict[str, Any],
-        new: dict[str, Any],
-        fields: Iterable[str],
-        named: Callable[[str], str],
-        beside: dict[str, Any] | None = None,
-    ) -> None:
-        """Change a part of the work, of which `old` and `new` are the values by name, and with it
-        what is `beside`.
-        """
-        changed = [name for name in fields if old[name] != new[name]]
-        label = "change " + " and ".join(named(name) for name in changed)
+    def _set(self, names: dict[str, str], values: Mapping[str, Any], **parts: Any) -> None:
+        """Change parts of the work, the first of which has other `values`: by these `names`."""
         # numbers are typed or spun digit by digit; choices are made one at a time
-        typed = all(not isinstance(new[name], str) for name in changed)
-        beside = {**(beside or {}), **({"k_drawn": False} if "k" in changed else {})}
-        self.change(label, merge=(part, *changed) if typed else None, **{part: value}, **beside)
+        typed = all(not isinstance(values[name], str) for name in names)
+        merge = (next(iter(parts)), *names) if typed else None
+        self.change("change " + " and ".join(names.values()), merge=merge, **parts)
 
     def _keep_examples(self, before: Work, after: Work) -> Work:
         """The examples that still fit, in the frame of the drawing and labelled by it."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid import Frame as Frame
 from geometry.halfplane import FINE_D
+from learners.privacy.randomness import SeededRandom, SystemRandom, words
 
 DEFAULT_GRID = 1024
 
@@ -53,3 +54,22 @@ def count_mistakes(predicted: NDArray[np.generic], labels: NDArray[np.generic]) 
         int(np.count_nonzero((predicted == 1) & (labels == 0))),
         int(np.count_nonzero((predicted == 0) & (labels == 1))),
     )
+
+
+def hold_out(
+    examples: Examples, share: float, seed: int | None = None
+) -> tuple[Examples, Examples]:
+    """Examples to learn from, and examples to test on.
+
+    Each example is held out with probability `share`, independently of the others: then one
+    example more or less changes one of the two parts by that example, and the learners' epsilon
+    holds for all examples together.  Cutting off a fixed share would change both parts.
+    """
+    # a stream of its own: the learners draw from the seed's, samples from numpy's
+    source = SystemRandom() if seed is None else SeededRandom(seed, "/holdout")
+    held = (words(source, len(examples.labels)) >> np.uint64(11)) < share * 2.0**53
+    points, labels = examples.points, examples.labels
+    kept, tested = (
+        replace(examples, points=points[part], labels=labels[part]) for part in (~held, held)
+    )
+    return kept, tested

@@ -34,13 +34,8 @@ class _Step(Generic[State]):
 class History(Generic[State]):
     """A state with its past and its undone future.
 
-    Parameters
-    ----------
-    state : State
-        Where it begins; taken to be saved.
-    arrays : callable, optional
-        The large arrays that a state holds.  Those that the current state does not share count
-        towards :data:`MOST_BYTES`, each once.
+    `state`: where it begins; taken to be saved.  `arrays`: the large arrays that a state holds.
+    Those that the current state does not share count towards :data:`MOST_BYTES`, each once.
     """
 
     def __init__(
@@ -77,14 +72,8 @@ class History(Generic[State]):
     def push(self, label: str, state: State, merge: Hashable = None) -> None:
         """Make an edit.
 
-        Parameters
-        ----------
-        label : str
-            What it does, as in "undo: draw a polygon".
-        state : State
-            The state after it.
-        merge : hashable, optional
-            An edit with the same key as the one just before it becomes one step with it.
+        `label`: what it does, as in "undo: draw a polygon".  `state`: the state after it.  `merge`:
+        an edit with the same key as the one just before it becomes one step with it.
         """
         joins = merge is not None and merge == self._merge
         if not joins:

@@ -53,6 +53,10 @@ def draw_points(
 ) -> NDArray[np.int64]:
     """Independent grid points from a public distribution.
 
+    Raises ValueError if the target is empty and the distribution needs it, there are no dabs to
+    paint with, or the distribution is unknown; InputError if the distribution needs the target's
+    region, and that would take minutes.
+
     Parameters
     ----------
     target : shapely geometry
@@ -67,21 +71,12 @@ def draw_points(
         ``gaussian``: around the target's centroid, wide enough that a disc of the target's
         area gets half of the points.  Gaussian points are rounded, then clipped to the grid.
         ``painted``: uniform in the disc of a dab, one dab as likely as another; rounded.
-    rng : numpy.random.Generator
     dabs : sequence of (x, y, r)
         Discs of a painted sample, in grid units; off the grid nothing is drawn.
 
     Returns
     -------
     ndarray of int64, shape (n, 2)
-
-    Raises
-    ------
-    ValueError
-        If the target is empty and the distribution needs it, there are no dabs to paint with,
-        or the distribution is unknown.
-    InputError
-        If the distribution needs the target's region, and that would take minutes.
     """
     if distribution == "painted":
         return _painted_points(dabs, n, d, rng)
@@ -96,17 +91,18 @@ def draw_points(
     if target.is_empty:
         raise ValueError(f"an empty target cannot place a {distribution} sample")
     if distribution == "clustered":
-        centre, spread = _outline_point(target), CLUSTER_SPREAD * d
+        polygon = target if isinstance(target, Polygon) else target.geoms[0]
+        middle, spread = polygon.exterior.interpolate(CLUSTER_PLACE, True), CLUSTER_SPREAD * d
         chosen = rng.random(n) < CLUSTER_SHARE
     elif distribution == "gaussian":
-        centroid = target.centroid
-        centre = (centroid.x, centroid.y)
+        middle = target.centroid
         # a disc of radius r holds half of a Gaussian with sigma = r / sqrt(2 ln 2)
         spread = math.sqrt(target.area / math.pi / (2 * math.log(2)))
         chosen = np.ones(n, dtype=np.bool_)
     else:
         raise ValueError(f"unknown distribution {distribution!r}: use one of {DISTRIBUTIONS}")
-    cloud = np.rint(rng.normal(centre, spread, size=(n, 2))).clip(0, d).astype(np.int64)
+    cloud = rng.normal((middle.x, middle.y), spread, size=(n, 2))
+    cloud = np.rint(cloud).clip(0, d).astype(np.int64)
     return np.where(chosen[:, None], cloud, uniform)
 
 
@@ -127,14 +123,11 @@ def draw_examples(
     target : shapely geometry
         Polygons in grid units of the frame, exactly as they are: parts may overlap, a ring that
         crosses itself counts even-odd.
-    n : int
-    frame : Frame
     distribution : {"uniform", "clustered", "gaussian", "painted"}
     noise : float
         Probability, in 0..1, that a label is flipped.
     dabs : sequence of (x, y, r)
         Discs of a painted sample, in grid units.
-    rng : numpy.random.Generator
     """
     points = draw_points(target, n, frame.d, distribution, rng, dabs)
     labels = contains_points(target, points)
@@ -150,7 +143,6 @@ def place_target(
 
     Parameters
     ----------
-    target : TargetFile
     d : int
         Grid size; a shape in units of another grid is scaled.
     bounds : Bounds, optional
@@ -195,27 +187,14 @@ def _painted_points(
     points: NDArray[np.int64] = np.empty((n, 2), dtype=np.int64)
     waiting = np.arange(n)
     for _ in range(_REDRAWS):
-        points[waiting] = _disc_points(discs[waiting], rng)
+        distance = discs[waiting, 2] * np.sqrt(rng.random(len(waiting)))
+        angle = rng.random(len(waiting)) * (2 * math.pi)
+        offset = distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        points[waiting] = np.rint(discs[waiting, :2] + offset).astype(np.int64)
         waiting = waiting[((points[waiting] < 0) | (points[waiting] > d)).any(axis=1)]
         if not len(waiting):
             break
     return points.clip(0, d)
-
-
-def _disc_points(discs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """One rounded uniform point in each disc (x, y, r), shape (n, 3)."""
-    distance = discs[:, 2] * np.sqrt(rng.random(len(discs)))
-    angle = rng.random(len(discs)) * (2 * math.pi)
-    offset = distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    points: NDArray[np.int64] = np.rint(discs[:, :2] + offset).astype(np.int64)
-    return points
-
-
-def _outline_point(target: BaseGeometry) -> tuple[float, float]:
-    """The point at 37 % of the first outline's length, in grid units."""
-    polygon = target if isinstance(target, Polygon) else target.geoms[0]
-    point = polygon.exterior.interpolate(CLUSTER_PLACE, normalized=True)
-    return point.x, point.y
 
 
 #: Seed of fresh samples: beyond the seeds that a person may choose for the examples.
@@ -237,18 +216,8 @@ class Relabelling:
     def __call__(self, examples: Examples, old: Drawing, new: Drawing) -> Examples:
         """The examples with the labels of another drawing.
 
-        Parameters
-        ----------
-        examples : Examples
-            Simulated, and labelled by `old`.
-        old, new : Drawing
-            On the examples' grid.
-
-        Returns
-        -------
-        Examples
-            With the same array of points.  The same object as before when the same is asked twice
-            in a row.
+        `examples`: simulated, and labelled by `old`; both drawings are on their grid.  The result
+        has the same array of points, and is the same object when the same is asked twice in a row.
         """
         if not any(examples is known for known in self._known):
             self._flipped = _inside(old, examples) ^ (examples.labels != 0)
@@ -267,13 +236,8 @@ def _inside(drawing: Drawing, examples: Examples) -> NDArray[np.bool_]:
 
 
 def simulate(work: Work) -> Examples:
-    """A simulated sample of the drawing: private like any other.
-
-    Raises
-    ------
-    InputError
-        If the settings need a drawing or paint and there is none.
-    """
+    """A simulated sample of the drawing: private like any other; raises InputError if the settings
+    need a drawing or paint and there is none."""
     s = work.sampling
     if s.distribution == "painted" and not s.dabs:
         raise InputError("nothing is painted yet: paint where the examples come from, then sample")
@@ -296,13 +260,8 @@ def simulate(work: Work) -> Examples:
 def fresh_sample(work: Work, n: int = 20_000) -> Examples | None:
     """Points to test a hypothesis on: drawn as the work's examples are, but without label noise.
 
-    They do not depend on the examples, nor on the seed of these.
-
-    Returns
-    -------
-    Examples or None
-        None for imported examples, whose source nobody knows, and where nothing is drawn or
-        painted to place the sample.
+    They do not depend on the examples, nor on the seed of these.  None for imported examples, whose
+    source nobody knows, and where nothing is drawn or painted to place the sample.
     """
     if work.examples is not None and not work.simulated:
         return None

@@ -44,18 +44,9 @@ _LARGEST, _PLACES, _OPEN = 600, 40, 0.01
 def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") -> Pieces | None:
     """The k that suits a drawing.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    learner : Learner
-        What is declared of it; its pieces say what k counts.
-    finish : {"sharpen", "none"}
-        What follows a cover: only one that is sharpened can find k by itself.
-
-    Returns
-    -------
-    int, "auto" or None
-        At most :data:`MOST`; None for a learner without k and for an empty drawing.
+    `learner`: what is declared of it; its pieces say what k counts.  `finish`: what follows a
+    cover: only one that is sharpened can find k by itself.  It is at most :data:`MOST`; None for a
+    learner without k and for an empty drawing.
     """
     declared = learner.parameter("k")
     if declared is None or not drawing.shapes:

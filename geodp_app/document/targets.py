@@ -31,23 +31,14 @@ class GridChange:
     """What becomes of a drawing and of dabs in another frame.
 
     They keep their place on the globe, or the square where a frame lies nowhere.
-
-    Attributes
-    ----------
-    old, new : Frame
     """
 
     old: Frame
     new: Frame
 
     def drawing(self, drawing: Drawing) -> Drawing:
-        """The drawing on the new grid, shape by shape; vertices rounded, cut at the edges.
-
-        Raises
-        ------
-        InputError
-            If the system of one frame cannot follow that of the other.
-        """
+        """The drawing on the new grid, shape by shape; vertices rounded, cut at the edges.  Raises
+        InputError if the system of one frame cannot follow that of the other."""
         if drawing.grid == self.new.d and self._stays:
             return drawing
         shapes = [part for shape in drawing.shapes for part in self._shape(shape)]
@@ -118,21 +109,16 @@ def place_drawing(
 ) -> tuple[Drawing, Bounds | None]:
     """A target file's shape as a drawing, and the bounds that put it there.
 
+    Raises InputError if nothing of the shape is left on the grid; GeoJSONError if its polygons
+    cannot be placed or united.
+
     Parameters
     ----------
-    target : TargetFile
     grid : int
         Grid size d.
     bounds : Bounds, optional
         Public bounds in degrees; by default the file's own, else, for a shape in degrees, its
         padded box.
-
-    Raises
-    ------
-    InputError
-        If nothing of the shape is left on the grid.
-    GeoJSONError
-        If its polygons cannot be placed or united.
     """
     shape, frame = place_target(target, grid, bounds)
     target.check_crossings()
@@ -146,17 +132,8 @@ def place_drawing(
 def example_work(name: str, base: Work | None = None) -> Work:
     """A bundled example with what shows it best, and the learner's k from its drawing.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`assets.examples`.
-    base : Work, optional
-        Where the other settings come from.
-
-    Raises
-    ------
-    assets.UnknownExampleError
-        If there is no such example.
+    Raises assets.UnknownExampleError if there is no such example.  `name`: one of
+    :func:`assets.examples`.  `base`: where the other settings come from.
     """
     base = base or Work()
     target = read_geojson(example_path(name))

@@ -5,18 +5,20 @@ Nothing here is released.  A run and its records are kept apart (:mod:`geodp_app
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing
+from geodp_app.formatting import SPACE, amount, counted
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
 from geometry.mask import Mask
 from learners.cover.set_cover import default_steps
 from learners.declaration import Learner, Parameter
-from learners.privacy.accounting import Neighbours
+from learners.privacy.accounting import Neighbours, PrivacySpent
+from learners.privacy.privacy_filter import added_up, joint_relation, restated
 from learners.registry import BY_ID, offered
 
 Distribution = Literal["uniform", "clustered", "gaussian", "painted"]
@@ -38,24 +40,16 @@ PARAMETERS: dict[str, tuple[Parameter, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """How simulated examples are drawn from the target.
-
-    Attributes
-    ----------
-    n : int
-    distribution : {"uniform", "clustered", "gaussian", "painted"}
-    noise : float
-        Probability, in 0..1, that a label is flipped.
-    seed : int or None
-        Of the simulation (not of the learner); None for another sample each time.
-    dabs : tuple of (x, y, r)
-        Where a painted sample comes from: discs in grid units, one equally likely as another.
-    """
+    """How simulated examples are drawn from the target."""
 
     n: int = 10_000
     distribution: Distribution = "uniform"
+    #: Probability, in 0..1, that a label is flipped.
     noise: float = 0.0
+    #: Of the simulation (not of the learner); None for another sample each time.
     seed: int | None = 1
+    #: Tuple of (x, y, r): where a painted sample comes from: discs in grid units, one equally
+    #: likely as another.
     dabs: tuple[Dab, ...] = ()
 
 
@@ -64,18 +58,14 @@ class RunSettings:
     """A learner, and a value of each parameter in :data:`PARAMETERS`.
 
     Values of parameters that the learner does not have are kept for those that have them.  What is
-    not given is as declared of the learner.
+    not given is as declared of the learner.  Raises ValueError if no learner has a parameter of
+    that name.
 
     Parameters
     ----------
     learner : one of :data:`LEARNERS`
     **values
         By name; they are not compared with what is declared (:func:`check_run`).
-
-    Raises
-    ------
-    ValueError
-        If no learner has a parameter of that name.
 
     Examples
     --------
@@ -126,12 +116,8 @@ class RunSettings:
     @classmethod
     def from_dict(cls, data: Any) -> RunSettings:
         """The inverse of :meth:`to_dict`; what is missing is as declared, but for the learner.
-
-        Raises
-        ------
-        ValueError, KeyError
-            If it is no object, has no learner, or a name that nobody declares.
-        """
+        Raises ValueError or KeyError if it is no object, has no learner, or a name that nobody
+        declares."""
         if not isinstance(data, dict):
             raise ValueError(f"the settings of a run must be an object, not {data!r:.60}")
         return cls(data["learner"], **{k: v for k, v in data.items() if k != "learner"})
@@ -205,45 +191,85 @@ FIRST_RUN = RunSettings("cover", k=4, finish="none", halts=2, kept=1)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Everything a person can edit, at one moment.
+    """Everything a person can edit, at one moment."""
 
-    Attributes
-    ----------
-    name : str
-        Of the drawing; the title of pictures and the first guess of file names.
-    drawing : Drawing
-    bounds : Bounds or None
-        Public bounds of the grid in degrees.
-    sampling : SampleSettings
-    run : RunSettings
-    examples : Examples or None
-        Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
-        them).
-    simulated : bool
-    k_drawn : bool
-        Whether k follows the drawing (:mod:`geodp_app.document.suggested_k`).
-    spent : tuple of RunCharge
-        Of the private runs on these examples, in order; they go where the examples go.
-    within : Mask or None
-        What the learned shape is clipped to, when it is shown and exported.
-    ledger : str or None
-        Path of the ledger (:mod:`geodp_app.files.ledger`) of imported examples; it goes where they
-        go.
-    """
-
+    #: Of the drawing; the title of pictures and the first guess of file names.
     name: str = "untitled"
     drawing: Drawing = field(default_factory=lambda: Drawing(1024))
+    #: Public bounds of the grid in degrees.
     bounds: Bounds | None = None
     sampling: SampleSettings = field(default_factory=SampleSettings)
     run: RunSettings = FIRST_RUN
+    #: Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
+    #: them).
     examples: Examples | None = None
     simulated: bool = True
+    #: Whether k follows the drawing (:mod:`geodp_app.document.suggested_k`).
     k_drawn: bool = True
+    #: Of the private runs on these examples, in order; they go where the examples go.
     spent: tuple[RunCharge, ...] = ()
+    #: What the learned shape is clipped to, when it is shown and exported.
     within: Mask | None = None
+    #: Path of the ledger (:mod:`geodp_app.files.ledger`) of imported examples; it goes where they
+    #: go.
     ledger: str | None = None
 
     @property
     def frame(self) -> Frame:
         """The grid of the work, and its bounds in degrees if it has any."""
         return Frame(self.drawing.grid, self.bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class RunCharge:
+    """What one private run on the examples spends, in full from its first step on: what is done
+    after it was cancelled, and why it was, may depend on the examples.
+    """
+
+    #: Of the whole run, as its release says or would have said; it has the run's name, so that no
+    #: ledger (:mod:`geodp_app.files.ledger`) counts it twice.
+    privacy: PrivacySpent
+    #: Whether it came to its end; one that was cancelled, failed or is under way did not.
+    finished: bool
+
+
+def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
+    """Epsilon and delta of all the runs together, by basic composition.
+
+    Where some add or remove an example and others replace one, or its label, the total is for
+    replacing: that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
+    Where some protect labels alone, so does the total: to replace a label is to replace an example.
+    """
+    stated = [charge.privacy for charge in charges]
+    relation = joint_relation(one.neighbours for one in stated)
+    return added_up(restated(one.epsilon, one.delta, one.neighbours, relation) for one in stated)
+
+
+def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
+    """What the runs on one sample cost together; empty if there is but one and it was not given up.
+
+    `under_way`: whether the last of them can still come to its end.
+    """
+    given_up = sum(not charge.finished for charge in charges) - under_way
+    if not charges or (len(charges) < 2 and not given_up):
+        return ""
+    epsilon, delta = total(charges)
+    labels = any(charge.privacy.neighbours == "replace-label" for charge in charges)
+    one = "the label of one example" if labels else "one example"
+    mixed = len({charge.privacy.neighbours for charge in charges}) > 1
+    about = f" for replacing {one}" if labels or mixed else ""
+    together = "" if len(charges) == 1 else "together "
+    return f"{runs_words(len(charges), given_up)}: {together}{amounts(epsilon, delta)}{about}"
+
+
+def runs_words(runs: int, given_up: int) -> str:
+    """How many runs there were, and how many of them did not come to their end."""
+    many = f"{given_up} " if runs > 1 else ""
+    ended = f", {many}not finished" if given_up else ""
+    return f"{counted(runs, 'run') if runs else 'no run yet'}{ended}"
+
+
+def amounts(epsilon: float, delta: float) -> str:
+    """Epsilon and delta as they are written."""
+    equals = f"{SPACE}={SPACE}"
+    return f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}"

@@ -12,10 +12,21 @@ from typing import get_args
 
 from geodp_app.drawing.hits import Handle
 from geodp_app.drawing.part_tools import SelectTool, VerticesTool
-from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
 from geodp_app.drawing.ring_tools import FreehandTool, HoleTool, PolygonTool, RectangleTool
 from geodp_app.drawing.shapes import Ring, Shape
-from geodp_app.drawing.tool import NO_KEYS, Desk, Draft, Host, Modifiers, Pointer, Tool, ToolName
+from geodp_app.drawing.tool import (
+    NO_KEYS,
+    AskTool,
+    Desk,
+    Draft,
+    Host,
+    Modifiers,
+    PaintTool,
+    Pointer,
+    ReportTool,
+    Tool,
+    ToolName,
+)
 
 __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
 

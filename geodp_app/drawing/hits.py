@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.drawing.edits import vertex_rows
-from geodp_app.drawing.shapes import Drawing, Point
+from geodp_app.drawing.shapes import Drawing, Point, vertex_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,16 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from geodp_app.drawing.edits import translated, with_inserted, with_vertex, without, without_vertex
-from geodp_app.drawing.faults import faults
 from geodp_app.drawing.hits import Handle, nearest_edge, nearest_vertex, shape_at
 from geodp_app.drawing.ring_tools import DRAG
-from geodp_app.drawing.shapes import Drawing
+from geodp_app.drawing.shapes import (
+    Drawing,
+    translated,
+    with_inserted,
+    with_vertex,
+    without,
+    without_vertex,
+)
 from geodp_app.drawing.tool import Desk, Pointer, Tool, ToolName
 
 
@@ -144,14 +149,7 @@ class SelectTool(Tool):
         return None if edge is None else Handle("shape", edge.shape)
 
     def _move_to(self, moved: Drawing, *, merge: Hashable = None) -> None:
-        if moved == self.desk.drawing:
-            return
-        known = set(faults(self.desk.drawing))
-        self.desk.edit(f"move {_name(self.selected)}", moved, merge=merge)
-        for fault in faults(moved):
-            if fault.kind.startswith("hole") and fault not in known:
-                self.desk.say(f"{fault.text}.")
-                return
+        self.desk.change(f"move {_name(self.selected)}", moved, merge=merge, told="hole")
 
 
 def _parts(handles: tuple[Handle, ...]) -> list[tuple[int, int]]:
@@ -265,7 +263,7 @@ class VerticesTool(Tool):
             return
         self.move(pointer)
         drag, self._drag = self._drag, None
-        self._change(drag.label, drag.preview)
+        self.desk.change(drag.label, drag.preview)
         self._hover = self._hit(pointer)
 
     def enter(self) -> bool:
@@ -293,7 +291,7 @@ class VerticesTool(Tool):
             x, y = self.desk.drawing.shapes[shape].rings[ring][index]
             point = self.desk.on_grid((x + step[0], y + step[1]))
             moved = with_vertex(self.desk.drawing, shape, ring, index, point)
-            self._change("move a vertex", moved)
+            self.desk.change("move a vertex", moved)
             self._hover, self.desk.cursor = None, point
         return True
 
@@ -328,22 +326,10 @@ class VerticesTool(Tool):
         drawing = self.desk.drawing
         last = len(drawing.shapes[shape].rings[ring]) <= 3
         self._selected = self._hover = None
-        self._change("remove a vertex", without_vertex(drawing, shape, ring, index))
+        self.desk.change("remove a vertex", without_vertex(drawing, shape, ring, index))
         if last:
             what = "shape" if ring == 0 else "hole"
             self.desk.say(f"The {what} had only 3 vertices and was removed. Undo brings it back.")
-
-    def _change(self, label: str, drawing: Drawing) -> None:
-        """Make an edit, and tell of the first fault it brings."""
-        before = self.desk.drawing
-        if drawing == before:
-            return
-        known = {(fault.shape, fault.ring, fault.kind) for fault in faults(before)}
-        self.desk.edit(label, drawing)
-        for fault in faults(drawing):
-            if (fault.shape, fault.ring, fault.kind) not in known:
-                self.desk.say(f"{fault.text}.")
-                return
 
     def undo_vertex(self) -> bool:
         drag, self._drag = self._drag, None

@@ -6,20 +6,49 @@ The second way is also the keyboard's: Insert, arrows, Insert.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import shapely
 from shapely.geometry import LineString, Polygon
 
-from geodp_app.drawing.edits import added, cut
-from geodp_app.drawing.faults import draft_faults
-from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
+from geodp_app.drawing.faults import draft_faults, faults
+from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape, added
 from geodp_app.drawing.tool import Desk, Draft, Pointer, Tool, ToolName
 from geometry.polygons import orient_valid
 
 
-class PolygonTool(Tool):
+class _RingTool(Tool):
+    """Draws a ring, which Enter closes and Escape gives up."""
+
+    noun: ClassVar[str]
+
+    def enter(self) -> bool:
+        begun = self.draft is not None
+        if begun:
+            self._close()
+        return begun
+
+    def escape(self) -> bool:
+        begun = self.draft is not None
+        if begun:
+            self._start_over()
+            self.desk.say(f"{self.noun.capitalize()} cancelled.")
+        return begun
+
+    undo_vertex = escape
+
+    def _close(self) -> object:
+        """Finish the ring, or say why not."""
+        raise NotImplementedError
+
+    def _start_over(self) -> None:
+        """Forget the ring."""
+        raise NotImplementedError
+
+
+class PolygonTool(_RingTool):
     """Draws the outline of a shape."""
 
     name: ClassVar[ToolName] = "polygon"
@@ -73,19 +102,6 @@ class PolygonTool(Tool):
 
     def move(self, pointer: Pointer) -> None:
         self._aim(pointer)
-
-    def enter(self) -> bool:
-        if not self._vertices:
-            return False
-        self._close()
-        return True
-
-    def escape(self) -> bool:
-        if not self._vertices:
-            return False
-        self._start_over()
-        self.desk.say(f"{self.noun.capitalize()} cancelled.")
-        return True
 
     def undo_vertex(self) -> bool:
         if not self._vertices:
@@ -196,16 +212,53 @@ class HoleTool(PolygonTool):
             self.desk.say(f"The hole removed {what} whole. Undo brings it back.")
 
 
+def cut(drawing: Drawing, ring: Ring) -> Drawing:
+    """The drawing less the inside of a ring.
+
+    A shape that surrounds the ring gets it as a hole, vertex by vertex.  From other shapes that it
+    overlaps it is subtracted, new corners moved to grid points.  A shape may fall into parts or
+    vanish.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    ring : Ring
+        Without faults.
+
+    Returns
+    -------
+    Drawing
+        The same object if the ring overlaps no shape.
+    """
+    tool = Polygon(ring)
+    parts: list[tuple[Shape, ...]] = [
+        _cut_shape(shape, ring, tool, drawing.grid) for shape in drawing.shapes
+    ]
+    shapes = tuple(shape for part in parts for shape in part)
+    return drawing if shapes == drawing.shapes else replace(drawing, shapes=shapes)
+
+
+def _cut_shape(shape: Shape, ring: Ring, tool: Polygon, grid: int) -> tuple[Shape, ...]:
+    region = orient_valid(Polygon(shape.outer, shape.holes))
+    if not shapely.relate_pattern(region, tool, "T********"):  # their interiors do not meet
+        return (shape,)
+    pierced = Shape(shape.outer, (*shape.holes, ring))
+    if not set(faults(Drawing(grid, (pierced,)))) - set(faults(Drawing(grid, (shape,)))):
+        return (pierced,)
+    return Drawing.of(shapely.difference(region, tool), grid).shapes
+
+
 #: Share of the pick radius beyond which a press becomes a drag: about 4 pixels.
 DRAG = 0.5
 #: Parts of a freehand shape smaller than this share of it are slips of the hand.
 _SLIP = 0.01
 
 
-class RectangleTool(Tool):
+class RectangleTool(_RingTool):
     """From corner to corner; Shift makes a square."""
 
     name: ClassVar[ToolName] = "rectangle"
+    noun: ClassVar[str] = "rectangle"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -250,22 +303,8 @@ class RectangleTool(Tool):
         if self._anchor is None or (self._first_press and clicked):
             return
         self.move(pointer)
-        if not self._finish() and self._first_press:
+        if not self._close() and self._first_press:
             self._anchor = None
-
-    def enter(self) -> bool:
-        if self._anchor is None:
-            return False
-        self._finish()
-        return True
-
-    def escape(self) -> bool:
-        pending, self._anchor, self._pressed_at = self._anchor, None, None
-        if pending is not None:
-            self.desk.say("Rectangle cancelled.")
-        return pending is not None
-
-    undo_vertex = escape
 
     def leave(self) -> bool:
         self.hover = None
@@ -276,20 +315,24 @@ class RectangleTool(Tool):
         if self._anchor is not None and max(*self._anchor, *self._corner) > self.desk.grid:
             self.escape()
 
-    def _finish(self) -> bool:
+    def _close(self) -> bool:
         draft = self.draft
         if draft is None or not draft.preview:
             self.desk.say("A rectangle needs a width and a height.")
             return False
-        self._anchor = self._pressed_at = None
+        self._start_over()
         self.desk.edit("draw a rectangle", added(self.desk.drawing, Shape(draft.preview)))
         return True
 
+    def _start_over(self) -> None:
+        self._anchor = self._pressed_at = None
 
-class FreehandTool(Tool):
+
+class FreehandTool(_RingTool):
     """Follows the hand, then simplifies the outline."""
 
     name: ClassVar[ToolName] = "freehand"
+    noun: ClassVar[str] = "outline"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -323,27 +366,12 @@ class FreehandTool(Tool):
         self._pressed = False
         self._follow(pointer)
         if len(self._trace) > 1:  # else a click: the outline goes on until the next one
-            self._finish()
-
-    def enter(self) -> bool:
-        if not self._trace:
-            return False
-        self._finish()
-        return True
-
-    def escape(self) -> bool:
-        pending = bool(self._trace)
-        self._start_over()
-        if pending:
-            self.desk.say("Outline cancelled.")
-        return pending
-
-    undo_vertex = escape
+            self._close()
 
     def leave(self) -> bool:
         if len(self._trace) > 2:
             self.desk.say("The outline was closed.")
-            self._finish()
+            self._close()
         self.escape()
         return True
 
@@ -359,7 +387,7 @@ class FreehandTool(Tool):
         if point not in self._trace[-1:]:
             self._trace.append(point)
 
-    def _finish(self) -> None:
+    def _close(self) -> None:
         shapes = smoothed(self._trace, DRAG * self._radius, self.desk.grid)
         self._start_over()
         if not shapes:

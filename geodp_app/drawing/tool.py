@@ -1,5 +1,9 @@
 """Defines the base class of drawing tools, the pointer events that they take, and the interface
-(:class:`Desk`) by which they edit the drawing.
+(:class:`Desk`) by which they edit the drawing; and the three tools that act at one point.
+
+Paint lays dabs that say where the examples of a painted sample come from.  Ask takes a point of
+the grid whose label is asked for, after a run by votes.  Report takes an example on the plane, or
+a place for one, whose effect on a step is asked for.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-from geodp_app.drawing.faults import Fault
+from geodp_app.drawing.faults import Fault, faults
 from geodp_app.drawing.hits import Handle, Outlines, nearest_edge, nearest_vertex
 from geodp_app.drawing.shapes import Drawing, Point
 
@@ -147,6 +151,21 @@ class Desk:
         self.host.edit(label, drawing, merge=merge)
         self._known = self.host.drawing
 
+    def change(
+        self, label: str, drawing: Drawing, *, merge: Hashable = None, told: str = ""
+    ) -> None:
+        """Make an edit, if it is one, and tell of the first fault it brings of such a kind."""
+        before = self.drawing
+        if drawing == before:
+            return
+        known = {(fault.shape, fault.ring, fault.kind) for fault in faults(before)}
+        self.edit(label, drawing, merge=merge)
+        for fault in faults(drawing):
+            new = (fault.shape, fault.ring, fault.kind) not in known
+            if new and fault.kind.startswith(told):
+                self.say(f"{fault.text}.")
+                return
+
     def changed_elsewhere(self) -> Drawing | None:
         """The drawing known so far, if it is another by now through no tool; known from here on."""
         known, now = self._known, self.host.drawing
@@ -265,3 +284,79 @@ class Tool:
     def forget(self, before: Drawing) -> None:
         """The drawing changed through no tool: let go of what may not be there any more."""
         self.escape()
+
+
+#: A dab's radius as a share of the grid.
+_SIZE = 1 / 20
+
+
+class PaintTool(Tool):
+    """Dabs along the way of the pointer, half a radius apart."""
+
+    name: ClassVar[ToolName] = "paint"
+    hint = "Drag to paint where examples come from."
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._last: tuple[float, float] | None = None
+
+    @property
+    def dab_radius(self) -> int:
+        """Radius of a dab in grid units."""
+        return max(1, round(self.desk.grid * _SIZE))
+
+    def press(self, pointer: Pointer) -> None:
+        self._last = pointer.at
+        self._dab(pointer.at)
+
+    def move(self, pointer: Pointer) -> None:
+        if self._last is None:
+            return
+        spacing = self.dab_radius / 2
+        (x, y), far = self._last, math.dist(self._last, pointer.at)
+        # a quick hand leaves no gaps
+        for i in range(1, int(far / spacing) + 1):
+            share = i * spacing / far
+            at = (x + share * (pointer.at[0] - x), y + share * (pointer.at[1] - y))
+            self._dab(at)
+            self._last = at
+
+    def release(self, pointer: Pointer) -> None:
+        self.move(pointer)
+        self._last = None
+
+    def escape(self) -> bool:
+        used, self._last = self._last is not None, None
+        return used
+
+    def _dab(self, at: tuple[float, float]) -> None:
+        if point := self.desk.point_at(at):  # off the grid there is nothing to paint
+            self.desk.host.add_dab((*point, self.dab_radius))
+
+
+class AskTool(Tool):
+    """A click, or Insert at the grid cursor, asks about one point; the drawing stays as it is."""
+
+    name: ClassVar[ToolName] = "ask"
+    hint = "Click a point to ask for its label. Which points you ask about is published."
+
+    def press(self, pointer: Pointer) -> None:
+        point = self.desk.point_at(pointer.at)
+        if point and not pointer.double:  # a second press at once is a slip of the hand
+            self._take(point, pointer)
+
+    def _take(self, point: Point, pointer: Pointer) -> None:
+        self.desk.ask(point)
+
+
+class ReportTool(AskTool):
+    """A click, or Insert at the grid cursor, takes one example; the drawing stays as it is."""
+
+    name: ClassVar[ToolName] = "report"
+    hint = (
+        "Click an example to see what it changes in the step; elsewhere one is put there, with "
+        "Shift one labelled 0."
+    )
+
+    def _take(self, point: Point, pointer: Pointer) -> None:
+        self.desk.report(point, pointer.radius, not pointer.modifiers.shift)

@@ -1,5 +1,5 @@
-"""Computes the dual lines of examples as segments cut to a window, and the cell of their
-arrangement around a dual point.
+"""Computes the dual lines of examples as segments cut to a window, how many of them are shown there
+or else their density, and the cell of their arrangement around a dual point.
 
 In a sheet where an example lies at abscissa t and height s (:func:`geometry.halfplane.dual_line`),
 its line within the admitted region is one segment.  With w the slope of the halfplane's boundary,
@@ -9,16 +9,27 @@ a in -2d^2..2d^2 (paper) or v - u in -d..d (chord), it is
 
 In chord coordinates no further clipping is needed: a line through an example always meets the
 square.  Private: everything here is about examples.
+
+Drawing 2,000 lines takes 5 ms; 20,000 hide the plane and one another.  What is shown is chosen by
+what crosses the window, so zooming in turns a density into lines and thinned lines into all of
+them.  A density counts exactly how many lines cross each cell of a raster between lattice points.
+Dual lines fall (a*u + b*v = c with a, b >= 0), so a line crosses a rectangle if and only if it
+passes above its lower left corner, and on or below its upper right one.  Along a row of corners
+each line has one place, found by one integer division, from which on it passes below: histograms
+of the places count the corners' lines, and a cell's count is the difference at two of them.  That
+takes O(m * r) integer operations for m lines and r rows, in numpy; 1e5 lines on 256 x 256 about
+0.3 s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.dual.sheets import Window, extent
+from geodp_app.dual.sheets import Scale, Window, density_scale, extent
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex, clip, dual_line
 
 Ints = NDArray[np.int64]
@@ -96,6 +107,10 @@ class Segments:
     index: Ints
     low: Floats
     high: Floats
+
+    def __getitem__(self, some: NDArray[np.bool_] | slice) -> Segments:
+        """Some of them."""
+        return Segments(self.index[some], self.low[some], self.high[some])
 
 
 def cut(lattice: HalfplaneLattice, t: Ints, s: Ints, window: Window) -> Segments:
@@ -243,3 +258,205 @@ def _radius(
         max(abs(u / w / unit - place[0]), stretch * abs(v / w / unit - place[1]))
         for u, v, w in corners
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """Rectangular cells between lattice points, all of one size.
+
+    Attributes
+    ----------
+    u0, v0 : int
+        Lower left corner, lattice units.
+    width, height : int
+        Of one cell, lattice units.
+    columns, rows : int
+    """
+
+    u0: int
+    v0: int
+    width: int
+    height: int
+    columns: int
+    rows: int
+
+    def window(self, lattice: HalfplaneLattice) -> Window:
+        """What it covers, in grid units."""
+        unit = 1 << lattice.bits
+        return Window(
+            self.u0 / unit,
+            (self.u0 + self.columns * self.width) / unit,
+            self.v0 / unit,
+            (self.v0 + self.rows * self.height) / unit,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Density:
+    """Lines in each cell; equal only to itself.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (columns, rows)
+        [i, j]: weight of the lines that cross the i-th cell in u and j-th in v.
+    window : Window
+        What the cells cover, in grid units.
+    """
+
+    counts: Ints
+    window: Window
+
+
+def raster_over(lattice: HalfplaneLattice, window: Window, cells: int = 256) -> Raster:
+    """A raster over a window, `cells` along its longer side; squares in chord coordinates.
+
+    A window of few lattice points gets fewer cells: none is smaller than a lattice step.
+    """
+    unit = 1 << lattice.bits
+    window = window.within(extent(lattice))
+    u0, v0 = int(np.floor(window.u0 * unit)), int(np.floor(window.v0 * unit))
+    across = max(1, int(np.ceil(window.u1 * unit)) - u0)
+    up = max(1, int(np.ceil(window.v1 * unit)) - v0)
+    width, height = -(-across // cells), -(-up // cells)
+    if lattice.measure == "chord":
+        width = height = max(width, height)
+    return Raster(u0, v0, width, height, -(-across // width), -(-up // height))
+
+
+def count_lines(
+    lattice: HalfplaneLattice,
+    t: Ints,
+    s: Ints,
+    weights: Ints | None,
+    raster: Raster,
+    stop: Callable[[], bool] = lambda: False,
+) -> Density | None:
+    """Count the dual lines in each cell.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+    t, s : ndarray of int64, shape (m,)
+        Abscissa and height, 0..d, of each example in the sheet.
+    weights : ndarray of int64, shape (m,), or None
+        Examples on each line; by default one.
+    raster : Raster
+    stop : callable
+        Asked now and then; when true the result is None.
+    """
+    weight = None if weights is None else weights.astype(np.float64)
+    chord, d, columns = lattice.measure == "chord", lattice.d, raster.columns
+    # on or below (u, v) if a*u + t*v >= c
+    a, c = (d - t, (d * s) << lattice.bits) if chord else (np.ones_like(t), s << lattice.bits)
+    level = np.flatnonzero(a == 0)  # wherever it is
+    start, step = a * raster.u0 - c, np.maximum(a * raster.width, 1)
+    below = np.zeros((columns + 1, raster.rows + 1), dtype=np.int64)
+    for j in range(raster.rows + 1):
+        if stop():
+            return None
+        reach = t * (raster.v0 + j * raster.height) + start
+        places = -(reach // step)  # the first corner that it passes below
+        places[level] = np.where(reach[level] >= 0, 0, columns + 1)
+        np.clip(places, 0, columns + 1, out=places)
+        passed = np.bincount(places, weight, minlength=columns + 2)[:-1]
+        below[:, j] = np.cumsum(passed.astype(np.int64))
+    counts = below[1:, 1:] - below[:-1, :-1]
+    if chord:  # what lies outside of the admitted region is not to be seen
+        across, up = np.ogrid[:columns, : raster.rows]
+        slope = raster.v0 - raster.u0 + (up - across) * raster.width
+        counts[abs(slope) > (d << lattice.bits) + raster.width] = 0
+    return Density(counts, raster.window(lattice))
+
+
+#: At most so many distinct lines are drawn, and beyond so many a density is.
+MOST_DRAWN, MOST_THINNED = 2_000, 20_000
+#: Over a density so many of its lines are drawn, to see what it is made of.
+SOME_DRAWN = 250
+
+#: Cells along the longer side of a density.
+CELLS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class LinePicture:
+    """Lines or a density in a window of one sheet.  Private.
+
+    Attributes
+    ----------
+    positive, negative : ndarray of float64, shape (2 m, 2)
+        End points (u, v), grid units, of the lines drawn, two by two.
+    density : Density or None
+    scale : Scale or None
+        Range of the density.
+    note : str
+        What is shown, for the person.
+    """
+
+    positive: Floats
+    negative: Floats
+    density: Density | None
+    scale: Scale | None
+    note: str
+
+
+def draw_lines(
+    lattice: HalfplaneLattice,
+    sheet: Sheet,
+    lines: ExampleLines,
+    window: Window,
+    *,
+    shown: tuple[bool, bool] = (True, True),
+    stop: Callable[[], bool] = lambda: False,
+) -> LinePicture | None:
+    """The picture of a window.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+    sheet : Sheet
+    lines : ExampleLines
+    window : Window
+        Grid units.
+    shown : (bool, bool)
+        Whether lines of positive and of negative examples are wanted.
+    stop : callable
+        Asked now and then; when true the result is None.
+    """
+    t, s = lines.on(sheet)
+    segments = cut(lattice, t, s, window)
+    segments = segments[np.where(lines.positive[segments.index], *shown)]
+    crossing = len(segments.index)
+    density = scale = None
+    if crossing > MOST_THINNED:
+        some, part = segments.index, slice(SOME_DRAWN)
+        density = count_lines(
+            lattice, t[some], s[some], lines.counts[some], raster_over(lattice, window, CELLS), stop
+        )
+        if density is None:
+            return None
+        note = f"{int(lines.counts[some].sum()):,} lines, {SOME_DRAWN} of them drawn"
+        scale = density_scale(density.counts)
+    else:
+        every = max(1, -(-crossing // MOST_DRAWN))
+        note = _note(crossing, every)
+        # a prefix of the scattered order is every so-manieth line, and stays when zoomed
+        part = slice(crossing // every)
+    segments = segments[part]
+    drawn = ends(lattice, t, s, segments)
+    positive = np.repeat(lines.positive[segments.index], 2)
+    return LinePicture(drawn[positive], drawn[~positive], density, scale, note)
+
+
+def _note(crossing: int, every: int) -> str:
+    if every > 1:
+        return f"every {ordinal(every)} of {crossing:,} lines shown"
+    if crossing == 0:
+        return "no line here"
+    return "1 line" if crossing == 1 else f"{crossing:,} lines"
+
+
+def ordinal(number: int) -> str:
+    """A number as an English ordinal: 2nd, 3rd, 11th."""
+    tens, ones = number // 10 % 10, number % 10
+    ending = "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
+    return f"{number}{ending}"

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.dual.lines import ExampleLines, distances
-from geodp_app.dual.shade_colours import Scale, ShadeMode
 from geodp_app.dual.sheets import (
+    Scale,
+    ShadeMode,
     Window,
     dual_position,
     equation_words,

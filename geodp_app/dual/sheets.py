@@ -1,18 +1,30 @@
-"""Tells how one sheet, a chart of the dual plane, is drawn: its words, its region, windows onto it.
+"""Tells how one sheet, a chart of the dual plane, is drawn: its words, its region, windows onto it,
+and the colours of its shading.
 
 Frame: grid units, floats (lattice units / 2**bits; :mod:`geometry.halfplane`).  Floats only draw:
 what is chosen or counted is decided on the lattice.
+
+Shading (private) says how good a piece would be with one edge elsewhere: by exact cells for few
+examples, else by a raster of exact scores (:class:`geodp_app.runs.protocol.ShadedSheet`).  Cells
+carry their probability; of a raster only how likely a point is relative to the best one is known,
+exp(nats * (score - best)).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
+import numpy as np
 import shapely
+from numpy.typing import NDArray
 from shapely.geometry import Polygon
 
+from geodp_app.runs.protocol import ShadedSheet
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.core.selection import SheetDensities
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +163,257 @@ def digits_for(step: float) -> int:
     if not step > 0:
         return 1
     return min(max(1, math.ceil(-math.log10(step))), 9)
+
+
+ShadeMode = Literal["off", "score", "probability"]
+Floats = NDArray[np.float64]
+
+#: Probabilities below the largest by this factor share the darkest colour.
+_DECADES = 4
+#: The streak of probability is where it is at least this share of the largest.
+_STREAK = 1e-2
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A range of values and the words on its colour bar.
+
+    Attributes
+    ----------
+    low, high : float
+    logarithmic : bool
+    percent : bool
+        Whether values read as percentages.
+    label : str
+    signed : bool
+        Whether nought is in the middle, and the colours go both ways from it.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool
+    percent: bool
+    label: str
+    signed: bool = False
+
+    def places(self, values: Floats) -> Floats:
+        """Where values lie on the bar, clipped to 0..1; NaN stays."""
+        low, high = self.low, self.high
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.logarithmic:
+                values = np.log(np.maximum(values, low))
+                low, high = math.log(low), math.log(high)
+            shares: Floats = np.clip((values - low) / (high - low or 1.0), 0.0, 1.0)
+        return shares
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """(place on the bar, text) of values worth reading."""
+        if self.logarithmic:
+            first, last = math.floor(math.log10(self.low)), math.floor(math.log10(self.high))
+            values = [10.0**e for e in range(first, last + 1) if 10.0**e >= self.low * 0.999]
+        else:
+            values = _round_values(self.low, self.high)
+        places = self.places(np.array(values, dtype=np.float64))
+        return [(float(p), self.text(v)) for p, v in zip(places, values, strict=True)]
+
+    def text(self, value: float) -> str:
+        """A value in words."""
+        if self.percent:
+            if 0 < value < 1e-6:
+                return "< 0.0001 %"
+            return f"{value * 100:.3g} %"
+        step = (self.high - self.low) / 5
+        return number(value, 0 if step >= 1 or self.logarithmic else 2)
+
+
+def density_scale(counts: NDArray[np.int64]) -> Scale:
+    """Range of a density; logarithmic where a few cells hold most lines."""
+    some = counts[counts > 0]
+    most = int(some.max(initial=1))
+    uneven = len(some) > 0 and most > 30 * float(np.median(some))
+    return Scale(1.0 if uneven else 0.0, max(float(most), 2.0), uneven, False, "lines per cell")
+
+
+def common_scale(scales: Sequence[Scale]) -> Scale | None:
+    """One range for several densities; logarithmic if one of them needs it."""
+    if not scales:
+        return None
+    low, high = max(s.low for s in scales), max(s.high for s in scales)
+    return replace(scales[0], low=low, high=high, logarithmic=low > 0)
+
+
+def shade_scale(
+    sheets: Sequence[ShadedSheet], mode: ShadeMode, nats: float | None = None
+) -> Scale | None:
+    """The common range of all sheets; None when there is nothing to shade.
+
+    Parameters
+    ----------
+    sheets : sequence of ShadedSheet
+    mode : {"off", "score", "probability"}
+    nats : float, optional
+        Of the exponential mechanism, per example of score; a raster needs it for probabilities.
+    """
+    if mode == "off" or not sheets:
+        return None
+    values = [shade_values(sheet, mode, nats, best_score(sheets)) for sheet in sheets]
+    finite = np.concatenate([v[np.isfinite(v)].ravel() for v in values])
+    if not finite.size:
+        return None
+    high = float(finite.max())
+    if mode == "score":
+        low = float(finite.min())
+        return Scale(low, high if high > low else low + 1, False, False, "score in examples")
+    if high <= 0:
+        return None
+    low = max(float(finite.min()), high * 10.0**-_DECADES)
+    exact = any(sheet.cells for sheet in sheets)
+    label = "probability" if exact else "relative to the best"
+    return Scale(min(low, high / 10), high, True, True, label)
+
+
+def change_scale(eta: float) -> Scale:
+    """The range of what one report can change: ln of the ratio of probabilities, -eta..eta."""
+    return Scale(-eta, eta, False, False, "ln of with/without", signed=True)
+
+
+def search_values(densities: SheetDensities) -> tuple[list[tuple[int, Floats]], Scale]:
+    """Where a selection under way still looks, by sheet, relative to the most; and its range."""
+    most = max((float(density.max(initial=0.0)) for _, density in densities), default=0.0) or 1.0
+    relative = [
+        (sheet, np.where(density > 0, density.astype(np.float64) / most, np.nan))
+        for sheet, density in densities
+    ]
+    return relative, Scale(1e-3, 1.0, True, True, "still possible")
+
+
+def best_score(sheets: Sequence[ShadedSheet]) -> float:
+    """The largest score of a raster, in examples; 0 if there is none."""
+    known = [s.scores[np.isfinite(s.scores)] for s in sheets if s.scores is not None]
+    return max((float(scores.max()) for scores in known if scores.size), default=0.0)
+
+
+def shade_values(
+    sheet: ShadedSheet, mode: ShadeMode, nats: float | None = None, best: float = 0.0
+) -> Floats:
+    """Values of the cells, shape (m,), or of the raster, shape (r, r); NaN where none is known."""
+    if sheet.cells:
+        of_score = mode == "score"
+        return np.array([cell.score if of_score else cell.probability for cell in sheet.cells])
+    if sheet.scores is None:
+        return np.empty(0)
+    if mode == "score":
+        return sheet.scores
+    if nats is None:
+        return np.full_like(sheet.scores, np.nan)
+    likelihood: Floats = np.exp(nats * (sheet.scores - best))
+    return likelihood
+
+
+def colours(scale: Scale, values: Floats, ramp: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours with opacity, uint8 of shape (..., 4); NaN is clear.
+
+    Parameters
+    ----------
+    scale : Scale
+    values : ndarray of float64
+    ramp : ndarray of uint8, shape (256, 3)
+        From the least to the greatest (:func:`geodp_app.palette.ramp`).
+    """
+    table = np.zeros((257, 4), dtype=np.uint8)
+    table[:256, :3], table[:256, 3] = ramp, 255
+    places = scale.places(values) * 255
+    places[np.isnan(places)] = 256
+    whole = table.view(np.uint32)[:, 0]  # one look-up a value, not one a channel
+    shades: NDArray[np.uint8] = whole[np.rint(places).astype(np.intp), None].view(np.uint8)
+    return shades
+
+
+def to_the_border(values: Floats) -> Floats:
+    """A raster to be drawn under what hides the outside of the region, shape (columns, rows).
+
+    Nothing is known of a cell that the border cuts if its centre is outside: it takes the greatest
+    value of the eight around it, or the border would have gaps.
+    """
+    around = np.pad(values, 1, constant_values=np.nan)
+    columns, rows = values.shape
+    shifts = [(i, j) for i in range(3) for j in range(3)]
+    near = np.fmax.reduce([around[i : i + columns, j : j + rows] for i, j in shifts])
+    return np.where(np.isnan(values), near, values)
+
+
+class Lookup:
+    """Values of one shaded sheet under dual points.
+
+    Parameters
+    ----------
+    sheet : ShadedSheet
+    values : ndarray of float64
+        Of :func:`shade_values`.
+    """
+
+    def __init__(self, sheet: ShadedSheet, values: Floats) -> None:
+        self._sheet, self._values = sheet, values
+        outlines = [cell.outline for cell in sheet.cells]
+        self._cells = np.flatnonzero([len(outline) >= 3 for outline in outlines])
+        rings = [shapely.Polygon(outlines[i]) for i in self._cells]
+        self._tree = shapely.STRtree(rings)
+
+    def value_at(self, u: float, v: float) -> float | None:
+        """The value at a dual point in grid units; None where none is known.
+
+        On an edge it is that of one of the cells beside it.
+        """
+        if self._sheet.cells:
+            found = self._tree.query(shapely.Point(u, v), predicate="intersects")
+            return float(self._values[self._cells[found[0]]]) if len(found) else None
+        return self._raster_value(u, v)
+
+    def _raster_value(self, u: float, v: float) -> float | None:
+        if self._values.ndim != 2:
+            return None
+        sheet, (columns, rows) = self._sheet, self._values.shape
+        i = math.floor((u - sheet.u0) / (sheet.u1 - sheet.u0) * columns)
+        j = math.floor((v - sheet.v0) / (sheet.v1 - sheet.v0) * rows)
+        if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self._values[i, j]):
+            return None
+        return float(self._values[i, j])
+
+
+def streak(sheet: ShadedSheet, nats: float | None, best: float) -> Window | None:
+    """The window of a sheet that holds nearly all of its probability, with room around it.
+
+    Parameters
+    ----------
+    sheet : ShadedSheet
+    nats, best
+        As for :func:`shade_values`.
+
+    Returns
+    -------
+    Window or None
+        None where the sheet holds no probability, or none is known.
+    """
+    shares = shade_values(sheet, "probability", nats, best)
+    if not shares.size or not np.nanmax(shares, initial=0.0) > 0:
+        return None
+    likely = shares >= _STREAK * np.nanmax(shares)
+    if sheet.cells:
+        corners = np.concatenate([sheet.cells[i].outline for i in np.flatnonzero(likely)])
+        (u0, v0), (u1, v1) = corners.min(axis=0), corners.max(axis=0)
+    else:
+        columns, rows = shares.shape
+        wide, high = (sheet.u1 - sheet.u0) / columns, (sheet.v1 - sheet.v0) / rows
+        across, up = (np.flatnonzero(likely.any(axis=axis)) for axis in (1, 0))
+        u0, u1 = sheet.u0 + wide * across[0], sheet.u0 + wide * (across[-1] + 1)
+        v0, v1 = sheet.v0 + high * up[0], sheet.v0 + high * (up[-1] + 1)
+    return Window(float(u0), float(u1), float(v0), float(v1)).grown(0.25)
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    """Round values in low..high, four or so."""
+    span = high - low
+    step = 10.0 ** math.floor(math.log10(span / 3)) if span > 0 else 1.0
+    step *= next(f for f in (1, 2, 5, 10) if span / (step * f) <= 5)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [i * step for i in range(first, last + 1)]

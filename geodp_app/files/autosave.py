@@ -36,10 +36,7 @@ _PREFIX, _FILE, _OWNER, _TEMPORARY = "window-", "recovery.geodp", "owner", ".geo
 class Autosave:
     """The recovery file of one window; made at the first save.  Any thread may call its methods.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the recovery files of all windows are; made if it is missing.
+    `folder`: where the recovery files of all windows are; made if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -59,19 +56,19 @@ class Autosave:
         at all; returns the path of the recovery file.
 
         Nothing is written, and None returned, if it was called off before its turn came: what is
-        discarded afterwards stays discarded.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written; the last one stays as it was.
+        discarded afterwards stays discarded.  Raises InputError if it cannot be written; the last
+        one stays as it was.
         """
         with self._busy:
             if called_off():
                 return None
             own = self._claim()
-            with named_failures(own / _OWNER):
-                self._tell_owner(original)
+            assert self._owner is not None
+            path = None if original is None else os.path.abspath(original)
+            with named_failures(own / _OWNER):  # in place: a new file would not be locked
+                self._owner.seek(0)
+                self._owner.truncate()
+                self._owner.write(json.dumps({"pid": os.getpid(), "original": path}).encode())
             save_session(own / _FILE, work, run)
             return own / _FILE
 
@@ -96,30 +93,15 @@ class Autosave:
         self._own = own
         return own
 
-    def _tell_owner(self, path: Path | None) -> None:
-        """Say whose it is, in place: a new file would not be locked."""
-        assert self._owner is not None
-        original = None if path is None else os.path.abspath(path)
-        self._owner.seek(0)
-        self._owner.truncate()
-        self._owner.write(json.dumps({"pid": os.getpid(), "original": original}).encode())
-
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A recovery file that nobody works on.
-
-    Attributes
-    ----------
-    path : Path
-    saved : float
-        When it was written, in seconds since 1970.
-    original : Path or None
-        The session file that it would have become.
-    """
+    """A recovery file that nobody works on."""
 
     path: Path
+    #: When it was written, in seconds since 1970.
     saved: float
+    #: The session file that it would have become.
     original: Path | None
 
     @property

@@ -50,90 +50,62 @@ Column = Sequence[Any] | NDArray[Any]
 
 @dataclass(slots=True)
 class Batch:
-    """Some columns of some rows.
+    """Some columns of some rows."""
 
-    Attributes
-    ----------
-    columns : list of sequence, shape (n,) each
-    n : int
-    share : float
-        How much of the file has been read with it, 0..1.
-    wrong : dict of int to int
-        Number of cells of rows that have too few or too many.
-    lines : sequence or ndarray of int, shape (n,) or (0,)
-        The line of the file on which each row ends, if it has lines.
-    faults : dict of int to str
-        Why the geometry of a row is no point.
-    systems : ndarray of int, shape (n,), or None
-        What a geometry states of its own system: a code of EPSG, or 0.
-    """
-
+    #: Shape (n,) each.
     columns: list[Column]
     n: int
+    #: How much of the file has been read with it, 0..1.
     share: float
+    #: Number of cells of rows that have too few or too many.
     wrong: dict[int, int] = field(default_factory=dict)
+    #: Shape (n,) or (0,): the line of the file on which each row ends, if it has lines.
     lines: Sequence[int] | NDArray[np.int64] = ()
+    #: Why the geometry of a row is no point.
     faults: dict[int, str] = field(default_factory=dict)
+    #: Shape (n,): what a geometry states of its own system: a code of EPSG, or 0.
     systems: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the rows of a CSV text.
+    """What stands before the rows of a CSV text."""
 
-    Attributes
-    ----------
-    member : mapping
-        Of the frame line; empty if there is none.
-    names : tuple of str
-        The columns' names as they stand, without outer spaces.
-    delimiter : str
-        What stands between columns.
-    start : int
-        Where the rows begin in the text.
-    lines : int
-        Lines before the rows.
-    """
-
+    #: Of the frame line; empty if there is none.
     member: dict[str, Any]
+    #: The columns' names as they stand, without outer spaces.
     names: tuple[str, ...]
+    #: What stands between columns.
     delimiter: str
+    #: Where the rows begin in the text.
     start: int
+    #: Lines before the rows.
     lines: int
+    #: Those of them above the header that have to be skipped: the others are comments.
+    skipped: int
+
+    @property
+    def commented(self) -> bool:
+        """Whether there are comments above the header."""
+        return self.lines - 1 > self.skipped
 
 
 @dataclass(frozen=True, slots=True)
 class CsvRows:
-    """The rows of a CSV text.
+    """The rows of a CSV text."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    text : str
-    head : Head
-    geometry : int or None
-        The column of points as text, if there is one.
-    """
-
+    #: Of the file, for messages.
     name: str
     text: str
     head: Head
+    #: The column of points as text, if there is one.
     geometry: int | None
 
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
-        Parameters
-        ----------
-        places : sequence of int
-        numbers : collection of int
-            Those of them whose cells may come as numbers, and not as they are written.
-
-        Raises
-        ------
-        InputError
-            If a line cannot be taken apart; it is named.
+        Raises InputError if a line cannot be taken apart; it is named.  `numbers`: those of them
+        whose cells may come as numbers, and not as they are written.
         """
         wanted = [(self.geometry or 0) if place == GEOMETRY else place for place in places]
         kinds = [float if place in numbers else object for place in places]
@@ -187,7 +159,7 @@ class CsvRows:
                             wrong[i], rows[i] = len(row), [""] * width
                 if rows:
                     cells = list(zip(*rows, strict=True))
-                    columns: list[Column] = [_unquoted(cells[place]) for place in wanted]
+                    columns: list[Column] = [_unquoted(cells[at]) for at in wanted]
                     lines = [before + line for row, line in read if row]
                     yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
         except csv.Error as error:
@@ -216,13 +188,7 @@ def _bare(cell: str) -> str:
 
 
 def open_csv(name: str, data: bytes) -> CsvRows:
-    """Take a CSV file apart.
-
-    Raises
-    ------
-    InputError
-        If it is no text, or has no usable header.
-    """
+    """Take a CSV file apart; raises InputError if it is no text, or has no usable header."""
     text = text_of(name, data)
     head = read_head(name, text)
     if all(map(_NUMBER.fullmatch, head.names)):
@@ -251,13 +217,8 @@ _PACKED = (
 
 
 def text_of(name: str, data: bytes) -> str:
-    """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so.
-
-    Raises
-    ------
-    InputError
-        If it is no text; the message says what to do.
-    """
+    """A file's text with line ends as newlines: UTF-8, or UTF-16 that says so; raises InputError if
+    it is no text; the message says what to do."""
     for start, reason in _PACKED:
         if data.startswith(start):
             raise InputError(f"{name}: {reason}")
@@ -296,29 +257,34 @@ _SEPARATOR = re.compile(r'\s*"?sep=([,;\t|])"?\s*', re.IGNORECASE)
 
 def read_head(name: str, text: str) -> Head:
     """Read the comment lines and the header line; what it has most of stands between columns.
-
-    Raises
-    ------
-    InputError
-        If there is no header.
-    """
+    Raises InputError if there is no header."""
     if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
-    member: dict[str, Any] = {}
-    line, start, stated = 0, 0, ""
+    member: Any = {}
+    line, start, stated, commented = 0, 0, "", False
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         content = text[start:end]
         line, start = line + 1, end + 1
+        commented |= content.startswith("#")
         if content.startswith(MARK):
-            member = read_mark(name, line, content)
+            try:
+                member = json.loads(content[len(MARK) :])
+            except (ValueError, RecursionError):
+                member = None
+            if not isinstance(member, dict):
+                raise InputError(
+                    f"{name}: line {line}: '# geodp' must be followed by a JSON object"
+                )
         elif line == 1 and stated_separator(content):
             stated = stated_separator(content)
         elif content.strip() and not content.startswith("#"):
             delimiter = stated or max(",;\t|", key=content.count)
-            names = _read_names(name, line, content, delimiter)
-            return Head(member, names, delimiter, start, line)
+            with refusals(f"{name}: line {line}", csv.Error):
+                names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
+            skipped = int(bool(stated)) if commented else line - 1
+            return Head(member, tuple(map(str.strip, names)), delimiter, start, line, skipped)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
 
 
@@ -326,29 +292,6 @@ def stated_separator(line: str) -> str:
     """What a spreadsheet's first line says to stand between columns; empty if it says nothing."""
     said = _SEPARATOR.fullmatch(line)
     return said[1] if said else ""
-
-
-def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str, ...]:
-    with refusals(f"{name}: line {line}", csv.Error):
-        names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
-    return tuple(column.strip() for column in names)
-
-
-def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
-    """The object of a frame line.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    try:
-        member = json.loads(content[len(MARK) :])
-    except (ValueError, RecursionError):
-        member = None
-    if not isinstance(member, dict):
-        raise InputError(f"{name}: line {line}: '# geodp' must be followed by a JSON object")
-    return member
 
 
 def number_fault(text: str) -> str:

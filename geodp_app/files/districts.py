@@ -24,7 +24,7 @@ from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import ImportFile, look, open_import
 from geodp_app.files.points_out import rows_of
 from geometry.coordinates import has_geometry
-from geometry.crs import LONLAT, CrsError, canonical_crs, ground_area
+from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import SEQUENCES
 from geometry.geojson_write import placed_shape
@@ -32,7 +32,7 @@ from geometry.gis_files import library, polygon_layer, read_polygons, valid_poly
 from geometry.globe import degrees_of
 from geometry.grid import Frame, GridMap
 from geometry.mask import clipped
-from geometry.polygons import orient_valid, united
+from geometry.polygons import ground_area, orient_valid, united
 from learners.core.learned_shape import LearnedShape
 from learners.core.releases import TilesRelease
 
@@ -41,13 +41,8 @@ _FINE = 1 << 16
 
 
 def open_districts(path: Path, layer: str | None = None) -> tuple[ImportFile, TargetFile]:
-    """The rows of a file of districts, and their polygons.
-
-    Raises
-    ------
-    InputError, GeoJSONError
-        If it cannot be read, or holds no polygons.
-    """
+    """The rows of a file of districts, and their polygons; raises InputError or GeoJSONError if it
+    cannot be read, or holds no polygons."""
     name = os.fspath(path)
     kind, data = look(name)
     if data is not None or kind == "csv":
@@ -102,6 +97,8 @@ def _polygons_of(frame: Any) -> TargetFile:
 def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np.float64]]:
     """What of each of n districts lies in a shape.
 
+    Raises InputError if no district lies where the shape does.
+
     Returns
     -------
     dict of str to ndarray of float, shape (n,)
@@ -110,11 +107,6 @@ def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np
         "share": the part of the area that the shape has.  "unreported": the part of the area that
         had hardly any reports; "in_doubt": the part of the shape in it that had hardly any.
         NaN where something is part of nothing, or not released.
-
-    Raises
-    ------
-    InputError
-        If no district lies where the shape does.
     """
     frame, layers, place = shape.frame, shape.layers(), shape.frame.place
     fine = None if place is None else GridMap(max(frame.d, _FINE), place.bounds)

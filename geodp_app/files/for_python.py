@@ -10,8 +10,11 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from geodp_app.errors import InputError
 from geometry.grid import BoundsError, Box
 
 if TYPE_CHECKING:
@@ -26,7 +29,6 @@ def of_parameters() -> Iterator[None]:
 
     What can be wrong with it is an InputError, or one of the errors of this module.
     """
-    from geodp_app.errors import InputError
     from geometry.geojson import GeoJSONError
 
     try:
@@ -53,8 +55,6 @@ def checked(name: str, value: Any, kinds: type | tuple[type, ...], what: str) ->
     InputError
         If it is another.
     """
-    from geodp_app.errors import InputError
-
     if value is not None and not isinstance(value, kinds):
         raise InputError(f"{name} must be {what}, not {type(value).__name__}")
     return value
@@ -154,14 +154,16 @@ def read_points(
     >>> geodp.read_points(rows, bounds=(6, 36, 19, 48), columns={"label": "wet"}).labels
     array([1, 0])
     """
-    from dataclasses import replace
-
-    from geodp_app.errors import InputError
     from geodp_app.files.csv_table import as_cells
-    from geodp_app.files.data_frames import is_data_frame, open_frame
+    from geodp_app.files.import_file import is_data_frame, open_frame
     from geodp_app.files.persons import person_column, person_words
-    from geodp_app.files.points import UNUSABLE, PointOptions, read_opened, read_points as read
-    from geodp_app.files.stated_frame import TIGHT
+    from geodp_app.files.points import (
+        TIGHT,
+        UNUSABLE,
+        PointOptions,
+        read_opened,
+        read_points as read,
+    )
     from geometry.grid import checked_bounds
     from learners.core.examples import LabelWords
     from learners.core.sklearn_support import PrivacyWarning
@@ -253,9 +255,6 @@ def load(path: str | os.PathLike[str]) -> LearnedShape:
     GeoJSONError
         If it is no usable GeoJSON.
     """
-    from pathlib import Path
-
-    from geodp_app.errors import InputError
     from geodp_app.files.learned_file import read_shape
 
     path = path_of("path", path)
@@ -318,11 +317,10 @@ def areas(
 
 def _learned(shape: Any, done: str) -> LearnedShape:
     """A learned shape, or what a fitted learner has learned."""
-    from geodp_app.errors import InputError
     from learners.core.learned_shape import LearnedShape
 
     if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
         raise InputError(
             f"a learned shape or a fitted learner is {done}, not {type(shape).__name__}"
         )
-    return shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape)
+    return shape if isinstance(shape, LearnedShape) else shape.placed()

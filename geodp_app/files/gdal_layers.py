@@ -68,6 +68,9 @@ def layer_files(
 ) -> dict[Path, bytes]:
     """What a layer's files are to hold, the file of the path itself last.
 
+    Raises InputError if a library is missing, the format does not hold this, a layer is there that
+    is to be kept, or there is no room for a shapefile in the folder for temporary files.
+
     Parameters
     ----------
     path : Path
@@ -90,12 +93,6 @@ def layer_files(
     overwrite : bool
         Whether a layer of this name that geodp has not written may go.  Other layers of a
         GeoPackage stay.
-
-    Raises
-    ------
-    InputError
-        If a library is missing, the format does not hold this, a layer is there that is to be kept,
-        or there is no room for a shapefile in the folder for temporary files.
     """
     driver = "GeoJSON" if path.suffix.lower() in SEQUENCES else DRIVERS[path.suffix.lower()]
     crs = None if crs is None else written_crs(crs)
@@ -178,13 +175,8 @@ def _no_time() -> Iterator[None]:
 
 
 def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
-    """Whether a GeoPackage is there that holds more than the layer that is to be written.
-
-    Raises
-    ------
-    InputError
-        If it is open in another program, or its layer of this name is not one of geodp.
-    """
+    """Whether a GeoPackage is there that holds more than the layer that is to be written; raises
+    InputError if it is open in another program, or its layer of this name is not one of geodp."""
     import pyogrio
 
     name = os.path.abspath(path)  # never taken for an address
@@ -243,7 +235,6 @@ def _folder() -> Iterator[str]:
 def _parquet_bytes(
     path: Path, table: Any, geometry: str, kind: str, crs: str | None, member: str | None
 ) -> bytes:
-    """GeoParquet."""
     parquet = library("pyarrow.parquet", path.name)
     column: dict[str, Any] = {
         "encoding": "WKB", "geometry_types": [] if kind == "Unknown" else [kind], "crs": None,

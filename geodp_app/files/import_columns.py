@@ -34,15 +34,9 @@ _OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Places of the columns that are read, from 0; None where none is chosen.
+    """Places of the columns that are read, from 0; None where none is chosen."""
 
-    Attributes
-    ----------
-    first, second : int or None
-        x and y, or longitude and latitude.
-    label : int or None
-    """
-
+    #: x and y, or longitude and latitude.
     first: int | None = None
     second: int | None = None
     label: int | None = None
@@ -73,11 +67,11 @@ def choose_columns(
 ) -> tuple[Columns, Kind]:
     """The columns that are told, and beside them those that names speak for; never the rows.
 
-    All roads ask here: files, data frames, tables.
+    All roads ask here: files, data frames, tables.  Raises InputError if a column is missing, or
+    two could be meant; what to do is told, no file is named.
 
     Parameters
     ----------
-    names : sequence of str
     wanted : mapping
         Names of columns by what they stand for: x, y, lon, lat, label.
     placed : bool
@@ -90,11 +84,6 @@ def choose_columns(
         Whether a system of coordinates is stated: what is not called longitude is then in it.
     labelled : bool
         Whether a label is needed.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or two could be meant; what to do is told, no file is named.
     """
     plain = [_plain(name) for name in names]
     strange = set(wanted) - {role for roles in ROLES.values() for role in roles}
@@ -137,14 +126,9 @@ def guess_columns(
 ) -> tuple[Columns, Kind]:
     """The columns that names speak for, and the kind of coordinates; None where two could be meant.
 
-    Parameters
-    ----------
-    names : sequence of str
-    rows : sequence of sequence of str
-        The first rows.  Where no name says label, it is the only column that is left, or the only
-        one that holds words such as yes and no.
-    placed, loose : bool
-        As in :func:`choose_columns`.
+    `rows`: the first rows.  Where no name says label, it is the only column that is left, or the
+    only one that holds words such as yes and no.  `placed` and `loose`: as in
+    :func:`choose_columns`.
     """
     plain = [_plain(name) for name in names]
     try:
@@ -168,13 +152,7 @@ def is_plain(names: Sequence[str]) -> bool:
 
 def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
     """Where the column is that is meant: by its name as it stands, else by the only one that
-    differs in letters' case and outer spaces.
-
-    Raises
-    ------
-    InputError
-        If there is none, or several.
-    """
+    differs in letters' case and outer spaces; raises InputError if there is none, or several."""
     alike = [i for i, name in enumerate(names) if name.strip().lower() == wanted.strip().lower()]
     exact = [i for i in alike if names[i] == wanted]
     found = exact or alike
@@ -270,7 +248,11 @@ def _guess_label(
             return found[0]
     if placed and len(left) == 1:
         return left[0]
-    speaking = [i for i in left if _all_labels([row[i] for row in rows if len(row) == len(plain)])]
+    speaking = []
+    for i in left:
+        found_words = {normal(row[i]) for row in rows if len(row) == len(plain)}
+        if found_words and any(found_words <= set(pair) for pair in OPPOSITES):
+            speaking.append(i)
     return speaking[0] if len(speaking) == 1 else None
 
 
@@ -286,11 +268,6 @@ def _shown(names: Sequence[str]) -> str:
 def cut(name: str, most: int = 60) -> str:
     """A name of whatever length, for a message."""
     return name if len(name) <= most else name[: most - 3] + "..."
-
-
-def _all_labels(cells: Sequence[str]) -> bool:
-    found = {normal(cell) for cell in cells}
-    return any(found <= set(pair) for pair in OPPOSITES) and bool(found)
 
 
 def _plain(name: str) -> str:

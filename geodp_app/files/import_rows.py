@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,7 @@ Unusable = Literal["refuse", "drop"]
 def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
     """Which label says inside and which outside; None where the words do not tell.
 
-    Parameters
-    ----------
-    found : sequence of str
-        The different labels of a file, in the form of :func:`learners.core.examples.normal`.
+    `found`: the different labels of a file, in the form of :func:`learners.core.examples.normal`.
     """
     if not found:
         return OPPOSITES[0]
@@ -82,90 +79,59 @@ _EMPTY, _FURTHER = -1, -2
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """The values of three columns of a file: private data.
+    """The values of three columns of a file: private data."""
 
-    Attributes
-    ----------
-    names : (str, str, str)
-        Of the columns: both coordinates and the label.
-    numbers : ndarray of float, shape (n, 2)
-        Coordinates, on the grid or in the system of the bounds; NaN where there is none.
-    codes : ndarray of int32, shape (n,)
-        Which of `labels`; negative for an empty or a further one.
-    labels : tuple of str
-        Different labels in the form of :func:`learners.core.examples.one_form`, in the
-        order of the file.
-    shown : tuple of str
-        The same as they stand at first.
-    lines : ndarray of int64, shape (n,) or (0,)
-        Where rows end in the file.
-    faults : dict of int to (str, str)
-        Column and reason of the first rows that cannot be read.
-    systems : ndarray of int64, shape (n,) or (0,)
-        What a geometry states of its own system: a code of EPSG, or 0.
-    of_geometry : bool
-        Whether the coordinates are those of geometries, which are in the system of the file.
-    persons : tuple of str, shape (n,) or (0,)
-        Whose each row is, if that was read.
-    nobody : Misfit or None
-        The first row that names no single person.
-    unit : str or None
-        Name of the column of persons.
-    """
-
+    #: Of the columns: both coordinates and the label.
     names: tuple[str, str, str]
+    #: Shape (n, 2): coordinates, on the grid or in the system of the bounds; NaN where there is
+    #: none.
     numbers: NDArray[np.float64]
+    #: Shape (n,): which of `labels`; negative for an empty or a further one.
     codes: NDArray[np.int32]
+    #: Different labels in the form of :func:`learners.core.examples.one_form`, in the order of the
+    #: file.
     labels: tuple[str, ...]
+    #: The same as they stand at first.
     shown: tuple[str, ...]
+    #: Shape (n,) or (0,): where rows end in the file.
     lines: NDArray[np.int64]
+    #: Column and reason of the first rows that cannot be read.
     faults: dict[int, tuple[str, str]]
+    #: Shape (n,) or (0,): what a geometry states of its own system: a code of EPSG, or 0.
     systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    #: Whether the coordinates are those of geometries, which are in the system of the file.
     of_geometry: bool = False
+    #: Shape (n,) or (0,): whose each row is, if that was read.
     persons: tuple[str, ...] = ()
+    #: The first row that names no single person.
     nobody: Misfit | None = None
+    #: Name of the column of persons.
     unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What numbers and labels stand for: all of it public, and chosen.
+    """What numbers and labels stand for: all of it public, and chosen."""
 
-    Attributes
-    ----------
-    kind : {"grid", "degrees"}
-        Grid units, or the units of the frame's bounds, which are degrees in most files.
-    frame : Frame
-    inside, outside : str or None
-        Labels that mean 1 and 0; None if there is no such label.
-    out_of_bounds : {"refuse", "drop", "clip"}
-        A row outside the bounds is a misfit, is left out, or is moved to the nearest place inside.
-    each : int
-        Examples of each person, where persons were read.
-    """
-
+    #: Grid units, or the units of the frame's bounds, which are degrees in most files.
     kind: Kind
     frame: Frame
+    #: Labels that mean 1 and 0; None if there is no such label.
     inside: str | None
     outside: str | None
+    #: A row outside the bounds is a misfit, is left out, or is moved to the nearest place inside.
     out_of_bounds: OutOfBounds = "refuse"
+    #: Examples of each person, where persons were read.
     each: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A row that is no example.
+    """A row that is no example."""
 
-    Attributes
-    ----------
-    row : int
-        From 1.
-    line : int or None
-        In the file.
-    column, reason : str
-    """
-
+    #: From 1.
     row: int
+    #: In the file.
     line: int | None
     column: str
     reason: str
@@ -178,35 +144,23 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
-    """The examples among the rows, and the others.
+    """The examples among the rows, and the others."""
 
-    Attributes
-    ----------
-    examples : Examples
-        Rows that fit, in order; of persons so many of each.
-    dropped : int
-        How many do not.
-    misfits : tuple of Misfit
-        The first of these.
-    rows : ndarray of int64, shape (n,)
-        Which row of the file each example was, from 0.
-    beyond : int
-        How many lay outside the bounds and were dropped or moved, as was asked for.
-    elsewhere : Misfit or None
-        The first of those with which nothing is wrong but that they lie outside the bounds.
-    tight : bool
-        Whether the public bounds are the extent of the rows.
-    nobody : Misfit or None
-        The first row that names no single person: then nothing is to be taken.
-    """
-
+    #: Rows that fit, in order; of persons so many of each.
     examples: Examples
+    #: How many do not.
     dropped: int
+    #: The first of these.
     misfits: tuple[Misfit, ...]
+    #: Shape (n,): which row of the file each example was, from 0.
     rows: NDArray[np.int64]
+    #: How many lay outside the bounds and were dropped or moved, as was asked for.
     beyond: int = 0
+    #: The first of those with which nothing is wrong but that they lie outside the bounds.
     elsewhere: Misfit | None = None
+    #: Whether the public bounds are the extent of the rows.
     tight: bool = False
+    #: The first row that names no single person: then nothing is to be taken.
     nobody: Misfit | None = None
 
 
@@ -220,9 +174,10 @@ def read_rows(
 ) -> ReadRows | None:
     """Read the chosen columns of all rows.
 
+    Raises InputError if a line cannot be taken apart.
+
     Parameters
     ----------
-    file : ImportFile
     columns : Columns
         Complete, or without a label: then nothing is read for it.
     stop : callable
@@ -233,11 +188,6 @@ def read_rows(
         The column that tells whose a row is.
     words : LabelWords
         Labels that are told apart in any case, however many others there are.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be taken apart.
     """
     assert columns.first is not None
     assert columns.second is not None
@@ -257,8 +207,6 @@ def read_rows(
 
 
 class _Reader:
-    """Batches of columns become arrays."""
-
     def __init__(
         self,
         file: ImportFile,
@@ -268,16 +216,15 @@ class _Reader:
         *,
         labelled: bool,
     ) -> None:
-        self._words, self._unit = words, unit
-        self._width = len(file.columns) - 2 * file.placed
-        self._comma, self._labelled = file.decimal_comma, labelled
+        self._file, self._words, self._unit, self._labelled = file, words, unit, labelled
         self._placed = [file.placed and place < 2 for place in places[:2]]
         first, second, label = (file.columns[place] for place in places)
         self._names = (first, second, label)
-        self._numbers: list[NDArray[np.float64]] = []
-        self._codes: list[NDArray[np.int32]] = []
-        self._lines: list[NDArray[np.int64]] = []
-        self._systems: list[NDArray[np.int64]] = []
+        self._none = none = np.empty(0, dtype=np.int64)
+        #: Numbers, codes, lines and systems of each batch.
+        self._read: list[tuple[NDArray[Any], ...]] = [
+            (np.empty((0, 2)), none.astype(np.int32), none, none)
+        ]
         self._persons: list[str] = []
         self._nobody: Misfit | None = None
         self._known: dict[str, int] = {}  # by text as it stands
@@ -291,16 +238,16 @@ class _Reader:
         """Add the next rows of the file."""
         first, second, labels, *persons = batch.columns
         for i, length in batch.wrong.items():
-            self._tell(i, -1, f"has {length} fields, the header has {self._width}")
-        numbers = np.empty((batch.n, 2))
+            width = len(self._file.columns) - 2 * self._file.placed
+            self._tell(i, -1, f"has {length} fields, the header has {width}")
+        numbers, systems = np.empty((batch.n, 2)), self._none
         for axis, column in enumerate((first, second)):
             placed = self._placed[axis]
             numbers[:, axis] = column if placed else self._column(column, axis)
         if any(self._placed):  # a geometry that is no point is told by the first coordinate's name
             for i, fault in batch.faults.items():
                 self._tell(i, 0, fault)
-            if batch.systems is not None:
-                self._systems.append(batch.systems)
+            systems = systems if batch.systems is None else batch.systems
         codes = self._coded(labels) if self._labelled else np.zeros(batch.n, dtype=np.int32)
         for i in np.flatnonzero(codes == _EMPTY).tolist():
             self._tell(i, 2, "is empty")
@@ -311,28 +258,18 @@ class _Reader:
                 if self._nobody is None and i not in batch.wrong:
                     line = batch.lines[i] if len(batch.lines) else None
                     self._nobody = Misfit(self._before + i + 1, line, str(self._unit), fault)
-        self._numbers.append(numbers)
-        self._codes.append(codes)
-        self._lines.append(np.array(batch.lines, dtype=np.int64))
+        self._read.append((numbers, codes, np.array(batch.lines, dtype=np.int64), systems))
         self._before += batch.n
 
     def result(self) -> ReadRows:
         """What was made of all rows that were added."""
-        none = np.empty(0, dtype=np.int64)
+        arrays = (np.concatenate(each) for each in zip(*self._read, strict=True))
+        numbers, codes, lines, systems = arrays
+        labels, shown, persons = map(tuple, (self._labels, self._shown, self._persons))
         return ReadRows(
-            self._names,
-            np.concatenate([np.empty((0, 2)), *self._numbers]),
-            np.concatenate([np.empty(0, dtype=np.int32), *self._codes]),
-            tuple(self._labels),
-            tuple(self._shown),
-            np.concatenate([none, *self._lines]),
-            self._faults,
-            np.concatenate([none, *self._systems]),
-            all(self._placed),
-            tuple(self._persons),
-            self._nobody,
-            self._unit,
-        )
+            self._names, numbers, codes, labels, shown, lines, self._faults, systems,
+            all(self._placed), persons, self._nobody, self._unit,
+        )  # fmt: skip
 
     def _column(self, values: Column, axis: int) -> NDArray[np.float64]:
         """Numbers, the quick way if all are plainly numbers."""
@@ -343,7 +280,7 @@ class _Reader:
             return numbers
         texts = as_cells(values)
         whole = "".join(texts)
-        if self._comma and "," in whole:
+        if self._file.decimal_comma and "," in whole:
             texts = [text.replace(",", ".", 1) for text in texts]
         if whole.isascii() and not _ODD.search(whole):  # numpy takes more than numbers of a file
             try:
@@ -378,8 +315,8 @@ class _Reader:
         return np.fromiter(map(found.__getitem__, texts), dtype=np.int32, count=len(texts))
 
     def _code(self, text: str) -> int:
-        label = one_form(text)
-        if self._comma and "," in text and not number_fault(point := text.replace(",", ".", 1)):
+        label, point = one_form(text), text.replace(",", ".", 1)
+        if self._file.decimal_comma and "," in text and not number_fault(point):
             label = one_form(point)
         if not label:
             return _EMPTY

@@ -57,19 +57,12 @@ _LONG = ("accuracy", "support")
 
 @dataclass(frozen=True, slots=True)
 class LearnedFile:
-    """A shape that was read: of geodp, or polygons of any program.
-
-    Attributes
-    ----------
-    path : path
-    target : TargetFile
-        The polygons in the file, and its member ``geodp``.
-    shape : LearnedShape or None
-        None for a file that geodp did not write.
-    """
+    """A shape that was read: of geodp, or polygons of any program."""
 
     path: Path
+    #: The polygons in the file, and its member ``geodp``.
     target: TargetFile
+    #: None for a file that geodp did not write.
     shape: LearnedShape | None
 
     @property
@@ -88,13 +81,7 @@ class LearnedFile:
 
     def predict(self, examples: Examples, mask: Mask | None = None) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons; 0 outside
-        of a mask.
-
-        Raises
-        ------
-        InputError
-            If the examples cannot be brought into the file's frame.
-        """
+        of a mask.  Raises InputError if the examples cannot be brought into the file's frame."""
         labels = self._labels(examples)
         return labels if mask is None else mask.keep(labels, examples.points, examples.frame)
 
@@ -110,13 +97,8 @@ class LearnedFile:
         return contains_points(figure, examples.points).astype(np.int64)
 
     def in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
-        """Points of examples, shape (n, 2), on the grid of the file's release.
-
-        Raises
-        ------
-        InputError
-            If they cannot be brought there.
-        """
+        """Points of examples, shape (n, 2), on the grid of the file's release; raises InputError if
+        they cannot be brought there."""
         own, theirs = self.frame, examples.frame
         assert own is not None  # a release names its grid
         if own == theirs or (own.d == theirs.d and None in (own.bounds, theirs.bounds)):
@@ -151,24 +133,11 @@ def shape_files(
 ) -> list[NewFile]:
     """A learned shape by the name's ending: GeoJSON, or a layer for GIS programs.
 
-    A style for QGIS is beside a layer where none is there: one that somebody made stays.
-
-    Parameters
-    ----------
-    path : path-like
-    shape : LearnedShape
-    raw_grid : bool
-        As in :func:`learned_text`.
-    overwrite : bool
-        Whether what is there may go though geodp has not written it.
-
-    Raises
-    ------
-    InputError
-        If grid units are asked for in another format than GeoJSON, a library is missing, the file
-        cannot be written in this format, or something is there that is to be kept.
-    GeoJSONError
-        If a mask cannot be placed on the grid.
+    A style for QGIS is beside a layer where none is there: one that somebody made stays.  Raises
+    InputError if grid units are asked for in another format than GeoJSON, a library is missing, the
+    file cannot be written in this format, or something is there that is to be kept; GeoJSONError if
+    a mask cannot be placed on the grid.  `raw_grid`: as in :func:`learned_text`.  `overwrite`:
+    whether what is there may go though geodp has not written it.
     """
     check_kept(path, overwrite=overwrite)
     path = Path(path)
@@ -228,16 +197,8 @@ def whole_square(frame: Frame, *masks: Mask) -> LearnedShape:
 def rescued(shape: LearnedShape, released: Callable[[], None]) -> Iterator[None]:
     """What is learned is not lost if it cannot be written: then it is kept elsewhere, and told.
 
-    Parameters
-    ----------
-    shape : LearnedShape
-    released : callable
-        Called before anything of the run can be read by anybody.
-
-    Raises
-    ------
-    InputError
-        If anything fails meanwhile: where the release is.
+    Raises InputError if anything fails meanwhile: where the release is.  `released`: called before
+    anything of the run can be read by anybody.
     """
     try:
         yield
@@ -260,15 +221,8 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
 
 
 def read_learned(path: Path) -> LearnedFile:
-    """Read a learned file, or any other polygons, by the name's ending.
-
-    Raises
-    ------
-    GeoJSONError
-        If it is not usable GeoJSON.
-    InputError
-        If its release or its maps are damaged.
-    """
+    """Read a learned file, or any other polygons, by the name's ending; raises GeoJSONError if it
+    is not usable GeoJSON; InputError if its release or its maps are damaged."""
     if path.suffix.lower() in SHAPE_FORMATS:
         target = read_polygons(path)
     else:  # maps that it is clipped to may be as large as files of their own
@@ -293,13 +247,8 @@ def read_learned(path: Path) -> LearnedFile:
 
 
 def read_shape(path: Path) -> LearnedShape:
-    """Read a learned file with its exact hypothesis.
-
-    Raises
-    ------
-    GeoJSONError, InputError
-        As :func:`read_learned`; if it holds polygons alone.
-    """
+    """Read a learned file with its exact hypothesis; raises GeoJSONError or InputError as
+    :func:`read_learned`; if it holds polygons alone."""
     if (shape := read_learned(path).shape) is None:
         raise InputError(
             f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from geodp_app.document.charges import RunCharge
+from geodp_app.document.work import RunCharge
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger_state import (
     FORMAT,
@@ -43,12 +43,12 @@ from geodp_app.files.ledger_state import (
     read_state,
 )
 from geodp_app.files.strict_reading import one_line
+from learners import __version__
 from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.privacy_filter import Budget, Composition, Rule
 from learners.privacy.privacy_loss import check_statement
 from learners.privacy.randomness import SystemRandom, new_run_id
-from learners.version import __version__
 
 #: Joined by whatever is read from the folder in which a file of this name lies, or by a link to
 #: that file.
@@ -71,23 +71,15 @@ _WARNING = "Private: for the curator. What may be published of it is the budget.
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where examples come from, as a ledger is told.
+    """Where examples come from, as a ledger is told."""
 
-    Attributes
-    ----------
-    name : str
-        Public description: a path, or the name of a table.
-    unit : str or None
-        The column that names persons, of whom `rows` each were taken; None if rows count.
-    pieces : callable or None
-        Gives the contents as bytes, piece after piece; None if they cannot be had.
-    rows : int
-        Of each person.
-    """
-
+    #: Public description: a path, or the name of a table.
     name: str
+    #: The column that names persons, of whom `rows` each were taken; None if rows count.
     unit: str | None = None
+    #: Gives the contents as bytes, piece after piece; None if they cannot be had.
     pieces: Callable[[], Iterable[bytes]] | None = None
+    #: Of each person.
     rows: int = 1
 
     @classmethod
@@ -112,21 +104,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run that is about to begin.
+    """A run that is about to begin."""
 
-    Attributes
-    ----------
-    verb, learner : str
-        What was asked for.
-    privacy : PrivacySpent or None
-        What it will spend; None for a learner that is not private.
-    run : str
-        Its name: the statement's, or one that no other run has.
-    """
-
+    #: What was asked for.
     verb: str
     learner: str
+    #: What it will spend; None for a learner that is not private.
     privacy: PrivacySpent | None
+    #: Its name: the statement's, or one that no other run has.
     run: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,12 +128,7 @@ def past_run(charge: RunCharge) -> tuple[NewRun, End]:
 
 
 class Ledger:
-    """A ledger file; any number of processes may write to it.
-
-    Parameters
-    ----------
-    path : path-like
-    """
+    """A ledger file; any number of processes may write to it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -167,12 +147,13 @@ class Ledger:
     ) -> Ledger:
         """Begin a ledger, for its owner alone (mode 0600).
 
+        Raises InputError if something is there already, it cannot be written, or no rule comes of
+        it.
+
         Parameters
         ----------
-        path : path-like
         relation : {"add-remove", "replace-one", "replace-label"}
             The neighbours that its sums are about.
-        budget : Budget, optional
         composition : {"basic", "renyi"}
             The latter needs a budget.
         unit : str, optional
@@ -181,11 +162,6 @@ class Ledger:
             Public description of the data set, of which a salted hash is kept.
         contents : bool
             Keep salted hashes of contents, too.
-
-        Raises
-        ------
-        InputError
-            If something is there already, it cannot be written, or no rule comes of it.
         """
         rule = Rule(relation)
         if composition != "basic":
@@ -214,31 +190,17 @@ class Ledger:
         return ledger
 
     def state(self) -> State:
-        """What it holds now.
-
-        Raises
-        ------
-        InputError
-            If it cannot be read, is no ledger, or was changed.
-        """
+        """What it holds now; raises InputError if it cannot be read, is no ledger, or was
+        changed."""
         with self._transaction("read") as file:
             return self._state(file)
 
     def begin(self, runs: Sequence[NewRun], source: Source, head: str | None = None) -> None:
         """Enter runs before they draw, all of them or none.
 
-        Parameters
-        ----------
-        runs : sequence of NewRun
-        source : Source
-        head : str, optional
-            What the ledger must have had as its head once (:meth:`State.holds`): then it is no
-            older one that was put back, as far as to there.
-
-        Raises
-        ------
-        InputError
-            If the ledger or its budget does not allow them: nothing may be drawn.
+        Raises InputError if the ledger or its budget does not allow them: nothing may be drawn.
+        `head`: what the ledger must have had as its head once (:meth:`State.holds`): then it is no
+        older one that was put back, as far as to there.
         """
         described = self._described(source)
         with self._entering() as (state, lines):
@@ -252,13 +214,8 @@ class Ledger:
             lines += [_begun(run, described) for run in runs]
 
     def end(self, ends: dict[str, End]) -> None:
-        """Say how runs ended, by their names; what was said before stays.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written; the runs count in any case.
-        """
+        """Say how runs ended, by their names; what was said before stays.  Raises InputError if it
+        cannot be written; the runs count in any case."""
         with self._entering() as (state, lines):
             open_runs = {entry.run for entry in state.entries if entry.end is None}
             lines += [
@@ -268,14 +225,9 @@ class Ledger:
             ]
 
     def join(self, runs: Sequence[tuple[NewRun, End]], source: Source) -> int:
-        """Enter runs of the past, which no budget can undo; how many it did not know.
-
-        Raises
-        ------
-        InputError
-            If the runs are about other neighbours or another unit than the ledger, it says
-            otherwise of one of them, or it cannot be written.
-        """
+        """Enter runs of the past, which no budget can undo; how many it did not know.  Raises
+        InputError if the runs are about other neighbours or another unit than the ledger, it says
+        otherwise of one of them, or it cannot be written."""
         described = self._described(source)
         with self._entering() as (state, lines):
             self._check_unit(state, source, [run for run, _ in runs])
@@ -293,13 +245,8 @@ class Ledger:
         return len(new)
 
     def set_budget(self, budget: Budget) -> None:
-        """Set a budget, or another one; that it was set stays in the ledger.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written.
-        """
+        """Set a budget, or another one; that it was set stays in the ledger.  Raises InputError if
+        it cannot be written."""
         with self._entering() as (_, lines):
             lines.append(budget_line(budget))
 
@@ -427,13 +374,8 @@ def no_head(path: Path, head: str) -> str:
 
 def beside(*paths: str | os.PathLike[str]) -> str | None:
     """The ledger beside files, None if there is none: in the folder in which a file is named, in
-    that of each file to which links lead from there, or in that of the last of them.
-
-    Raises
-    ------
-    InputError
-        If there are two.
-    """
+    that of each file to which links lead from there, or in that of the last of them; raises
+    InputError if there are two."""
     found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
     ledgers = sorted(each for each in found if os.path.isfile(each))
     if len(ledgers) > 1:
@@ -454,13 +396,9 @@ def _folders(path: Path) -> Iterable[Path]:
 
 
 def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
-    """The ledger that runs on files belong to: one beside them, or the one that is given.
-
-    Raises
-    ------
-    InputError
-        If one is given, and another lies beside the files; or files lie beside different ones.
-    """
+    """The ledger that runs on files belong to: one beside them, or the one that is given; raises
+    InputError if one is given, and another lies beside the files; or files lie beside different
+    ones."""
     found = beside(*files)
     if given is not None:
         if found is not None and os.path.realpath(given) != found:

@@ -35,27 +35,19 @@ End = Literal["released", "cancelled", "failed", "withdrawn"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run as the ledger has it.
+    """A run as the ledger has it."""
 
-    Attributes
-    ----------
-    run, verb, learner, privacy :
-        As of :class:`geodp_app.files.ledger.NewRun`.
-    time : str
-        When it was entered, UTC.
-    source, contents : str or None
-        Salted hashes.
-    end : {"released", "cancelled", "failed", "withdrawn"} or None
-        None if nothing was said of its end.
-    """
-
+    #: As of :class:`geodp_app.files.ledger.NewRun`.
     run: str
     verb: str
     learner: str
     privacy: PrivacySpent | None
+    #: When it was entered, UTC.
     time: str
+    #: Salted hashes.
     source: str | None
     contents: str | None
+    #: None if nothing was said of its end.
     end: End | None = None
 
     @property
@@ -66,40 +58,25 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A ledger as it was read.
+    """A ledger as it was read."""
 
-    Attributes
-    ----------
-    name : str
-        Path, for messages.
-    rule : Rule
-        How runs are added up.
-    unit : str or None
-        The column that names persons, if these are protected and not rows.
-    hashes_contents : bool
-    salt : str
-    of : str or None
-        Salted hash of a public description of the data set.
-    budget : Budget or None
-        The latest; None if nobody set one.
-    budgets : int
-        How often one was set.
-    entries : tuple of Entry
-    lines : tuple of dict
-    hashes : tuple of str
-        One a line.
-    """
-
+    #: Path, for messages.
     name: str
+    #: How runs are added up.
     rule: Rule
+    #: The column that names persons, if these are protected and not rows.
     unit: str | None
     hashes_contents: bool
     salt: str
+    #: Salted hash of a public description of the data set.
     of: str | None
+    #: The latest; None if nobody set one.
     budget: Budget | None = None
+    #: How often one was set.
     budgets: int = 0
     entries: tuple[Entry, ...] = ()
     lines: tuple[Line, ...] = ()
+    #: One a line.
     hashes: tuple[str, ...] = ()
 
     @property
@@ -157,13 +134,8 @@ def chained(before: str, text: bytes) -> str:
 
 
 def read_state(name: str, rows: Iterable[tuple[bytes, bytes]]) -> State:
-    """The ledger that lines tell of; each is given with its hash.
-
-    Raises
-    ------
-    InputError
-        If they tell of none, or were changed; the message names the line.
-    """
+    """The ledger that lines tell of; each is given with its hash.  Raises InputError if they tell
+    of none, or were changed; the message names the line."""
     state: State | None = None
     budget, budgets, entries = None, 0, dict[str, Entry]()
     lines, hashes = list[Line](), [""]
@@ -235,13 +207,8 @@ def share_spent(state: State) -> float:
 
 
 def excess_words(state: State, new: Iterable[PrivacySpent]) -> str:
-    """Why the budget does not allow more runs; empty if it does, or there is none.
-
-    Raises
-    ------
-    ValueError
-        If a statement says nothing about the ledger's neighbours.
-    """
+    """Why the budget does not allow more runs; empty if it does, or there is none.  Raises
+    ValueError if a statement says nothing about the ledger's neighbours."""
     budget, runs = state.budget, (*state.spending, *new)
     asked = added_up(state.rule.cost(one) for one in runs)
     if budget is None or state.rule.allows(budget, runs):
@@ -280,7 +247,6 @@ def _first(name: str, line: Line) -> State:
 
 
 def _number(line: Line, name: str) -> float:
-    """A member that is a number."""
     if type(line[name]) not in (int, float):
         raise ValueError(f"has no number for {name}")
     return float(line[name])

@@ -1,24 +1,39 @@
-"""Reads labelled points of any file for commands, by columns that are stated or known by name.
+"""Reads labelled points of any file, by columns that are stated or known by name; writes CSV.
 
 Batches of columns (:mod:`geodp_app.files.import_file`) become examples
 (:mod:`geodp_app.files.import_rows`) as in the window's dialog, but nothing is asked: columns are
 chosen by their names alone, labels by what their words say, and what was guessed is told.
 
-What a row becomes depends on that row and on public choices only (docs/privacy.md, lemma T0).
+What a row becomes depends on that row and on public choices only (docs/privacy.md, lemma T0).  Grid
+and bounds are public: options say them, else the file, else a fallback.  CSV of geodp keeps them in
+a first line::
+
+    # geodp {"grid": 1024, "bounds": [13.0, 42.0, 20.0, 47.0]}
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.examples import Frame
+from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
 from geodp_app.errors import InputError, printable, refusals
-from geodp_app.files.import_columns import ROLES, Columns, Kind, choose_columns, cut, place_of
+from geodp_app.files.csv_table import MARK
+from geodp_app.files.import_columns import (
+    ROLES,
+    Columns,
+    Kind,
+    choose_columns,
+    cut,
+    is_plain,
+    place_of,
+)
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
     CheckedRows,
@@ -31,9 +46,10 @@ from geodp_app.files.import_rows import (
     check_rows,
     read_rows,
 )
-from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
+from geometry.geojson_reading import short
 from geometry.grid import Bounds
+from geometry.halfplane import MAX_D
 from learners.core.examples import COMMON, LabelWords
 
 #: What `--out-of-bounds` may say.
@@ -44,68 +60,43 @@ UNUSABLE: tuple[Unusable, ...] = ("refuse", "drop")
 
 @dataclass(frozen=True, slots=True)
 class PointOptions:
-    """How a file of points is to be read: options, all of them public.
+    """How a file or a table of points is to be read: options, all of them public.
 
-    Attributes
-    ----------
-    grid : int or None
-        Grid size d; by default the file's own, then the fallback's, then 1024.
-    bounds : Bounds or None
-        By default the file's own, then the fallback's.
-    columns : mapping
-        Names of columns by what they stand for: x, y, lon, lat, label.
-    crs : str or None
-        The system of the bounds, if there are any here, and of the coordinates where neither the
-        file nor its columns' names say another, as :func:`geometry.crs.canonical_crs` names it;
-        coordinates are then none of the grid's.
-    layer : str or None
-        Of a file with several.
-    out_of_bounds : {"refuse", "drop", "clip"}
-    unusable : {"refuse", "drop"}
-        What becomes of a row without a usable label or place.
-    labels : LabelWords
-        Which labels say inside and which outside.
-    person : str or None
-        Name of the column that tells whose a row is: of each person as many as `rows` are read.
-    labelled : bool
-        Whether there is a column of labels; without, all labels are read as 0.
-    words : bool
-        Whether words are labels, too, and -1; else only 1 and 0 are.
-    rows : int
-        Examples of each person, if there is a column that tells.
+    Those without a word are as in :func:`geodp.read_points`.
     """
 
+    #: By default the file's own, then the fallback's, then a grid of 1024 without bounds.
     grid: int | None = None
     bounds: Bounds | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    #: The system of the bounds, if there are any here, and of the coordinates where neither the
+    #: file nor its columns' names say another, as :func:`geometry.crs.canonical_crs` names it;
+    #: coordinates are then none of the grid's.
     crs: str | None = None
     layer: str | None = None
     out_of_bounds: OutOfBounds = "refuse"
     unusable: Unusable = "refuse"
+    #: Which labels say inside and which outside.
     labels: LabelWords = COMMON
+    #: Name of the column that tells whose a row is: of each person as many as `rows` are read.
     person: str | None = None
+    #: Whether there is a column of labels; without, all labels are read as 0.
     labelled: bool = True
+    #: Whether words are labels, too, and -1; else only 1 and 0 are.
     words: bool = True
     rows: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointsRead(CheckedRows):
-    """Examples of a file, and what they were read from.
+    """Examples of a file, and what they were read from."""
 
-    Attributes
-    ----------
-    guessed : str
-        What the columns were taken for, in one line; empty if nothing was guessed.
-    places : ndarray of float, shape (n, 2)
-        Where the examples were before they were rounded to the grid, in the system of the bounds or
-        in grid units.
-    file : ImportFile
-        What was read: some files can be opened only once.
-    """
-
+    #: What the columns were taken for, in one line; empty if nothing was guessed.
     guessed: str
+    #: Shape (n, 2): where the examples were before they were rounded to the grid, in the system of
+    #: the bounds or in grid units.
     places: NDArray[np.float64]
+    #: What was read: some files can be opened only once.
     file: ImportFile
 
 
@@ -114,19 +105,10 @@ def read_points(
 ) -> PointsRead:
     """Read labelled points.
 
-    Parameters
-    ----------
-    path : path-like
-        CSV, GeoJSON, Parquet, or what GDAL reads.
-    options : PointOptions, optional
-    fallback : Frame, optional
-        Frame of a file that says nothing.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, its columns cannot be told apart, or a row is wrong; the
-        message names the file, the row (from 1, and its line in the file) and the column.
+    Raises InputError if the file cannot be read, its columns cannot be told apart, or a row is
+    wrong; the message names the file, the row (from 1, and its line in the file) and the column.
+    `path`: CSV, GeoJSON, Parquet, or what GDAL reads.  `fallback`: frame of a file that says
+    nothing.
     """
     options = options or PointOptions()
     return read_opened(open_import(path, options.layer), options, fallback)
@@ -206,21 +188,9 @@ def in_system(
 ) -> ReadRows:
     """The rows with their coordinates in a wanted system.
 
-    Parameters
-    ----------
-    file : ImportFile
-    rows : ReadRows
-    wanted : str
-        As :func:`geometry.crs.canonical_crs` names it.
-    unstated : str
-        The system of a file that states none.
-    box : Bounds, optional
-        Of the wanted system: what leads there leads to its middle.
-
-    Raises
-    ------
-    InputError
-        If a system is unknown.
+    Raises InputError if a system is unknown.  `wanted`: as :func:`geometry.crs.canonical_crs` names
+    it.  `unstated`: the system of a file that states none.  `box`: of the wanted system: what leads
+    there leads to its middle.
     """
     with refusals(file.name, CrsError):
         stated = file.crs if rows.of_geometry else None
@@ -271,3 +241,98 @@ def _guessed(file: ImportFile, kind: Kind, columns: Columns, options: PointOptio
         if place is not None and role not in options.columns and file.columns[place].lower() != role
     ]
     return f"{file.name}: read by its column names: {', '.join(taken)}" if taken else ""
+
+
+#: What to say of bounds that are the extent of the points.
+TIGHT = (
+    "the bounds are the extent of the points, and tell where the outermost of them are: take "
+    "bounds that are known without the points"
+)
+
+
+def settle_frame(
+    name: str,
+    member: dict[str, Any],
+    grid: int | None,
+    bounds: Bounds | None,
+    fallback: Frame | None = None,
+    *,
+    on_grid: bool,
+) -> Frame:
+    """Grid and bounds from the arguments, the file's member, or the fallback; raises InputError if
+    two of them are at odds, or there are no bounds and the examples are not `on_grid`."""
+    own_grid, own_bounds = member_frame(name, member)
+    if own_bounds and bounds and own_bounds != bounds:
+        raise InputError(
+            f"{name}: its first line says bounds {tuple(own_bounds.to_json())}, --bounds says "
+            f"{tuple(bounds.to_json())}"
+        )
+    if on_grid and own_grid is not None and grid is not None and own_grid != grid:
+        raise InputError(f"{name}: its first line says grid {own_grid}, --grid says {grid}")
+    spare = fallback or Frame(DEFAULT_GRID)
+    frame = Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
+    if not on_grid and frame.bounds is None:
+        raise InputError(
+            f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
+            "(they are never taken from the data)"
+        )
+    return frame
+
+
+def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
+    """Grid size and bounds that a file's frame line states; raises InputError if they are
+    unusable."""
+    grid, box = member.get("grid"), member.get("bounds")
+    if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
+        raise InputError(
+            f"{name}: its first line says grid {short(grid)}; it must be an integer in 1..{MAX_D}, "
+            "where counting is exact"
+        )
+    if box is None:
+        return grid, None
+    with refusals(f"{name}: bounds in its first line"):
+        return grid, Bounds.of_json(box)
+
+
+#: Rows formatted at a time, to spare memory.
+_ROWS_AT_ONCE = 100_000
+
+
+def format_examples(examples: Examples) -> str:
+    """The CSV text of examples, with its frame in the first line."""
+    member: dict[str, Any] = {"grid": examples.frame.d}
+    if examples.frame.bounds is not None:
+        member["bounds"] = examples.frame.bounds.to_json()
+    parts = [f"{MARK}{json.dumps(member)}\n{','.join(ROLES['grid'])}\n"]
+    for start in range(0, len(examples.labels), _ROWS_AT_ONCE):
+        some = slice(start, start + _ROWS_AT_ONCE)
+        (xs, ys), labels = examples.points[some].T.tolist(), examples.labels[some].tolist()
+        rows = zip(xs, ys, labels, strict=True)
+        parts.append("".join([f"{x},{y},{label}\n" for x, y, label in rows]))
+    return "".join(parts)
+
+
+def read_examples(
+    path: str | os.PathLike[str],
+    *,
+    grid: int | None = None,
+    bounds: Bounds | None = None,
+    fallback: Frame | None = None,
+) -> Examples:
+    """Read labelled examples of a CSV file that needs no questions: its header has x,y,label, or
+    lon,lat,label in degrees, in any order, maybe among others.
+
+    Raises InputError if the file cannot be read, has another header, or a row is wrong; the message
+    names the file, the row (from 1, and its line in the file) and the column.  A header without
+    rows is a sample of no examples: it is the neighbour of every sample of one.  `grid`: grid size
+    d; by default the file's own, then the fallback's, then 1024.  `bounds`: public bounds in
+    degrees; by default the file's own, then the fallback's.  They are never taken from the rows.
+    `fallback`: frame of a file that says nothing.
+    """
+    file = open_import(path)
+    if file.placed or file.decimal_comma or not is_plain(file.columns):
+        raise InputError(
+            f"{file.name}: missing column x, y or label: the header must name x,y,label or "
+            f"lon,lat,label, not {cut(','.join(file.columns))!r}"
+        )
+    return read_opened(file, PointOptions(grid, bounds, words=False), fallback).examples

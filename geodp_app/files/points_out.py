@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.files.csv_table import CsvRows, Head
 from geodp_app.files.gdal_layers import DRIVERS, free_name, layer_files, on_lines
-from geodp_app.files.import_file import ImportFile, look
-from geodp_app.files.layers import chosen_layer
+from geodp_app.files.import_file import ImportFile, chosen_layer, look
 from geodp_app.files.plain_rows import plain_parts
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
@@ -63,6 +62,9 @@ def points_files(
 ) -> list[NewFile]:
     """Rows of a file with new columns, as files; those of points for their owner alone.
 
+    Raises InputError if a library is missing, the points cannot be written in this format, or
+    something is there that is to be kept; OSError if the source cannot be read any more.
+
     Parameters
     ----------
     path : path-like
@@ -78,14 +80,6 @@ def points_files(
         Of a file with several.
     overwrite : bool
         Whether what is there may go though geodp has not written it.
-
-    Raises
-    ------
-    InputError
-        If a library is missing, the points cannot be written in this format, or something is there
-        that is to be kept.
-    OSError
-        If the source cannot be read any more.
     """
     check_kept(path, overwrite=overwrite)
     path, kind = Path(path), look(os.fspath(source))[0]
@@ -156,7 +150,6 @@ def _plain(values: NDArray[Any]) -> list[Any]:
 
 
 def _with(table: Any, added: Added, pyarrow: Any) -> Any:
-    """A table with the new columns."""
     for name, values in beside(added, table.column_names).items():
         kind = pyarrow.float64() if values.dtype.kind == "f" else pyarrow.int32()
         table = table.append_column(name, pyarrow.array(_plain(values), kind))
@@ -164,7 +157,6 @@ def _with(table: Any, added: Added, pyarrow: Any) -> Any:
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """The cells of a new column."""
     if values.dtype.kind != "f":  # few of them differ
         known = {value: str(value) for value in np.unique(values).tolist()}
         return [known[value] for value in values.tolist()]
@@ -313,7 +305,6 @@ def _features(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Found:
-    """A layer, by GDAL."""
     pyogrio = library("pyogrio", source.name)
     if areal:
         layer = polygon_layer(os.fspath(source), layer)["layer_name"]

@@ -8,20 +8,20 @@ adds of its own is left out, and so is how chunks voted.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from geodp_app.document.checks import check_run
-from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.files.strict_reading import DamagedFileError, damage_in, read_json
 from geometry.geojson_reading import short
-from geometry.halfplane import Halfplane, HalfplaneLattice
+from geometry.halfplane import Halfplane, HalfplaneLattice, Measure
 from geometry.lift import Conic, ConicLattice
-from geometry.tiling import EdgeZones
+from geometry.tiling import EdgeZone, EdgeZones, Tile, tile_square
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.codec_parts import (
     bits,
@@ -34,8 +34,11 @@ from learners.core.codec_parts import (
 )
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.core.releases import Release, SharpenedRelease, TilesRelease
+from learners.core.selection import PIECE_SIZE
+from learners.registry import MOST_TILES
 from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease
+from learners.tiles.agreeing_borders import chessboard
 
 Lattice = HalfplaneLattice | ConicLattice
 
@@ -55,18 +58,12 @@ class Question:
     """A public point that a person asked about after a run by votes, and its answer.
 
     The point and its answer are released; how the chunks voted is not.  Sessions keep the former.
-
-    Attributes
-    ----------
-    point : (int, int)
-        Grid units.
-    release : QueryRelease
-    diagnostics : QueryDiagnostics or None
-        Private; None where it was not kept.
     """
 
+    #: Grid units.
     point: Point
     release: QueryRelease
+    #: Private; None where it was not kept.
     diagnostics: QueryDiagnostics | None = None
 
     @property
@@ -87,25 +84,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run, finished or not, without its examples: what a session keeps of it.
-
-    Attributes
-    ----------
-    settings : RunSettings
-    grid : int
-        d.
-    records : tuple of StepRecord
-        Steps 1, 2, ... in order.
-    release : Release or None
-        None as long as steps are missing.
-    questions : tuple of Question
-        Of a run by votes that is finished; without their diagnostics once read.
-    """
+    """A run, finished or not, without its examples: what a session keeps of it."""
 
     settings: RunSettings
+    #: d.
     grid: int
+    #: Steps 1, 2, ... in order.
     records: tuple[StepRecord, ...] = ()
+    #: None as long as steps are missing.
     release: Release | None = None
+    #: Of a run by votes that is finished; without their diagnostics once read.
     questions: tuple[Question, ...] = ()
 
     def stepped(self, record: StepRecord) -> RunRecord:
@@ -117,13 +105,8 @@ class RunRecord:
         return replace(self, questions=(*self.questions, question))
 
     def to_lines(self) -> list[str]:
-        """One JSON object a line, without line ends.
-
-        Raises
-        ------
-        ValueError
-            If pieces are of another lattice than the run's.
-        """
+        """One JSON object a line, without line ends; raises ValueError if pieces are of another
+        lattice than the run's."""
         lattice = self._lattice()
         head = {
             "kind": "run",
@@ -145,13 +128,8 @@ class RunRecord:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str | bytes]) -> RunRecord:
-        """Read what :meth:`to_lines` wrote.
-
-        Raises
-        ------
-        DamagedFileError
-            If a line is missing or wrong; the message names it, counted from 1.
-        """
+        """Read what :meth:`to_lines` wrote; raises DamagedFileError if a line is missing or wrong;
+        the message names it, counted from 1."""
         run: RunRecord | None = None
         lattice: Lattice | None = None
         for number, line in ((i, line) for i, line in enumerate(lines, 1) if line.strip()):
@@ -303,13 +281,8 @@ def _read_release(data: dict[str, Any], run: RunRecord, lattice: Lattice) -> Rel
 
 
 def _read_question(data: dict[str, Any], run: RunRecord) -> Question:
-    """Read the line of a question.
-
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        If it is not, or does not follow the run's questions.
-    """
+    """Read the line of a question; raises ValueError or KeyError or TypeError if it is not, or does
+    not follow the run's questions."""
     if data.get("kind") != "question" or "votes" not in run.settings.declared.shows:
         raise ValueError("comes after the release")
     values = {name: value for name, value in data.items() if name not in ("kind", "point")}
@@ -339,3 +312,44 @@ def _object(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{what} must be an object, not {short(value)}")
     return value
+
+
+def widest(tiles: Iterable[Tile | EdgeZone]) -> int:
+    """Side of the largest tile, at least 1: no frame of its own is smaller."""
+    return max((max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles), default=1) or 1
+
+
+def zone_follows(settings: RunSettings, made: int, last: StepRecord | None) -> bool:
+    """Whether the step after the `made` ones, of which it was the last, draws a zone's edge."""
+    if last is None or not settings.sharpened:
+        return False
+    if made >= settings.cover_steps or settings["k"] != "auto":
+        return made >= settings.cover_steps
+    # a triangle's record counts a zone for each edge beside the triangles
+    whole = made * (1 + PIECE_SIZE["triangle"])
+    return last.release.tile is not None or last.steps == whole
+
+
+def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:
+    """The tiles of the whole run, in order: those learned and, once there is one, those to come.
+
+    Of a sharpened cover, the zones of its edges.
+    """
+    tiles = tuple(r.release.tile for r in records if r.release.tile is not None)
+    if not tiles:
+        return ()
+    if (zone := records[-1].release.zone) is not None:
+        return zone.zones.all()
+    d, per_side = tiles[0].d, math.isqrt(records[0].steps)
+    if not 1 <= per_side <= min(MOST_TILES, d + 1):
+        return tiles
+    whole = tuple(itertools.chain(*chessboard(tile_square(d, per_side))))
+    return whole if whole[: len(tiles)] == tiles else tiles
+
+
+def own_lattice(records: Sequence[StepRecord], measure: Measure) -> HalfplaneLattice:
+    """The lattice of the tiles' own frames; of a cover's steps, the grid's."""
+    for record in records:
+        for halfplane in record.release.halfplanes:
+            return halfplane.lattice
+    return HalfplaneLattice(widest(all_tiles(records)), measure)

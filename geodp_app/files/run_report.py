@@ -11,6 +11,7 @@ from typing import Any
 from geodp_app.formatting import SPACE, counted
 from geometry.crs import LONLAT
 from geometry.grid import Frame
+from learners import __version__
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.codec_parts import step_to_dict
@@ -38,7 +39,6 @@ from learners.privacy.accounting import (
 from learners.privacy.composition import run_epsilon
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import SEED
-from learners.version import __version__
 
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."
@@ -53,7 +53,6 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    release : Release
     **stated
         Public members besides, JSON values: `run` (:func:`run_stated`), `within`, and `date`, the
         day that its author gives.  No clock is asked: when a run was made, and made again, may
@@ -153,16 +152,8 @@ def wrong_labels_text(release: Release) -> str | None:
 def support_caption(release: Release, *, short: bool = False) -> str:
     """What is hatched where a release is shown, and what it cost to know.
 
-    Parameters
-    ----------
-    release : Release
-    short : bool
-        For a place with room for some forty letters.
-
-    Returns
-    -------
-    str
-        Empty if nothing is known, or nothing had to be released to know that there is nothing.
+    `short`: for a place with room for some forty letters.  Empty if nothing is known, or nothing
+    had to be released to know that there is nothing.
     """
     shape, cost = support_shape(release), support_cost(release)
     if shape is None:

@@ -17,6 +17,7 @@ before it is made, and nothing is unpickled.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
@@ -25,17 +26,17 @@ import tokenize
 import warnings
 import zipfile
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.examples import Examples
-from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.document.work import RunCharge, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.strict_reading import (
     MAX_TOTAL,
@@ -46,11 +47,12 @@ from geodp_app.files.strict_reading import (
     read_json,
 )
 from geodp_app.files.writing import write_whole
+from geometry.files import atomic_write
 from geometry.geojson_reading import short
-from geometry.grid import Bounds, BoundsError
+from geometry.grid import Bounds
 from geometry.mask import Mask
+from learners import __version__
 from learners.core.codec_parts import privacy_from_dict, privacy_to_dict
-from learners.version import __version__
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)
@@ -79,17 +81,8 @@ def points_bytes(examples: Examples) -> bytes:
 def read_points(data: bytes, count: int, d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Points, shape (count, 2), and labels, shape (count,), not yet compared with the grid.
 
-    Parameters
-    ----------
-    data : bytes
-    count : int
-    d : int
-        Grid size: it decides how coordinates are stored.
-
-    Raises
-    ------
-    DamagedFileError
-        If the archive is damaged, or holds anything else.
+    Raises DamagedFileError if the archive is damaged, or holds anything else.  `d`: grid size: it
+    decides how coordinates are stored.
     """
     archive = Archive(io.BytesIO(data), {_ROWS: MAX_TOTAL, _LABELS: MAX_TOTAL})
     archive.refuse_others()
@@ -140,13 +133,8 @@ class Session(NamedTuple):
 
 
 def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None = None) -> None:
-    """Write a session, whole or not at all, for its owner alone (mode 0600).
-
-    Raises
-    ------
-    InputError
-        If it cannot be written or is too large to be read back; an older file stays as it was.
-    """
+    """Write a session, whole or not at all, for its owner alone (mode 0600); raises InputError if
+    it cannot be written or is too large to be read back; an older file stays as it was."""
     members = {_STATE: _state_bytes(work, run)}
     if work.examples is not None:
         members[_POINTS] = points_bytes(work.examples)
@@ -162,14 +150,8 @@ def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None
 
 
 def load_session(path: str | os.PathLike[str]) -> Session:
-    """Read a session.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is damaged, or was written by a newer version; the message
-        names the file and the member.
-    """
+    """Read a session; raises InputError if the file cannot be read, is damaged, or was written by a
+    newer version; the message names the file and the member."""
     name = os.fspath(path)
     if os.path.exists(name) and not os.path.isfile(name):
         raise InputError(f"{name}: is not a file")
@@ -263,37 +245,25 @@ def _read_work(state: dict[str, Any]) -> Work:
     """The work without its examples."""
     sampling = read_fields(SampleSettings, state["sampling"], "sampling")
     dabs = tuple((x, y, r) for x, y, r in sampling.dabs)
+    if not isinstance(state["spent"], list):
+        raise ValueError(f"spent must be a list, not {short(state['spent'])}")
+    charges = [read_fields(RunCharge, each, "spent") for each in state["spent"]]
+    with refusals("bounds"):
+        bounds = None if state["bounds"] is None else Bounds.of_json(state["bounds"])
     work = Work(
         name=state["name"],
         drawing=Drawing.from_dict(state["drawing"]),
-        bounds=_read_bounds(state["bounds"]),
+        bounds=bounds,
         sampling=replace(sampling, dabs=dabs),
         run=RunSettings.from_dict(state["run"]),
         k_drawn=_flag(state["k_drawn"], "k_drawn"),
-        spent=_read_charges(state),
+        spent=tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges),
         within=None if state["within"] is None else Mask.from_dict(state["within"]),
         ledger=state["ledger"],
     )
     check_change(Work(), work)
     check_crossings(work.drawing)
     return work
-
-
-def _read_bounds(data: Any) -> Bounds | None:
-    if data is None:
-        return None
-    try:
-        return Bounds.of_json(data)
-    except BoundsError as error:
-        raise ValueError(f"bounds: {error}") from None
-
-
-def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
-    data = state["spent"]
-    if not isinstance(data, list):
-        raise ValueError(f"spent must be a list, not {short(data)}")
-    charges = [read_fields(RunCharge, each, "spent") for each in data]
-    return tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges)
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:
@@ -309,3 +279,52 @@ def _flag(value: Any, what: str) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{what}: {short(value)} is neither true nor false")
     return value
+
+
+#: Files that are remembered.
+MOST_RECENT = 10
+
+
+class RecentFiles:
+    """The files that were opened or saved last: a list in a user's settings, the newest first.
+
+    It is a convenience: a damaged list is taken for an empty one, and one that cannot be written is
+    let be.  `folder`: of the user's settings; made if it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "recent.json"
+
+    def paths(self) -> tuple[Path, ...]:
+        """Files that still exist, the newest first, at most ten."""
+        return tuple(path for path in self._read() if path.is_file())[:MOST_RECENT]
+
+    def add(self, path: str | os.PathLike[str]) -> None:
+        """Put a file first."""
+        new = Path(os.path.abspath(path))
+        self._write([new, *(old for old in self._read() if old != new)])
+
+    def remove(self, path: str | os.PathLike[str]) -> None:
+        """Take a file off the list."""
+        gone = Path(os.path.abspath(path))
+        self._write([old for old in self._read() if old != gone])
+
+    def clear(self) -> None:
+        """Forget all files of the list."""
+        self._write([])
+
+    def _read(self) -> list[Path]:
+        # read each time: another window may have written
+        try:
+            names = json.loads(self._file.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return []
+        if not isinstance(names, list):
+            return []
+        return [Path(name) for name in names if isinstance(name, str) and name and "\0" not in name]
+
+    def _write(self, paths: list[Path]) -> None:
+        text = json.dumps([str(path) for path in paths[:MOST_RECENT]], indent=1)
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(self._file, text + "\n")

@@ -76,16 +76,9 @@ def damage_in(
 class Archive:
     """A zip archive of a few known members, checked before any of them is read.
 
-    Parameters
-    ----------
-    file : binary file, seekable
-    limits : mapping of str to int
-        Names of the members that may be there, and the most bytes of each, inflated.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is no zip archive, or a member is too large, squeezed too much, or there twice.
+    Raises DamagedFileError if it is no zip archive, or a member is too large, squeezed too much, or
+    there twice.  `limits`: names of the members that may be there, and the most bytes of each,
+    inflated.
     """
 
     def __init__(self, file: IO[bytes], limits: Mapping[str, int]) -> None:
@@ -116,13 +109,8 @@ class Archive:
                 raise DamagedFileError(f"has a member {short(name)} that does not belong here")
 
     def read(self, name: str) -> bytes:
-        """The bytes of a member, its checksum verified.
-
-        Raises
-        ------
-        DamagedFileError
-            If it is missing, too large, or damaged; the message does not name it.
-        """
+        """The bytes of a member, its checksum verified; raises DamagedFileError if it is missing,
+        too large, or damaged; the message does not name it."""
         member = self._members.get(name)
         if member is None:
             raise DamagedFileError("is missing")
@@ -144,13 +132,8 @@ class Archive:
 
 
 def read_json(text: bytes | str) -> Any:
-    """A JSON value of finite numbers.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is not UTF-8 or not JSON, holds NaN or infinity, or is nested too deeply.
-    """
+    """A JSON value of finite numbers; raises DamagedFileError if it is not UTF-8 or not JSON, holds
+    NaN or infinity, or is nested too deeply."""
     try:
         text = text.decode("utf-8") if isinstance(text, bytes) else text
         return json.loads(text, parse_float=_finite, parse_constant=_finite)
@@ -163,13 +146,8 @@ def read_json(text: bytes | str) -> Any:
 
 
 def read_fields(kind: type[Value], data: Any, what: str) -> Value:
-    """A dataclass from its JSON object, which must name all of its fields and no others.
-
-    Raises
-    ------
-    DamagedFileError
-        If it does not.  The values are not looked at.
-    """
+    """A dataclass from its JSON object, which must name all of its fields and no others; raises
+    DamagedFileError if it does not.  The values are not looked at."""
     if not isinstance(data, dict):
         raise DamagedFileError(f"{what} must be an object, not {short(data)}")
     names = {field.name for field in fields(kind)}

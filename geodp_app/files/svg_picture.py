@@ -51,11 +51,9 @@ def picture_svg(
 
     Parameters
     ----------
-    frame : Frame
     layers : mapping
         As those of :class:`learners.core.learned_shape.LearnedShape`; where support is among them,
         the rest of the plane is hatched.
-    title : str
     figures : sequence of (str, str)
         Names and values for the column at the side.
     examples : Examples, optional

@@ -57,12 +57,8 @@ _OF_GDAL = ".aux.xml"
 def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:
     """Refuse a name that says something else than what the file would hold.
 
-    A name without an ending says nothing, and goes.
-
-    Raises
-    ------
-    InputError
-        Otherwise; the message names the endings that go.
+    A name without an ending says nothing, and goes.  Raises InputError otherwise; the message names
+    the endings that go.
     """
     ending = Path(path).suffix.lower()
     if ending and ending not in _ENDINGS[holds]:
@@ -74,13 +70,7 @@ def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:
 
 
 def check_folder_ending(path: str | os.PathLike[str]) -> None:
-    """Refuse the name of a file for a new folder.
-
-    Raises
-    ------
-    InputError
-        If it has the ending of one.
-    """
+    """Refuse the name of a file for a new folder; raises InputError if it has the ending of one."""
     ending = Path(path).suffix.lower()
     if ending in {*sum(_ENDINGS.values(), ()), *_OTHER_FILES}:
         raise InputError(
@@ -89,13 +79,8 @@ def check_folder_ending(path: str | os.PathLike[str]) -> None:
 
 
 def check_home(path: Path) -> None:
-    """Refuse what could not be put where it is to be: no such folder, or no permission.
-
-    Raises
-    ------
-    InputError
-        If its own folder is missing or cannot be written to.
-    """
+    """Refuse what could not be put where it is to be: no such folder, or no permission; raises
+    InputError if its own folder is missing or cannot be written to."""
     home = Path(os.path.realpath(path)).parent
     if not home.is_dir():
         raise InputError(f"{path}: there is no folder {home}")
@@ -128,18 +113,9 @@ def write_files(files: Iterable[NewFile], *, before: Callable[[], None] = lambda
     """Write all files of a command, none before all are whole, and take away what would be false.
 
     What other programs keep beside a file to find things in it (indexes, a log of changes) goes;
-    styles and notes that somebody made stay.
-
-    Parameters
-    ----------
-    files : iterable of NewFile
-    before : callable
-        Called when nothing can fail but the taking of names; what it raises ends it there.
-
-    Raises
-    ------
-    OSError
-        As :func:`geometry.files.atomic_write_all`.
+    styles and notes that somebody made stay.  Raises OSError as
+    :func:`geometry.files.atomic_write_all`.  `before`: called when nothing can fail but the taking
+    of names; what it raises ends it there.
     """
     files = list(files)
     atomic_write_all(files, stale=_stale(files), before=before, written=_written)
@@ -178,22 +154,16 @@ def _stale(files: Iterable[NewFile]) -> list[Path]:
 def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Refuse to write over what geodp has not written: somebody's only copy may be there.
 
-    Parameters
-    ----------
-    path : path-like
-    overwrite : bool
-        Whether that is meant.  Other layers of a GeoPackage stay in any case.
-
-    Raises
-    ------
-    InputError
-        If something else is there.
+    Raises InputError if something else is there.  `overwrite`: whether that is meant.  Other layers
+    of a GeoPackage stay in any case.
     """
     path = Path(path)
     if overwrite or os.fspath(path) == STDOUT or (path.exists() and not path.is_file()):
         return
-    if path.suffix.lower() == ".gpkg" and _is_sqlite(path):
-        return  # layers are looked at one by one, by what writes them
+    if path.suffix.lower() == ".gpkg":
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            if file.read(16) == b"SQLite format 3\0":
+                return  # layers are looked at one by one, by what writes them
     parts = [path]
     if path.suffix.lower() == ".shp":
         parts = [path.with_suffix(ending) for ending in (".dbf", ".shp", ".shx", ".prj")]
@@ -201,12 +171,6 @@ def check_kept(path: str | os.PathLike[str], *, overwrite: bool = False) -> None
     # of a shapefile the table alone can tell
     if there and not _is_ours(there[0]):
         raise InputError(f"{there[0]}: is there already, and geodp has not written it: {OR_ELSE}")
-
-
-def _is_sqlite(path: Path) -> bool:
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
-    return False
 
 
 def _is_ours(path: Path) -> bool:
@@ -223,13 +187,7 @@ def lost_and_kept(error: Exception, text: str) -> InputError:
     """What to say when a release cannot be written after all: where it is kept instead.
 
     Its epsilon is spent, so it goes to a new file among the temporary ones, or to standard output.
-
-    Parameters
-    ----------
-    error : Exception
-        Why it could not be written.
-    text : str
-        The release as GeoJSON.
+    `error`: why it could not be written.  `text`: the release as GeoJSON.
     """
     if isinstance(error, OSError):
         why = f"{error.filename or 'the files'}: cannot be written: {error.strerror or error}"
@@ -249,26 +207,16 @@ def lost_and_kept(error: Exception, text: str) -> InputError:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
-    """Write a file whole or not at all; a private one for its owner alone, mode 0600.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written (no such folder, no permission, disk full, is a folder); a file
-        that was there is then unchanged.
-    """
+    """Write a file whole or not at all; a private one for its owner alone, mode 0600.  Raises
+    InputError if it cannot be written (no such folder, no permission, disk full, is a folder); a
+    file that was there is then unchanged."""
     with named_failures(path):
         write_files([NewFile(path, data, private)])
 
 
 def try_files(files: Iterable[NewFile]) -> None:
-    """Whether files like these can be written; nothing is left of them.
-
-    Raises
-    ------
-    InputError
-        If not.
-    """
+    """Whether files like these can be written; nothing is left of them.  Raises InputError if
+    not."""
     for file in files:
         with named_failures(file.path):
             try_write([file])

@@ -14,23 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from processing.core.ProcessingConfig import ProcessingConfig
-from qgis.core import (
-    QgsCoordinateReferenceSystem,
-    QgsFeatureRequest,
-    QgsProcessing,
-    QgsProcessingAlgorithm,
-    QgsProcessingException,
-    QgsProcessingParameterDefinition,
-    QgsProcessingParameterEnum,
-    QgsProcessingParameterExtent,
-    QgsProcessingParameterFeatureSource,
-    QgsProcessingParameterField,
-    QgsProcessingParameterFile,
-    QgsProcessingParameterNumber,
-    QgsProcessingParameterString,
-    QgsProcessingParameterVectorLayer,
-    QgsProviderRegistry,
-)
+from qgis import core
 from qgis.PyQt.QtGui import QIcon
 
 from .command import (
@@ -57,11 +41,7 @@ _LEDGER = "geodp.ledger"
 _POINTS_SHARE = 20
 
 
-#: Formats that the program reads; a layer of another one is written as the first.
-_READ = ["gpkg", "geojson", "fgb", "parquet", "shp"]
-
-
-class GeodpAlgorithm(QgsProcessingAlgorithm):
+class GeodpAlgorithm(core.QgsProcessingAlgorithm):
     """An algorithm that calls one verb of the program."""
 
     verb = ""
@@ -78,7 +58,6 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         return self.verb
 
     def displayName(self) -> str:
-        """In the toolbox."""
         return self.title
 
     def tags(self) -> list[str]:
@@ -129,7 +108,9 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         """Add a parameter with its help, in plain text."""
         parameter.setHelp(words)
         if advanced:
-            parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.FlagAdvanced)
+            parameter.setFlags(
+                parameter.flags() | core.QgsProcessingParameterDefinition.FlagAdvanced
+            )
         self.addParameter(parameter)
 
     def option(self, name: str) -> dict[str, Any]:
@@ -146,7 +127,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         default = option["default"]
         if option["choices"]:
             titles = titles_of(option)
-            parameter = QgsProcessingParameterEnum(
+            parameter = core.QgsProcessingParameterEnum(
                 key, label, options=list(titles.values()), defaultValue=titles.get(default),
                 optional=default is None, usesStaticStrings=True,
             )  # fmt: skip
@@ -154,8 +135,9 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
             whole = option["kind"] == "whole number"
             kind = "Integer" if whole else "Double"
             low, high = option["low"], option["high"]
-            parameter = QgsProcessingParameterNumber(
-                key, label, type=getattr(QgsProcessingParameterNumber, kind), defaultValue=default,
+            number = core.QgsProcessingParameterNumber
+            parameter = number(
+                key, label, type=getattr(number, kind), defaultValue=default,
                 optional=default is None,
                 **({} if low is None else {"minValue": low}),
                 **({} if high is None else {"maxValue": high}),
@@ -167,19 +149,21 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def add_points(self, what: str, *, labelled: bool = True) -> None:
         """Add the layer of points and, of labelled ones, its field of labels."""
         self.add(
-            QgsProcessingParameterFeatureSource("INPUT", "Points", [QgsProcessing.TypeVectorPoint]),
+            core.QgsProcessingParameterFeatureSource(
+                "INPUT", "Points", [core.QgsProcessing.TypeVectorPoint]
+            ),
             f"{what} They may lie in any coordinate reference system. If only the selected ones "
             "are used, the selection must not depend on the reports.",
         )
         if labelled:
             self.add(
-                QgsProcessingParameterField("LABEL", "Label", "label", "INPUT"),
+                core.QgsProcessingParameterField("LABEL", "Label", "label", "INPUT"),
                 "The field that says whether a point is inside: 1 and 0, true and false, yes and "
                 "no, inside and outside, or 1 and -1; name others below.",
             )
             for name, label in (("inside", "Labels inside"), ("outside", "Labels outside")):
                 self.add(
-                    QgsProcessingParameterString(name.upper(), label, optional=True),
+                    core.QgsProcessingParameterString(name.upper(), label, optional=True),
                     self.option(name)["help"],
                     advanced=name == "outside",
                 )
@@ -188,7 +172,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         """Add the public extent and what becomes of points outside of it."""
         when = "By default that of the learned shape. " if optional else ""
         self.add(
-            QgsProcessingParameterExtent("EXTENT", "Public extent", optional=optional),
+            core.QgsProcessingParameterExtent("EXTENT", "Public extent", optional=optional),
             f"{when}The region in question, known without the points, such as the outline of the "
             "district: it is published with the shape. The extent of the points themselves would "
             "tell where the outermost of them are, and is refused.",
@@ -207,7 +191,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def add_ledger(self) -> None:
         """Add the file in which the run is entered before it draws."""
         self.add(
-            QgsProcessingParameterFile("LEDGER", "Ledger", optional=True),
+            core.QgsProcessingParameterFile("LEDGER", "Ledger", optional=True),
             "The run is entered in this file before it draws, and not made if its budget does not "
             "allow it; `geodp ledger` begins one. By default the file geodp.ledger beside that of "
             "the points, if there is one.",
@@ -217,27 +201,22 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     # -- values ----------------------------------------------------------------------------------
 
     def ledger(self, parameters: dict[str, Any], context: Any) -> list[str]:
-        """The option for the ledger that is chosen or lies beside the points' file.
-
-        Raises
-        ------
-        QgsProcessingException
-            If these are two.
-        """
+        """The option for the ledger that is chosen or lies beside the points' file; raises
+        QgsProcessingException if these are two."""
         chosen = self.parameterAsFile(parameters, "LEDGER", context)
         layer = self.parameterAsVectorLayer(parameters, "INPUT", context)
         found = ""
         if layer is not None:
-            registry = QgsProviderRegistry.instance()
+            registry = core.QgsProviderRegistry.instance()
             path = registry.decodeUri(layer.providerType(), layer.source()).get("path")
             ledgers = _ledgers(Path(path)) if path else []
             found = ledgers[0] if ledgers else ""
             if len(ledgers) > 1:
-                raise QgsProcessingException(
+                raise core.QgsProcessingException(
                     f"the points lie beside two ledgers, {found} and {ledgers[1]}: use one"
                 )
         if chosen and found and os.path.realpath(chosen) != found:
-            raise QgsProcessingException(
+            raise core.QgsProcessingException(
                 f"{chosen}: is not the ledger of these points, which lies beside them: {found}"
             )
         return [f"--ledger={chosen or found}"] if chosen or found else []
@@ -260,28 +239,17 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         return found
 
     def source(self, parameters: dict[str, Any], context: Any) -> Any:
-        """The points; they have a coordinate reference system.
-
-        Raises
-        ------
-        QgsProcessingException
-            Otherwise.
-        """
+        """The points; they have a coordinate reference system.  Raises QgsProcessingException
+        otherwise."""
         found = self.parameterAsSource(parameters, "INPUT", context)
         if found is None:
-            raise QgsProcessingException(self.invalidSourceError(parameters, "INPUT"))
+            raise core.QgsProcessingException(self.invalidSourceError(parameters, "INPUT"))
         if not found.sourceCrs().isValid():
-            raise QgsProcessingException(
+            raise core.QgsProcessingException(
                 f"{found.sourceName()}: its coordinate reference system is not known: set it in "
                 "the layer's properties"
             )
         return found
-
-    def labels(self, parameters: dict[str, Any], context: Any) -> list[str]:
-        """Options that name labels."""
-        inside = self.parameterAsString(parameters, "INSIDE", context).strip()
-        outside = self.parameterAsString(parameters, "OUTSIDE", context).strip()
-        return self.given({"inside": inside or None, "outside": outside or None})
 
     def bounds(self, parameters: dict[str, Any], source: Any, context: Any) -> list[str]:
         """Options that say where the grid lies: in the points' own system."""
@@ -308,24 +276,25 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         """
         source = self.source(parameters, context)
         fields = fields or {}
+        named = {
+            key.lower(): self.parameterAsString(parameters, key, context).strip() or None
+            for key in ("INSIDE", "OUTSIDE")
+        }
         if self.parameterDefinition("LABEL") is not None:
             fields = {"label": self.parameterAsString(parameters, "LABEL", context), **fields}
         with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
             points = Path(folder) / file_name(source.sourceName(), ".csv")
             write_points(points, source, fields, feedback, numbered=numbered)
             arguments = [*self.paths, str(points), *self.bounds(parameters, source, context)]
-            arguments += [*self.labels(parameters, context), *self.given(values), *options]
+            arguments += [*self.given(named | values), *options]
             return self.call(arguments, feedback, points, source)
 
     def call(self, arguments: list[str], feedback: Any, points: Path, source: Any) -> str:
         """Run the verb; what it writes on standard output.
 
-        What it says of the file `points` is told of the layer that is in it, `source`.
-
-        Raises
-        ------
-        QgsProcessingException
-            If the program cannot do it, in its own words, or the person cancelled it.
+        What it says of the file `points` is told of the layer that is in it, `source`.  Raises
+        QgsProcessingException if the program cannot do it, in its own words, or the person
+        cancelled it.
         """
 
         def nothing(*_: object) -> None: ...
@@ -352,39 +321,13 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
             return run(command, tell=lambda line: feedback.pushInfo(named(line)), progress=show,
                        cancelled=feedback.isCanceled)  # fmt: skip
         except GeodpError as error:
-            raise QgsProcessingException(named(str(error))) from None
+            raise core.QgsProcessingException(named(str(error))) from None
         except Cancelled:
-            raise QgsProcessingException("cancelled; nothing was written") from None
+            raise core.QgsProcessingException("cancelled; nothing was written") from None
 
     def given(self, values: dict[str, Any]) -> list[str]:
         """Options of the verb for values by their names."""
         return option_arguments(declared()["verbs"][self.verb], values)
-
-
-class WithShape(GeodpAlgorithm):
-    """An algorithm that reads a learned shape."""
-
-    #: Parameters of layers whose files are read, the shape's first.
-    layers: tuple[str, ...] = ("LEARNED",)
-
-    def add_shape(self) -> None:
-        """Add the layer."""
-        self.add(
-            QgsProcessingParameterVectorLayer(
-                "LEARNED", "Learned shape", [QgsProcessing.TypeVectorPolygon]
-            ),
-            "A GeoPackage, GeoJSON or GeoParquet that geodp wrote holds the exact shape; of any "
-            "other layer its polygons are taken as they are.",
-        )
-
-    def prepareAlgorithm(self, parameters: dict[str, Any], context: Any, feedback: Any) -> bool:
-        """Find the layers' files, while layers may be looked at."""
-        how = (context, _READ, _READ[0], feedback)
-        self.paths = tuple(
-            self.parameterAsCompatibleSourceLayerPath(parameters, name, *how)
-            for name in self.layers
-        )
-        return all(self.paths)
 
 
 def _ledgers(path: Path) -> list[str]:
@@ -404,7 +347,7 @@ def system(crs: Any) -> str | None:
         return None
     if name and not name.startswith("USER:"):
         return str(name)
-    return " ".join(crs.toWkt(QgsCoordinateReferenceSystem.WKT2_2019).split())
+    return " ".join(crs.toWkt(core.QgsCoordinateReferenceSystem.WKT2_2019).split())
 
 
 def axes(crs: Any) -> tuple[str, str]:
@@ -417,29 +360,18 @@ def write_points(
 ) -> None:
     """Write points as CSV, each coordinate to the last bit.
 
-    Parameters
-    ----------
-    path : Path
-    source : QgsProcessingFeatureSource
-    fields : dict
-        Names of fields by the column that each goes to.
-    feedback : QgsProcessingFeedback
-    numbered : bool
-        Whether the last column, "feature", is the feature's number.
-
-    Raises
-    ------
-    QgsProcessingException
-        If a feature is no single point, or the person cancelled it.
+    Raises QgsProcessingException if a feature is no single point, or the person cancelled it.
+    `fields`: names of fields by the column that each goes to.  `numbered`: whether the last column,
+    "feature", is the feature's number.
     """
-    request = QgsFeatureRequest().setSubsetOfAttributes(list(fields.values()), source.fields())
+    request = core.QgsFeatureRequest().setSubsetOfAttributes(list(fields.values()), source.fields())
     total = max(1, source.featureCount())
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*axes(source.sourceCrs()), *fields, *(["feature"] if numbered else [])])
         for i, feature in enumerate(source.getFeatures(request)):
             if feedback.isCanceled():
-                raise QgsProcessingException("cancelled; nothing was written")
+                raise core.QgsProcessingException("cancelled; nothing was written")
             if i % 10_000 == 0:
                 feedback.setProgress(_POINTS_SHARE * i / total)
             row = [*_place(feature), *(_cell(feature[name]) for name in fields.values())]
@@ -451,7 +383,7 @@ def _place(feature: Any) -> tuple[str, str]:
     if geometry.isNull() or geometry.isEmpty():
         return "", ""  # the program says what to do about it
     if geometry.isMultipart() and geometry.constGet().numGeometries() > 1:
-        raise QgsProcessingException(
+        raise core.QgsProcessingException(
             f"feature {feature.id()}: has several points: part them by Multipart to singleparts"
         )
     point = geometry.asMultiPoint()[0] if geometry.isMultipart() else geometry.asPoint()
@@ -474,7 +406,7 @@ def write_polygons(path: Path, source: Any, feedback: Any) -> None:
     features = []
     for feature in source.getFeatures():
         if feedback.isCanceled():
-            raise QgsProcessingException("cancelled; nothing was written")
+            raise core.QgsProcessingException("cancelled; nothing was written")
         shape = json.loads(feature.geometry().asJson(17))
         features.append({"type": "Feature", "properties": {}, "geometry": shape})
     document: dict[str, Any] = {"type": "FeatureCollection", "features": features}

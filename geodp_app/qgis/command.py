@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 #: What to do where there is no program.
 INSTALL = (
@@ -74,13 +74,8 @@ def box_edges(
 
 
 def find_program(setting: str = "") -> str:
-    """Path of the program: the setting, else the one on PATH, else where pipx and pip put it.
-
-    Raises
-    ------
-    GeodpError
-        If there is none.
-    """
+    """Path of the program: the setting, else the one on PATH, else where pipx and pip put it;
+    raises GeodpError if there is none."""
     setting = setting.strip()
     if setting:
         found = shutil.which(os.path.expanduser(setting))
@@ -99,12 +94,8 @@ def option_arguments(
 ) -> list[str]:
     """Options of a verb at the command line: those that are given and are not the default.
 
-    Parameters
-    ----------
-    options : mapping
-        What is declared of each option of the verb, by its name: "flag" and "default".
-    values : mapping
-        Values by name; None for what is not given.
+    `options`: what is declared of each option of the verb, by its name: "flag" and "default".
+    `values`: values by name; None for what is not given.
     """
     return [
         f"{options[name]['flag']}={_text(value)}"
@@ -128,6 +119,8 @@ def run(
 ) -> str:
     """Run the program to its end; what it wrote on standard output.
 
+    Raises GeodpError if it fails; the message is its own; Cancelled if it was ended.
+
     Parameters
     ----------
     command : sequence of str
@@ -138,13 +131,6 @@ def run(
         Gets the fraction done, 0..1, and what is being done.
     cancelled : callable
         Asked ten times a second; once true, the program is ended.
-
-    Raises
-    ------
-    GeodpError
-        If it fails; the message is its own.
-    Cancelled
-        If it was ended.
     """
     try:
         process = subprocess.Popen(
@@ -162,11 +148,18 @@ def run(
     with process:
         said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         written: list[str] = []
-        assert process.stdout is not None
-        assert process.stderr is not None
+        out, err = process.stdout, process.stderr
+        assert out is not None
+        assert err is not None
+
+        def hear() -> None:
+            for line in filter(None, map(str.strip, err)):
+                said.put(line)
+            said.put(None)
+
         readers = [
-            threading.Thread(target=_pass_on, args=(process.stderr, said), daemon=True),
-            threading.Thread(target=_gather, args=(process.stdout, written), daemon=True),
+            threading.Thread(target=hear, daemon=True),
+            threading.Thread(target=lambda: written.append(out.read()), daemon=True),
         ]
         for reader in readers:
             reader.start()
@@ -220,17 +213,6 @@ def environment(own: Mapping[str, str]) -> dict[str, str]:
     """The variables for the program, which has a Python of its own."""
     kept = {name: value for name, value in own.items() if name not in _OF_QGIS}
     return {**kept, "PYTHONIOENCODING": "utf-8"}
-
-
-def _pass_on(stream: IO[str], said: queue.SimpleQueue[str | None]) -> None:
-    for line in stream:
-        if line.strip():
-            said.put(line.strip())
-    said.put(None)
-
-
-def _gather(stream: IO[str], written: list[str]) -> None:
-    written.append(stream.read())
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -10,11 +10,8 @@ from qgis.core import QgsApplication, QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from .algorithm import PROGRAM_SETTING
-from .areas import Areas
-from .compare import Compare
-from .evaluate import Evaluate
-from .learn import Learn
-from .predict import Predict
+from .learn import Compare, Learn
+from .shapes import Areas, Evaluate, Predict
 
 ICON = str(Path(__file__).with_name("icon.svg"))
 
@@ -27,19 +24,15 @@ class GeodpProvider(QgsProcessingProvider):
         return "geodp"
 
     def name(self) -> str:
-        """In the toolbox."""
         return "geodp"
 
     def longName(self) -> str:
-        """In full."""
         return "geodp: shapes learned under differential privacy"
 
     def icon(self) -> QIcon:
-        """Of the toolbox."""
         return QIcon(ICON)
 
     def svgIconPath(self) -> str:
-        """The same, for models."""
         return ICON
 
     def load(self) -> bool:
@@ -54,11 +47,9 @@ class GeodpProvider(QgsProcessingProvider):
         return True
 
     def unload(self) -> None:
-        """Take the setting back."""
         ProcessingConfig.removeSetting(PROGRAM_SETTING)
 
     def loadAlgorithms(self) -> None:
-        """Called by QGIS."""
         for algorithm in (Learn(), Evaluate(), Predict(), Compare(), Areas()):
             self.addAlgorithm(algorithm)
 
@@ -91,7 +82,6 @@ class GeodpPlugin:
         self.initProcessing()
 
     def unload(self) -> None:
-        """Take the provider back."""
         if self._provider is not None:
             QgsApplication.processingRegistry().removeProvider(self._provider)
             self._provider = None

@@ -1,41 +1,37 @@
 """Compares several learners on the same examples, a row each: for `geodp compare` and the window.
 
-The rows come one by one, each when its learner is done, and do not change.  They hold test
-errors: private diagnostics for the curator, like those of a step.
-
-Private learners that run on the same examples add up: whoever sees all their shapes has seen
-what :func:`total_spent` says (basic composition).
-
-As a folder it is a GeoJSON file for each shape and, if wanted, the table.
+The rows come one by one, each when its learner is done.  They hold test errors: private
+diagnostics for the curator.  Private learners that run on the same examples add up: whoever sees
+all their shapes has seen what :func:`total_spent` says (basic composition).
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import importlib
 import itertools
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, count_mistakes
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import check_folder_ending, check_home, note_written
+from geodp_app.formatting import aligned, count, csv_text, duration, percentage
 from geometry.files import atomic_write
 from learners.core.releases import Release, for_persons
 from learners.declaration import Learner
 from learners.privacy.privacy_filter import added_up
-from learners.privacy.randomness import SeededRandom, SystemRandom, new_run_id, words
+from learners.privacy.randomness import new_run_id
 from learners.registry import offered, resolved_parameters
 
 if TYPE_CHECKING:
@@ -131,10 +127,6 @@ class Progress:
         return (self.number - 1 + own) / self.of
 
 
-#: Called between learners, between steps and from inside selections; may raise Cancelled.
-CompareWatch = Callable[[Progress], None]
-
-
 #: Of a row, in the order of tables.
 _FIGURES = ("error", "errors", "false_positives", "false_negatives", "tested", "seconds", "bytes",
             "vertices")  # fmt: skip
@@ -220,7 +212,7 @@ def compare(
     examples: Examples,
     test: Examples,
     contenders: Sequence[Contender],
-    watch: CompareWatch = lambda progress: None,
+    watch: Callable[[Progress], None] = lambda progress: None,
     before: Callable[[Sequence[PrivacySpent | None]], None] = lambda plans: None,
 ) -> Iterator[Row]:
     """Run learners one after the other on the same examples.
@@ -233,7 +225,7 @@ def compare(
         What they are tested on, in the same frame.
     contenders : sequence of Contender
     watch : callable, optional
-        Progress and cancel.
+        Called between learners, between steps and from inside selections; may raise Cancelled.
     before : callable
         Called at the call with what each of them will spend, before any draws from the examples;
         what it raises ends the comparison.
@@ -322,25 +314,6 @@ def _try_out(contender: Contender) -> None:
         contender.build(_TRIAL_GRID, **changes).fit(points, labels)
 
 
-def hold_out(
-    examples: Examples, share: float, seed: int | None = None
-) -> tuple[Examples, Examples]:
-    """Examples to learn from, and examples to test on.
-
-    Each example is held out with probability `share`, independently of the others: then one
-    example more or less changes one of the two parts by that example, and the learners' epsilon
-    holds for all examples together.  Cutting off a fixed share would change both parts.
-    """
-    # a stream of its own: the learners draw from the seed's, samples from numpy's
-    source = SystemRandom() if seed is None else SeededRandom(seed, "/holdout")
-    held = (words(source, len(examples.labels)) >> np.uint64(11)) < share * 2.0**53
-    return _part(examples, ~held), _part(examples, held)
-
-
-def _part(examples: Examples, chosen: NDArray[np.bool_]) -> Examples:
-    return replace(examples, points=examples.points[chosen], labels=examples.labels[chosen])
-
-
 def total_spent(rows: Iterable[Row]) -> tuple[float, float]:
     """Epsilon and delta of the private learners of these rows together (basic composition)."""
     return added_up(
@@ -353,6 +326,91 @@ def count_vertices(shape: BaseGeometry) -> int:
     rings = shapely.get_rings(shapely.get_parts(shape))
     return int(shapely.get_num_coordinates(rings).sum()) - len(rings)
 
+
+# -- as people read it ----------------------------------------------------------------------------
+
+_HEADINGS = (
+    "learner", "private", "epsilon", "delta", "test error", "seconds", "bytes", "vertices",
+)  # fmt: skip
+
+
+class Comparison(tuple[Row, ...]):
+    """Rows of a comparison; shown, they are a table.  Private: it holds test errors."""
+
+    __slots__ = ()
+
+    def to_dataframe(self) -> Any:
+        """A DataFrame of pandas, one row a run, in plain columns: epsilon and delta are NaN of a
+        learner that is not private, error is a share, 0..1.  Private, as the comparison is.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: pip install 'geodp[geo]'.
+        """
+        frame = importlib.import_module("pandas").DataFrame([row.record() for row in self])
+        return frame.astype({"epsilon": float, "delta": float})
+
+    def __repr__(self) -> str:
+        return "\n".join([*table(self), "", *remarks(self)])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        head = "".join(f"<th>{name}</th>" for name in _HEADINGS)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row_cells(row))}</tr>"
+            for row in self
+        )
+        text = "".join(f"<div>{escape(line)}</div>" for line in remarks(self)[:-1])
+        last = f'<div><strong style="color:#C44500">{escape(remarks(self)[-1])}</strong></div>'
+        return f"<table><tr>{head}</tr>{body}</table>{text}{last}"
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """Rows under headings, in columns."""
+    return aligned([_HEADINGS, *map(row_cells, rows)], texts=(0, 1))
+
+
+def row_cells(row: Row) -> tuple[str, ...]:
+    """What is under the headings."""
+    spent = row.privacy
+    return (
+        row.name,
+        "yes" if row.private else "no",
+        f"{spent.epsilon:g}" if spent else "–",
+        f"{spent.delta:g}" if spent else "–",
+        percentage(row.error),
+        duration(row.seconds),
+        count(row.bytes),
+        count(row.vertices),
+    )
+
+
+def remarks(rows: Sequence[Row]) -> list[str]:
+    """What must be said with the table: what was spent, and that it is private."""
+    lines = []
+    spending = [row for row in rows if row.privacy is not None]
+    if spending:
+        epsilon, delta = total_spent(rows)
+        text = f"epsilon = {epsilon:g}, delta = {delta:g}"
+        if not all(row.private for row in spending):
+            lines.append("Seeded: nothing here is private; the noise can be reproduced.")
+        elif len(spending) == 1:
+            lines.append(f"The private learner spends {text} of these examples' privacy.")
+        else:
+            many = f"The {len(spending)} private learners together"
+            lines.append(f"{many} spend {text}: on the same examples runs add up.")
+    bare = [row.name for row in rows if row.privacy is None]
+    if bare:
+        lines.append(f"Not private, for comparison only: {', '.join(bare)}. Do not publish.")
+    lines.append(
+        "Test errors come from private examples: for the curator's eyes. "
+        "So is a choice made by them."
+    )
+    return lines
+
+
+# -- as a folder: a GeoJSON file for each shape and, if wanted, the table ------------------------
 
 #: The table's file; its test errors are private, unlike the shapes of private learners.
 TABLE = "private-table.csv"
@@ -416,12 +474,3 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
 def file_name(row: Row) -> str:
     """The name of a row's file in the folder."""
     return f"{row.name}.geojson"
-
-
-def csv_text(records: Iterable[dict[str, Any]]) -> str:
-    """Figures by the names of columns as CSV; there are some."""
-    text, (first, *others) = io.StringIO(), records
-    writer = csv.DictWriter(text, list(first), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows([first, *others])
-    return text.getvalue()

@@ -1,4 +1,5 @@
-"""Answers exactly how good a piece would be if one of its halfplanes were another one.
+"""Answers how good a piece would be if one of its halfplanes were another one, and what one example
+(a report) changes in that.
 
 The base measure of a piece is a product over its halfplanes, so the exponential mechanism's law
 of one of them, the others given, is again an exponential mechanism over single halfplanes:
@@ -8,14 +9,24 @@ be inside the piece, so only those inside them make lines.
 Few lines: the cells of the exact arrangement of every sheet (:mod:`geometry.arrangement`), with
 the score of each and its probability, lattice points * exp(rate * value), normalised over all
 cells of all sheets, drawn or not.  Many lines: rasters of exact scores
-(:mod:`geodp_app.runs.score_raster`), of the sheets and windows asked for.  Nothing is released: all
-of it is for the curator.
+(:mod:`geodp_app.runs.score_raster`), of the sheets and windows asked for, and independent draws.
+
+The noisy count b of the step held fixed, and u(h) being the change of the score, in examples, that
+an example brings to the piece with h,
+
+    ln P_with(h) / P_without(h) = eta * u(h) - ln R,    R = Z_with / Z_without.
+
+**It lies in -eta .. eta.**  A score moves by at most 1, for all pieces the same way (lemma 1 of
+docs/privacy.md): let all u lie in 0..1, or else all in -1..0.  R is the mean of exp(eta * u) under
+P_without, so ln R lies between the least and the greatest value of eta * u, in an interval of
+length eta that has 0 at one end; and so do both terms of the difference.  The same holds for an
+R that is a mean over some draws, which is how it is estimated for many examples: then eta * u is
+exact and ln R off by about `Change.error`.
+
+Nothing is released: all of it is for the curator.  Imports numba: for the learner's process only.
 
 Complexity: O(l^2 log l) for l lines (about a second for 120), else O(resolution^2 * columns) a
 sheet (:mod:`geometry.columns`).
-
-The share of that law that is held by halfplanes as good as the chosen one, or better, has the same
-cells; with many lines it is taken from independent draws.
 """
 
 from __future__ import annotations
@@ -29,12 +40,29 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.runs.protocol import AsGood, ShadedCell, ShadedSheet, ShadeQuestion, ShareQuestion
+from geodp_app.runs.protocol import (
+    AsGood,
+    Change,
+    ChangedSheet,
+    ReportQuestion,
+    ShadedCell,
+    ShadedSheet,
+    ShadeQuestion,
+    ShareQuestion,
+)
+from geodp_app.runs.score_raster import PieceCounter, admitted, pixel_centres
 from geometry.arrangement import Arrangement, Cell, arrange
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex
 from learners.core.records import inside_piece
 from learners.core.selection import Score
+from learners.envelope.envelope_selection import EnvelopeSelection
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Called several times a second; what it raises ends the work.
+Watch = Callable[[], None]
 
 #: Draws from a halfplane's law that are enough, and the work, in units of about a microsecond,
 #: after which fewer must do, if there is one.
@@ -54,16 +82,8 @@ def held_examples(question: ShadeQuestion) -> GridCounts:
     return GridCounts.of_examples(points, labels, question.lattice.d)
 
 
-def shade(
-    question: ShadeQuestion, watch: Callable[[], None] = lambda: None
-) -> tuple[ShadedSheet, ...]:
+def shade(question: ShadeQuestion, watch: Watch = lambda: None) -> tuple[ShadedSheet, ...]:
     """Scores, and for few lines probabilities, all over the dual plane.
-
-    Parameters
-    ----------
-    question : ShadeQuestion
-    watch : callable, optional
-        Called several times a second; what it raises ends the work.
 
     Returns
     -------
@@ -99,17 +119,14 @@ class WeighedCells:
     """
 
     arrangement: Arrangement
-    inside: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    values: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    inside: Ints
+    counts: Ints
+    values: Ints
+    shares: Floats
 
 
 def weigh_cells(
-    question: ShadeQuestion,
-    examples: GridCounts,
-    distinct: NDArray[np.int64],
-    watch: Callable[[], None],
+    question: ShadeQuestion, examples: GridCounts, distinct: Ints, watch: Watch
 ) -> list[WeighedCells]:
     """The cells of every sheet of the measure, in order, between the lines of distinct places,
     shape (l, 2), in lexicographic order; no example lies elsewhere."""
@@ -129,7 +146,7 @@ def weigh_cells(
     return list(map(WeighedCells, arrangements, inside, counts, values, shares))
 
 
-def _signatures(arrangement: Arrangement) -> NDArray[np.int64]:
+def _signatures(arrangement: Arrangement) -> Ints:
     """Which distinct examples each cell's halfplanes hold: 0 or 1, shape (cells, l)."""
     lines = len(arrangement.examples)
     width = lines // 8 + 1
@@ -139,8 +156,8 @@ def _signatures(arrangement: Arrangement) -> NDArray[np.int64]:
 
 
 def _probabilities(
-    arrangements: Sequence[Arrangement], values: Sequence[NDArray[np.int64]], rate: float
-) -> list[NDArray[np.float64]]:
+    arrangements: Sequence[Arrangement], values: Sequence[Ints], rate: float
+) -> list[Floats]:
     """Share of each cell in the mechanism's law, by sheet; sums to 1 over all of them."""
     counts = [
         np.array([cell.lattice_points.count for cell in each.cells], dtype=np.float64)
@@ -231,12 +248,12 @@ class Raster:
 
     sheet: Sheet
     window: dict[str, float]
-    us: NDArray[np.int64]
-    vs: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    us: Ints
+    vs: Ints
+    counts: Ints
     admitted: NDArray[np.bool_]
 
-    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(self, values: Floats) -> Floats:
         """Values of these pixels on the whole raster; NaN elsewhere."""
         spread = np.full(self.admitted.shape, np.nan)
         spread[self.admitted] = values
@@ -248,13 +265,8 @@ class Raster:
         return ShadedSheet(int(self.sheet), (), self.spread(scores), **self.window)
 
 
-def rasters(
-    question: ShadeQuestion, examples: GridCounts, watch: Callable[[], None]
-) -> list[Raster]:
+def rasters(question: ShadeQuestion, examples: GridCounts, watch: Watch) -> list[Raster]:
     """The raster of every sheet asked for, in the order of the measure."""
-    # compiled: not to be loaded by the window's process
-    from geodp_app.runs.score_raster import PieceCounter, admitted, pixel_centres
-
     lattice, resolution = question.lattice, question.resolution
     counter = PieceCounter(examples, lattice, question.others)
     found = []
@@ -268,13 +280,8 @@ def rasters(
     return found
 
 
-def draws(
-    question: ShadeQuestion, examples: GridCounts, watch: Callable[[], None]
-) -> list[Halfplane]:
+def draws(question: ShadeQuestion, examples: GridCounts, watch: Watch) -> list[Halfplane]:
     """Draws from the law of the moving halfplane, at least one."""
-    # compiled, as above
-    from learners.envelope.envelope_selection import EnvelopeSelection
-
     selection = EnvelopeSelection(question.lattice, "halfplane", table_bytes=_TABLE_BYTES)
     pieces, work = list[tuple[Halfplane, ...]](), _WORK
     while not pieces:
@@ -286,16 +293,10 @@ def draws(
 
 
 def counted(
-    question: ShadeQuestion,
-    examples: GridCounts,
-    halfplanes: Sequence[Halfplane],
-    watch: Callable[[], None],
-) -> Iterator[tuple[Sheet, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    question: ShadeQuestion, examples: GridCounts, halfplanes: Sequence[Halfplane], watch: Watch
+) -> Iterator[tuple[Sheet, Ints, Ints, Ints]]:
     """What the piece holds with each of some halfplanes, sheet by sheet: u and v of those there,
     each of shape (m,), and the examples of each label, shape (2, m)."""
-    # compiled, as above
-    from geodp_app.runs.score_raster import PieceCounter
-
     counter = PieceCounter(examples, question.lattice, question.others)
     for sheet in question.lattice.sheets:
         places = np.array([(h.u, h.v) for h in halfplanes if h.sheet == sheet], dtype=np.int64)
@@ -326,18 +327,9 @@ def _square(lattice: HalfplaneLattice) -> dict[str, float]:
 _ERRORS = 2.0
 
 
-def as_good(
-    question: ShareQuestion, watch: Callable[[], None] = lambda: None
-) -> tuple[AsGood, ...]:
+def as_good(question: ShareQuestion, watch: Watch = lambda: None) -> tuple[AsGood, ...]:
     """Of each halfplane of the chosen piece, the others given: the share of its law held by those
-    with which the piece scores as much, or more.
-
-    Parameters
-    ----------
-    question : ShareQuestion
-    watch : callable, optional
-        Called several times a second; what it raises ends the work.
-    """
+    with which the piece scores as much, or more."""
     step, piece = question.step, question.piece
     labels = step.labels[inside_piece(piece, step.points)]
     positives = int(np.count_nonzero(labels))
@@ -368,3 +360,106 @@ def _estimated(good: int, n: int) -> AsGood:
     middle = (share + z / 2) / (1 + z)
     reach = math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
     return AsGood(share, max(0.0, middle - reach), min(1.0, middle + reach), exact=False)
+
+
+# -- with one example more or less ---------------------------------------------------------------
+
+
+def change(question: ReportQuestion, watch: Watch = lambda: None) -> Change:
+    """The log ratios all over the dual plane."""
+    point = np.array([question.point])
+    if question.why_none is None and not all(h.contains(point)[0] for h in question.step.others):
+        question = replace(question, why_none="outside")
+    if question.why_none is not None:
+        return Change((), 0.0, 0.0, 0.0, question.why_none)
+    examples = held_examples(question.step)
+    distinct = examples.points[examples.begins]
+    if len(distinct) + (not question.present) <= question.step.most_lines:
+        # the report's place may hold no example yet
+        distinct = np.unique(np.concatenate([distinct, point]), axis=0)
+        return _of_cells(question, examples, distinct, watch)
+    return _of_rasters(question, examples, watch)
+
+
+def _of_cells(
+    question: ReportQuestion, examples: GridCounts, distinct: Ints, watch: Watch
+) -> Change:
+    weighed = weigh_cells(question.step, examples, distinct, watch)
+    at = int(np.flatnonzero((distinct == question.point).all(axis=1))[0])
+    moves = [_moves(question, each.counts.T, each.inside[:, at]) for each in weighed]
+    shares = np.concatenate([each.shares for each in weighed])
+    log_r = _log_norm_ratio(question, np.concatenate(moves), shares)
+    sheets, largest = [], 0.0
+    for each, move in zip(weighed, moves, strict=True):
+        shaded, made_of = draw_cells(question.step, each)
+        ratio = move - log_r
+        sheets.append(ChangedSheet(shaded, ratio[made_of]))
+        some = [cell.lattice_points.count > 0 for cell in each.arrangement.cells]
+        largest = max(largest, float(np.abs(ratio[some]).max(initial=0.0)))
+    return Change(tuple(sheets), _at_chosen(question, examples) - log_r, largest, 0.0)
+
+
+def _of_rasters(question: ReportQuestion, examples: GridCounts, watch: Watch) -> Change:
+    step = question.step
+    drawn = draws(step, examples, watch)
+    moves = []
+    for sheet, us, vs, counts in counted(step, examples, drawn, watch):
+        moves.append(_moves(question, counts, _holds(step.lattice, sheet, us, vs, question.point)))
+    equal = np.full(len(drawn), 1 / len(drawn))
+    log_r = _log_norm_ratio(question, np.concatenate(moves), equal)
+    error = _error(question, np.concatenate(moves))
+    sheets, largest = [], abs(chosen := _at_chosen(question, examples) - log_r)
+    for raster in rasters(step, examples, watch):
+        inside = _holds(step.lattice, raster.sheet, raster.us, raster.vs, question.point)
+        ratios = _moves(question, raster.counts, inside) - log_r
+        largest = max(largest, float(np.abs(ratios).max(initial=0.0)))
+        sheets.append(ChangedSheet(raster.shaded(step.score), raster.spread(ratios)))
+    return Change(tuple(sheets), chosen, largest, error)
+
+
+def _moves(question: ReportQuestion, counts: Ints, inside: Ints) -> Floats:
+    """eta * u of pieces, by the examples of each label in them as the sample is, shape (2, m), and
+    which of them hold the example's place, 0 or 1, shape (m,)."""
+    other = counts.copy()
+    other[int(question.label)] += -inside if question.present else inside
+    now = question.step.score.values(counts[1], counts[0])
+    then = question.other_score.values(other[1], other[0])
+    gained = now - then if question.present else then - now
+    return question.step.rate * gained.astype(np.float64)
+
+
+def _log_norm_ratio(question: ReportQuestion, moves: Floats, shares: Floats) -> float:
+    """ln R, by the mean under the law of the sample as it is."""
+    sign = -1.0 if question.present else 1.0
+    return sign * math.log(float(np.exp(sign * moves) @ shares))
+
+
+def _error(question: ReportQuestion, moves: Floats) -> float:
+    """Standard error of ln R by draws, as if one more lay as far off as any may.
+
+    So it is not 0 where the draws happen to be alike.
+    """
+    sign = -1.0 if question.present else 1.0
+    ratios = np.exp(sign * moves)
+    furthest = math.expm1(question.step.rate * question.step.score.k)
+    squares = float(((ratios - ratios.mean()) ** 2).sum()) + furthest**2
+    return math.sqrt(squares) / (len(moves) * float(ratios.mean()))
+
+
+def _at_chosen(question: ReportQuestion, examples: GridCounts) -> float:
+    """eta * u of the chosen halfplane."""
+    inside = question.chosen.contains(examples.points).astype(np.int64)
+    counts = examples.by_group(inside, 2)[:, 1:]
+    here = question.chosen.contains(np.array([question.point])).astype(np.int64)
+    return float(_moves(question, counts, here)[0])
+
+
+def _holds(
+    lattice: HalfplaneLattice, sheet: Sheet, us: Ints, vs: Ints, point: tuple[int, int]
+) -> Ints:
+    """Which halfplanes of a sheet hold a grid point, exactly: 0 or 1, shape (m,)."""
+    c0, c1, scale = lattice.basis
+    t, s = point if sheet.flat else point[::-1]
+    above = (c1 * us - vs) * t + scale * s - c0 * us
+    held = above >= 0 if sheet.upper else above <= 0
+    return held.astype(np.int64)

@@ -2,13 +2,11 @@
 
 Why a process and not a thread: compiling the loops takes half a minute, much of it pure Python,
 and the learners' own bookkeeping holds the interpreter's lock as well; neither may ever delay a
-frame of the window.  And what runs away or runs out of memory can be ended at once, with nothing
-released.
+frame of the window.  And what runs away can be ended at once, with nothing released.
 
-It answers the requests of :mod:`geodp_app.runs.protocol` that come over a pipe, one at a time.
-Inside a selection and inside the answer to a question it looks at the pipe now and then.  It
-ends with the process that started it, whatever it is doing.
-
+It answers the requests of :mod:`geodp_app.runs.protocol` that come over a pipe, one at a time, and
+ends with the process that started it.  Inside a selection or an answer it looks at the pipe now and
+then.
 Importing this module is cheap; the learners are loaded when they are first needed.
 """
 
@@ -25,34 +23,10 @@ from dataclasses import replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.document.tiles import zone_follows
 from geodp_app.document.work import RunSettings
+from geodp_app.files.run_record import zone_follows
+from geodp_app.runs import protocol
 from geodp_app.runs.process_link import receive, send
-from geodp_app.runs.protocol import (
-    Answer,
-    Answered,
-    Ask,
-    Cancel,
-    Failed,
-    Finished,
-    Job,
-    Next,
-    Prepare,
-    Prepared,
-    Preparing,
-    Progressed,
-    Queried,
-    Query,
-    Refine,
-    Reply,
-    ReportQuestion,
-    Request,
-    ShadeQuestion,
-    Start,
-    Started,
-    Stepped,
-    Stopped,
-)
 from learners.core.records import StepRecord
 from learners.core.selection import Cancelled, HeavyBox, SelectionProgress
 from learners.stability.sample_and_aggregate import VoteProgress, VoteView
@@ -109,21 +83,21 @@ class LearnerServer:
     def __init__(self, pipe: Connection[Any, Any]) -> None:
         self._pipe = pipe
         self._sending = threading.Lock()
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[protocol.Request] = deque()
         self._run: _Run | None = None
-        self._expected: tuple[Job, _Run | None] | None = None
+        self._expected: tuple[protocol.Job, _Run | None] | None = None
         self._ended: tuple[int, Any] | None = None
 
     def serve(self) -> None:
         """Answer requests until the other end is gone."""
         answers: dict[type, Callable[[Any], None]] = {
-            Prepare: self._prepare,
-            Refine: self._refine,
-            Start: self._start,
-            Next: self._next,
-            Ask: self._ask,
-            Query: self._query,
-            Cancel: self._cancel,
+            protocol.Prepare: self._prepare,
+            protocol.Refine: self._refine,
+            protocol.Start: self._start,
+            protocol.Next: self._next,
+            protocol.Ask: self._ask,
+            protocol.Query: self._query,
+            protocol.Cancel: self._cancel,
         }
         try:
             while True:
@@ -140,19 +114,19 @@ class LearnerServer:
 
     # requests
 
-    def _prepare(self, request: Prepare) -> None:
+    def _prepare(self, request: protocol.Prepare) -> None:
         from geodp_app.runs.warm_up import warm_up
 
-        warm_up(lambda: self._send(Preparing()), of_all=False)
-        self._send(Prepared())
+        warm_up(lambda: self._send(protocol.Preparing()), of_all=False)
+        self._send(protocol.Prepared())
 
-    def _refine(self, request: Refine) -> None:
+    def _refine(self, request: protocol.Refine) -> None:
         self._expected = request.job, None
         # what is wrong with a run is told when it is started
         with contextlib.suppress(Exception):
             self._expected = request.job, _Run(request.job, self._look)
 
-    def _start(self, request: Start) -> None:
+    def _start(self, request: protocol.Start) -> None:
         self._drop()
         self._ended = None
         job, run, (expected, self._expected) = request.job, None, (self._expected, None)
@@ -161,11 +135,11 @@ class LearnerServer:
             job, run = expected
         self._run = run or _Run(job, self._look)
         self._run.number = request.run
-        self._send(Started(request.run, self._run.plan))
+        self._send(protocol.Started(request.run, self._run.plan))
         if job.at_once:
             self._go_on(self._run)
 
-    def _next(self, request: Next) -> None:
+    def _next(self, request: protocol.Next) -> None:
         run = self._run
         if run is None or run.number != request.run:
             raise ValueError("this run is over: start a new one")
@@ -182,46 +156,45 @@ class LearnerServer:
                 self._look(None)
                 stepped = run.advance()
         except Cancelled:
-            self._send(Stopped(run.number))
+            self._send(protocol.Stopped(run.number))
             return
         self._send(stepped)
         if stepped.record.step == stepped.record.steps:
-            self._send(Finished(run.number, run.learner.release_))
+            self._send(protocol.Finished(run.number, run.learner.release_))
             if hasattr(run.learner, "ask"):
                 self._ended = run.number, run.learner
         else:
             self._run = run
 
-    def _ask(self, request: Ask) -> None:
-        from geodp_app.runs.edge_law import as_good, shade
-        from geodp_app.runs.one_report import change
+    def _ask(self, request: protocol.Ask) -> None:
+        from geodp_app.runs.edge_law import as_good, change, shade
 
         question = request.question
-        answer: Answer | None = None
+        answer: protocol.Answer | None = None
         with contextlib.suppress(Cancelled):
             self._give_way()
-            if isinstance(question, ShadeQuestion):
+            if isinstance(question, protocol.ShadeQuestion):
                 answer = shade(question, self._give_way)
-            elif isinstance(question, ReportQuestion):
+            elif isinstance(question, protocol.ReportQuestion):
                 answer = change(question, self._give_way)
             else:
                 answer = as_good(question, self._give_way)
-        self._send(Answered(request.run, request.tag, answer))
+        self._send(protocol.Answered(request.run, request.tag, answer))
 
-    def _query(self, request: Query) -> None:
+    def _query(self, request: protocol.Query) -> None:
         ended = self._ended
         try:
             if ended is None or ended[0] != request.run:
                 raise ValueError("the chunks of this run are gone: a new run trains others")
-            reply = Queried(request.run, request.points, ended[1].ask(request.points))
+            reply = protocol.Queried(request.run, request.points, ended[1].ask(request.points))
         except ValueError as error:
-            reply = Queried(request.run, request.points, refused=str(error))
+            reply = protocol.Queried(request.run, request.points, refused=str(error))
         self._send(reply)
 
-    def _cancel(self, request: Cancel) -> None:
+    def _cancel(self, request: protocol.Cancel) -> None:
         if self._run is not None and self._run.number == request.run:
             self._drop()
-        self._send(Stopped(request.run))
+        self._send(protocol.Stopped(request.run))
 
     def _drop(self) -> None:
         """No more steps of the run that there is."""
@@ -229,25 +202,25 @@ class LearnerServer:
             self._run.close()
         self._run = None
 
-    def _fail(self, request: Request, error: Exception) -> None:
+    def _fail(self, request: protocol.Request, error: Exception) -> None:
         """Tell it in one line; the process lives on."""
         text = " ".join(str(error).split())
         if isinstance(error, MemoryError):
             text = "out of memory: use a coarser grid or fewer examples"
         elif not isinstance(error, ValueError):
             text = f"internal error, nothing was released: {type(error).__name__}: {text}"
-        self._send(Failed(getattr(request, "run", 0), text))
+        self._send(protocol.Failed(getattr(request, "run", 0), text))
 
     # inside a selection
 
-    def _look(self, progress: Progressed | None) -> None:
+    def _look(self, progress: protocol.Progressed | None) -> None:
         """Report, and stop if that is asked; other requests wait."""
         if progress is not None:
             self._send(progress)
         while self._pipe.poll():
             request = self._receive()
             # requests come in order: it can only be meant for the run in progress
-            if isinstance(request, Cancel):
+            if isinstance(request, protocol.Cancel):
                 raise Cancelled
             self._waiting.append(request)
 
@@ -270,14 +243,14 @@ class LearnerServer:
 
     # the pipe
 
-    def _receive(self) -> Request:
+    def _receive(self) -> protocol.Request:
         try:
-            request: Request = receive(self._pipe)
+            request: protocol.Request = receive(self._pipe)
         except (EOFError, OSError) as error:
             raise PeerGone from error
         return request
 
-    def _send(self, reply: Reply) -> None:
+    def _send(self, reply: protocol.Reply) -> None:
         try:
             with self._sending:
                 send(self._pipe, reply)
@@ -291,7 +264,9 @@ class _Run:
     It has its number when it is started.
     """
 
-    def __init__(self, job: Job, look: Callable[[Progressed | None], None]) -> None:
+    def __init__(
+        self, job: protocol.Job, look: Callable[[protocol.Progressed | None], None]
+    ) -> None:
         self.number = 0
         self.learner = make_learner(job.settings, job.grid)
         self._settings = job.settings
@@ -313,7 +288,7 @@ class _Run:
         """Prepare for the next step as long as `stop` lets it."""
         self._stream.refine(stop)
 
-    def advance(self) -> Stepped:
+    def advance(self) -> protocol.Stepped:
         """Make the next step."""
         # a tile takes no longer than its picture would, and has a frame of its own
         whole = not zone_follows(self._settings, self._step, self._record)
@@ -323,7 +298,7 @@ class _Run:
         self._due = self._began + REPORT_EVERY
         try:
             record = self._record = next(self._stream)
-            return Stepped(self.number, record, self._views(self._last), self._votes)
+            return protocol.Stepped(self.number, record, self._views(self._last), self._votes)
         finally:
             # it holds on to the sampler's tables
             self._last = None
@@ -343,7 +318,7 @@ class _Run:
         report = None
         if now >= self._due:
             pictured = self._pictured
-            report = Progressed(
+            report = protocol.Progressed(
                 self._step,
                 replace(progress, heaviest=None, density=None),
                 seconds=now - self._began,

@@ -2,13 +2,12 @@
 waiting, replies call back.
 
 Two threads do what may block: one starts the process and reads its replies, the other writes
-requests (a million examples are 17 MB).  Neither computes anything.  Free of Qt, but not its
-owners: a link is let go of by the thread that makes links, which is theirs, and never by its own.
+requests.  Neither computes anything.  Free of Qt, but not its owners: a link is let go of by the
+thread that makes links, which is theirs, and never by its own.
 
-Messages are pickled values, with large arrays sent as they lie in memory.  Pickling a million
-examples copies 17 MB in one piece of compiled code that holds the interpreter's lock: a frame of
-the window.  So large buffers stay out of the pickle (its protocol 5) and go over the pipe by
-themselves, in writes that release the lock.
+Messages are pickled values.  Pickling a million examples copies 17 MB in one piece of compiled code
+that holds the interpreter's lock: a frame of the window.  So large buffers stay out of the pickle
+(its protocol 5) and go over the pipe by themselves, in writes that release the lock.
 """
 
 from __future__ import annotations

@@ -424,14 +424,6 @@ class Answered:
 
 
 Reply = (
-    Preparing
-    | Prepared
-    | Started
-    | Progressed
-    | Stepped
-    | Finished
-    | Stopped
-    | Failed
-    | Queried
+    Preparing | Prepared | Started | Progressed | Stepped | Finished | Stopped | Failed | Queried
     | Answered
-)
+)  # fmt: skip

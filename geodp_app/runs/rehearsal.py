@@ -19,14 +19,7 @@ from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import draw_examples, open_generator
 from geodp_app.document.work import Dab, Distribution
 from geodp_app.formatting import MISSING, aligned, count, counted, duration, percentage
-from geodp_app.runs.comparison import (
-    KINDS,
-    Contender,
-    Progress,
-    Row,
-    compare,
-    make_contender,
-)
+from geodp_app.runs.comparison import KINDS, Contender, Progress, Row, compare, make_contender
 
 #: Points on which every run is tested.
 TESTED = 200_000

@@ -13,9 +13,8 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
 from geodp_app.document.sampling import fresh_sample
-from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.files.run_record import Question, RunRecord
+from geodp_app.files.run_record import Question, RunRecord, all_tiles, own_lattice
 from geodp_app.runs.figures import FiguresView, Published
 from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
@@ -117,10 +116,7 @@ class RunLog:
     # growing
 
     def add(
-        self,
-        record: StepRecord,
-        views: tuple[HeavyBox, ...] = (),
-        votes: VoteView | None = None,
+        self, record: StepRecord, views: tuple[HeavyBox, ...] = (), votes: VoteView | None = None
     ) -> None:
         """One more step, and what was seen of it; a cursor at the newest follows, but not to an
         edge that no example is nearest to: there is nothing to see.

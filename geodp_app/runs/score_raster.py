@@ -3,11 +3,9 @@
 """Counts exactly how many examples a piece holds when one of its edges moves.
 
 The other halfplanes of the piece stay; at every dual point asked for the examples inside are
-counted by the tables of :mod:`geometry.counting`: O(columns) a point and label.  Tables are
-dropped whenever a few hundred lines have been met, so memory is that of the columns
-(:mod:`geometry.columns`) and a few megabytes.
-
-A raster asks for the lattice points nearest to the centres of its pixels.
+counted by the tables of :mod:`geometry.counting`, O(columns) a point and label, which are dropped
+whenever a few hundred lines have been met.  A raster asks for the lattice points nearest to the
+centres of its pixels.
 
 Imports numba: for the learner's process only.
 """
@@ -53,11 +51,7 @@ class PieceCounter:
             row[:] = other.sheet, other.u, other.v
 
     def count(
-        self,
-        sheet: Sheet,
-        us: NDArray[np.int64],
-        vs: NDArray[np.int64],
-        watch: Callable[[], None],
+        self, sheet: Sheet, us: NDArray[np.int64], vs: NDArray[np.int64], watch: Callable[[], None]
     ) -> NDArray[np.int64]:
         """Examples of each label in the pieces with the moving halfplane at each dual point.
 

@@ -1,10 +1,8 @@
 """Runs one task in a process, which reads a job, answers as it goes along, and tells how it ended.
 
 One runs the same learner again and again on the same examples: a private learner's shape is one
-draw of many, and that is what the runs show.  Every one of them spends its own epsilon, so this is
-for simulated examples.  The other compares learners.  To cancel, end the process: an answer is
-there whole or not at all.  :mod:`geodp_app.runs.learner_process` says why learners have processes
-of their own.
+draw of many.  Every run spends its own epsilon, so this is for simulated examples.  The other
+compares learners.  To cancel, end the process: an answer is there whole or not at all.
 """
 
 from __future__ import annotations
@@ -17,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import Examples, Frame, hold_out
 from geodp_app.errors import InputError
-from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
+from geodp_app.runs.comparison import Contender, Progress, compare
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
 from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import Job

@@ -2,10 +2,9 @@
 
 Numba compiles a loop at its first call and keeps the machine code in its cache
 (``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about half a
-minute, with the help of a second process, and from a full one about a second; what the window opens
-with takes half of that.  Every learner is run once on a tiny sample, which calls every loop with
-the types of a real run, so that a real run compiles nothing.  Only the measure "paper" still
-compiles its loops when it is first run.
+minute, with the help of a second process, and from a full one about a second.  Every learner is run
+once on a tiny sample, which calls every loop with the types of a real run; only the measure "paper"
+still compiles its loops when it is first run.
 
 Imports numba: for the learner's process and its helper only.
 """
@@ -20,8 +19,7 @@ from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.baselines.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.cover.convex_polygon import ConvexPolygonLearner
-from learners.cover.polygon_union import PolygonUnionLearner
+from learners.cover.polygons import ConvexPolygonLearner, PolygonUnionLearner
 from learners.curved.curved_learners import EllipseUnionLearner
 from learners.envelope.compiled_beside import (
     FEWEST,

@@ -35,11 +35,7 @@ _TIDIED = (
 
 
 def why(
-    record: StepRecord,
-    learner: Learner,
-    role: Role | None,
-    k: int,
-    wrong_before: int | None = None,
+    record: StepRecord, learner: Learner, role: Role | None, k: int, wrong_before: int | None = None
 ) -> str:
     """Sentences about a step: what the piece did, with the numbers of its score; or that it found
     nothing.

@@ -16,6 +16,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,22 +27,22 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
+from geodp_app.files.csv_table import Head
 from geodp_app.files.import_columns import cut
-from geodp_app.files.stated_frame import settle_frame
+from geodp_app.files.points import PointOptions, settle_frame
 from geodp_app.progress import ProgressBar
-from geodp_app.tables.columns import DROPPED, TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import count_expression, edge_expression, load_ibis
 from geodp_app.tables.source import (
-    CsvHead,
+    DROPPED,
     TableSource,
     csv_heads,
+    find_columns,
     hide_password,
     local_path,
     other_encoding,
+    refuse_faults,
 )
-from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
-from learners.core.examples import COMMON, LabelWords
 
 _T = TypeVar("_T")
 
@@ -68,116 +69,72 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class TableCounts:
-    """Examples of a table, counted: private data.
-
-    Attributes
-    ----------
-    counts : GridCounts
-    frame : Frame
-    dropped : int
-        Rows without a usable label or place that were dropped; of persons' rows, how many persons
-        have some.
-    tight : bool
-        Whether the bounds are the extent of the rows.
-    names : tuple of str
-        Of all columns.
-    """
+    """Examples of a table, counted: private data."""
 
     counts: GridCounts
     frame: Frame
+    #: Rows without a usable label or place that were dropped; of persons' rows, how many persons
+    #: have some.
     dropped: int = 0
+    #: Whether the bounds are the extent of the rows.
     tight: bool = False
+    #: Of all columns.
     names: tuple[str, ...] = ()
 
 
 def read_counts(
     source: TableSource,
+    options: PointOptions | None = None,
     *,
-    columns: dict[str, str] | None = None,
-    person: str | None = None,
-    rows: int = 1,
-    grid: int | None = None,
-    bounds: Bounds | None = None,
-    words: LabelWords = COMMON,
-    drop: bool = False,
     edges: bool = False,
     quiet: bool = True,
 ) -> TableCounts:
     """Count the examples of a table.
 
-    Parameters
-    ----------
-    source : TableSource
-    columns : dict, optional
-        Names of columns by what they stand for: x, y, lon, lat, label (by default their names).
-    person : str, optional
-        Column that tells whose a row is: of each person as many as `rows` are counted.
-    rows : int
-    grid, bounds : optional
-        The public frame, as in :func:`geodp_app.files.examples_csv.read_examples`.
-    words : LabelWords
-        Which labels say inside and which outside.
-    drop : bool
-        Whether rows without a usable label or place are dropped.
-    edges : bool
-        Whether to find out if the bounds are the extent of the rows, which takes another pass.
-    quiet : bool
-        Show no progress.
-
-    Raises
-    ------
-    InputError
-        If Ibis is missing, the table cannot be read, or a row is wrong.  No message holds a value
-        of a row.  A table without rows is a sample of no examples.
+    Raises InputError if Ibis is missing, the table cannot be read, or a row is wrong.  No message
+    holds a value of a row.  A table without rows is a sample of no examples.  `options`: without a
+    system or a layer; rows that are out of bounds are refused.  `edges`: whether to find out if the
+    bounds are the extent of the rows, which takes another pass. `quiet`: show no progress.
     """
+    asked = options or PointOptions()
     load_ibis()
     source.files()
     heads = csv_heads(source)
     head = heads[0]
-    if head.lines > head.plain and person is not None:
+    if head.commented and asked.person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
         raise InputError(
             f"{source.name}: begins with comment lines, which do not go with --id: remove them "
             "(--grid and --bounds state the frame)"
         )
 
-    def work(
-        engine: _Engine,
-    ) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64], bool, tuple[str, ...]]:
+    def work(engine: _Engine) -> TableCounts:
+        tight, bits = False, 64
         with _open_table(source, head, engine) as (connection, table):
-            kinds, names, bits = dict(table.schema()), [each.names for each in heads], 64
+            kinds, names = dict(table.schema()), [each.names for each in heads]
             if source.kind == "parquet":
-                names, bits = _parquet_columns(connection, source, person)
-            found = find_columns(source, kinds, columns or {}, person, names)
-            frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
+                names, bits = _parquet_columns(connection, source, asked.person)
+            found = find_columns(source, kinds, asked, names)
+            stated = asked.grid, asked.bounds
+            frame = settle_frame(source.name, head.member, *stated, on_grid=found.on_grid)
             with _clear_errors(source, rows=True):
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
-                expression = count_expression(
-                    table,
-                    found,
-                    frame,
-                    knows_nan=connection.has_operation(operations.IsNan),
-                    bits=bits,
-                    comma=comma,
-                    words=words,
-                    drop=drop,
-                    rows=rows,
-                )
-                keys, amounts = _groups(connection, expression)
-                tight = False
+                knows_nan = connection.has_operation(operations.IsNan)
+                how = {"knows_nan": knows_nan, "bits": bits, "comma": comma}
+                asking = count_expression(table, found, frame, asked, **how)
+                keys, amounts = _groups(connection, asking)
                 if edges and not found.on_grid:
                     met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
                     tight = bool(np.bitwise_or.reduce(met) == 15)  # all four
-                return found, frame, keys, amounts, tight, tuple(kinds)
+        left = np.isin(-keys, DROPPED) & (asked.unusable == "drop")
+        dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
+        refuse_faults(source, found, frame, keys)
+        places, labels = keys >> 1, keys & 1
+        entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
+        counts = GridCounts.of_entries(entries, frame.d)
+        return TableCounts(counts, frame, dropped, tight, tuple(kinds))
 
-    found, frame, keys, amounts, tight, every = _watched(work, quiet=quiet)
-    left = np.isin(-keys, DROPPED) & drop
-    dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
-    refuse_faults(source, found, frame, keys)
-    places, labels = keys >> 1, keys & 1
-    entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
-    counts = GridCounts.of_entries(entries, frame.d)
-    return TableCounts(counts, frame, dropped, tight, every)
+    return _watched(work, quiet=quiet)
 
 
 # -- opening -----------------------------------------------------------------------------------
@@ -212,7 +169,7 @@ def files_behind(source: TableSource) -> list[Path]:
 
 
 @contextmanager
-def _open_table(source: TableSource, head: CsvHead, engine: _Engine) -> Iterator[tuple[Any, Any]]:
+def _open_table(source: TableSource, head: Head, engine: _Engine) -> Iterator[tuple[Any, Any]]:
     """The connection and the table; the connection to embedded DuckDB is closed in the end."""
     if source.kind == "url":
         with _clear_errors(source):
@@ -251,7 +208,7 @@ def _open_duckdb(source: TableSource, spill: str) -> Any:
     return connection
 
 
-def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
+def _duckdb_table(source: TableSource, connection: Any, head: Head) -> Any:
     # by name: otherwise the first file's types would round the other files' numbers
     if source.kind == "parquet":
         return connection.read_parquet(_paths(source), union_by_name=True)
@@ -259,8 +216,8 @@ def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
         # all stated, nothing guessed but the end of lines.  No skip of the lines before the header:
         # DuckDB looks for quotes in what it skips, and may lose every row
         form = {"delim": head.delimiter, "quote": '"', "escape": '"', "header": True}
-        form["skip"] = head.plain
-        comment = "#" if head.lines > head.plain else ""
+        form["skip"] = head.skipped
+        comment = "#" if head.commented else ""
         return connection.read_csv(
             _paths(source), **form, comment=comment, all_varchar=True, union_by_name=True
         )
@@ -374,37 +331,30 @@ class _Engine:
 def _watched(work: Callable[[_Engine], _T], *, quiet: bool) -> _T:
     """What `work` returns or raises.  It runs in a thread, so that Ctrl+C is heard."""
     engine = _Engine()
-    results: list[_T] = []
-    errors: list[BaseException] = []
-    finished = threading.Event()  # Thread.join, once interrupted, takes the thread for ended
+    made = Future[_T]()  # Thread.join, once interrupted, takes the thread for ended
 
     def run() -> None:
         try:
-            results.append(work(engine))
+            made.set_result(work(engine))
         except BaseException as error:
-            errors.append(error)
-        finally:
-            finished.set()
+            made.set_exception(error)
 
     with ProgressBar(quiet=quiet) as bar:
         try:
             threading.Thread(target=run, daemon=True).start()
-            while not finished.wait(0.05):
+            while not wait([made], 0.05).done:
                 done = engine.done()
                 bar.update(done, f"{engine.name} at work" + (f", {done:.0%}" if done else ""))
         except KeyboardInterrupt:
             for _ in range(_PATIENCE):  # again: a query that has yet to start would not notice
                 engine.interrupt()
-                if finished.wait(0.05):
+                if wait([made], 0.05).done:
                     break
             raise
-    if errors:
-        raise errors[0]
-    return results[0]
+    return made.result()
 
 
 def _groups(connection: Any, expression: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Keys and amounts."""
     if connection.name == "duckdb":  # by itself: releases of Ibis and DuckDB differ over Arrow
         found = connection.con.execute(connection.compile(expression)).fetchnumpy()
         return np.asarray(found["key"], np.int64), np.asarray(found["amount"], np.int64)

@@ -21,18 +21,13 @@ from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import number_fault
 from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
-from geodp_app.tables.columns import DROPPED, Fault, TableColumns
-from learners.core.examples import COMMON, OPPOSITES, LabelWords
+from geodp_app.files.points import PointOptions
+from geodp_app.tables.source import DROPPED, Fault, TableColumns
+from learners.core.examples import OPPOSITES, LabelWords
 
 
 def load_ibis() -> Any:
-    """Ibis, loaded when it is needed.
-
-    Raises
-    ------
-    InputError
-        If it is not installed.
-    """
+    """Ibis, loaded when it is needed; raises InputError if it is not installed."""
     try:
         import ibis
     except ImportError as error:
@@ -47,42 +42,24 @@ def count_expression(
     table: Any,
     columns: TableColumns,
     frame: Frame,
+    options: PointOptions,
     *,
     knows_nan: bool = True,
     bits: int = 64,
     comma: bool = False,
-    words: LabelWords = COMMON,
-    drop: bool = False,
-    rows: int = 1,
 ) -> Any:
     """What the engine computes: columns key and amount.
 
-    Parameters
-    ----------
-    table : ibis Table
-    columns : TableColumns
-    frame : Frame
-    knows_nan : bool
-        Whether the engine has NaN and a test for it.
-    bits : int
-        Of the narrowest floating-point numbers that files have for persons.
-    comma : bool
-        Whether numbers may have a comma for a point.
-    words : LabelWords
-        Which labels say inside and which outside.
-    drop : bool
-        Whether rows without a usable label or place stand beside the others, of no person.
-    rows : int
-        Of each person, if the columns name persons; whoever has fewer has these in turn.
-
-    Returns
-    -------
-    ibis Table
-        One row for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
+    Rows without a usable label or place that are to be dropped stand beside the others, of no
+    person.  A person who has fewer rows than are asked for has these in turn.  `knows_nan`: whether
+    the engine has NaN and a test for it.  `bits`: of the narrowest floating-point numbers that
+    files have for persons.  `comma`: whether numbers may have a comma for a point.  Returns one row
+    for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
     """
     ibis = load_ibis()
     first, second, label = (table[name] for name in columns.examples)
-    values = [_number(first, comma), _number(second, comma), _label(label, comma, words)]
+    drop, rows = options.unusable == "drop", options.rows
+    values = [_number(first, comma), _number(second, comma), _label(label, comma, options.labels)]
     nans = [knows_nan and value.type().is_floating() for value in values]
     key = _row_key(values, nans, columns, frame, drop=drop)
     if columns.person is None:
@@ -130,9 +107,7 @@ def edge_expression(table: Any, columns: TableColumns, frame: Frame, *, comma: b
     :meth:`geometry.grid.Bounds.spanned_by` has it."""
     assert frame.bounds is not None
     box, key = frame.bounds, 0
-    edges = zip(
-        (columns.first, columns.second) * 2, (*box.low, *box.high), box.size * 2, strict=True
-    )
+    edges = zip(columns.examples[:2] * 2, (*box.low, *box.high), box.size * 2, strict=True)
     for i, (name, edge, size) in enumerate(edges):
         value, near = _number(table[name], comma), 1e-9 * size
         met = (value >= _exact(edge - near)) & (value <= _exact(edge + near))

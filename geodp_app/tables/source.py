@@ -1,8 +1,9 @@
-"""Reads where a table of examples lies, from `--table` and `--columns`, before an engine starts.
+"""Reads where a table of examples lies, from `--table` and `--columns`, before an engine starts;
+finds its columns, as those of files are, and says what is wrong with a row.
 
 ``parquet:GLOB`` and ``csv:GLOB`` are files, ``duckdb:FILE::TABLE`` is a table of a DuckDB file, and
 ``URL::TABLE`` is a table of any engine that Ibis connects to.  A CSV file may begin with comment
-lines, one of which may state its frame (:mod:`geodp_app.files.examples_csv`).
+lines, one of which may state its frame (:mod:`geodp_app.files.points`).
 """
 
 from __future__ import annotations
@@ -13,39 +14,38 @@ import glob
 import gzip
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from geodp_app.errors import InputError
-from geodp_app.files.csv_table import not_utf8, read_head, stated_separator
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app.document.examples import Frame
+from geodp_app.errors import InputError, refusals
+from geodp_app.files.csv_table import Head, not_utf8, read_head, stated_separator
+from geodp_app.files.import_columns import choose_columns, place_of
+from geodp_app.files.points import PointOptions
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 
 #: What a column may stand for.
 ROLES = ("x", "y", "lon", "lat", "label")
 
-#: Comment lines before a header that are looked at, and their length in bytes.
-_MOST_LINES, _MOST_BYTES = 100, 10_000
 #: Bytes of a file that are looked at at a time.
 _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table of examples, not opened yet.
-
-    Attributes
-    ----------
-    kind : {"parquet", "csv", "duckdb", "url"}
-    place : str
-        Path or pattern of files, or the URL.
-    table : str
-        Name of the table, with its schema before a dot; empty for files.
-    """
+    """A table of examples, not opened yet."""
 
     kind: Literal["parquet", "csv", "duckdb", "url"]
+    #: Path or pattern of files, or the URL.
     place: str
+    #: Name of the table, with its schema before a dot; empty for files.
     table: str = ""
 
     @property
@@ -63,13 +63,8 @@ class TableSource:
         return far and not os.path.exists(self.place)
 
     def files(self) -> list[Path]:
-        """The local files that it names, in order.
-
-        Raises
-        ------
-        InputError
-            If there is none, or a database is not of the engine that it is said to be.
-        """
+        """The local files that it names, in order; raises InputError if there is none, or a
+        database is not of the engine that it is said to be."""
         if self.kind == "url" or self.remote:
             return self._sqlite_file()
         if os.path.isdir(self.place):
@@ -127,10 +122,7 @@ def hide_password(text: str) -> str:
 def table_source(text: str) -> TableSource:
     """Read what follows `--table`.
 
-    Raises
-    ------
-    InputError
-        If it has none of the forms.
+    Raises InputError if it has none of the forms.
 
     Examples
     --------
@@ -160,15 +152,7 @@ def table_source(text: str) -> TableSource:
 def columns_of(text: str) -> dict[str, str]:
     """Read what follows `--columns`: ``role=name`` separated by commas, quoted as in CSV.
 
-    Returns
-    -------
-    dict
-        Name of the column by role.
-
-    Raises
-    ------
-    InputError
-        If it has another form.
+    Raises InputError if it has another form.  Returns names of columns by role.
 
     Examples
     --------
@@ -191,33 +175,16 @@ def columns_of(text: str) -> dict[str, str]:
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class CsvHead:
-    """A CSV file's header, the lines before it, the frame that they state, what stands between
-    columns, and how many of those lines hold nothing but that."""
-
-    lines: int
-    member: dict[str, Any]
-    delimiter: str = ","
-    names: tuple[str, ...] = ()
-    plain: int = 0
-
-
-def csv_heads(source: TableSource) -> list[CsvHead]:
-    """The heads of all CSV files of a source, alike but for the order and number of columns; one
-    of nothing where there are none.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or two files have different heads.
-    """
+def csv_heads(source: TableSource) -> list[Head]:
+    """The heads of all CSV files of a source, alike but for the order and number of columns; one of
+    nothing where there are none.  Raises InputError if a file cannot be read, or two files have
+    different heads."""
     files = source.files() if source.kind == "csv" else []
     heads = [_head_of(path) for path in files]
     for path, head in zip(files, heads, strict=True):
-        if replace(head, names=()) != replace(heads[0], names=()):
+        if replace(head, names=(), start=0) != replace(heads[0], names=(), start=0):
             raise InputError(f"{path}: the lines before its header are not those of {files[0]}")
-    return heads or [CsvHead(0, {})]
+    return heads or [Head({}, (), ",", 0, 1, 0)]
 
 
 def other_encoding(source: TableSource) -> str:
@@ -241,28 +208,144 @@ def _opened(path: Path) -> gzip.GzipFile | IO[bytes]:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
-def _head_of(path: Path) -> CsvHead:
-    text = ""
+def _head_of(path: Path) -> Head:
     try:
         with _opened(path) as file:
-            for number in range(_MOST_LINES):
-                line = file.readline(_MOST_BYTES)
-                if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                    raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
-                text += line.decode("utf-8-sig" if not number else "utf-8", "replace")
-                before = line.isspace() or line.startswith(b"#")
-                before |= not number and bool(stated_separator(text.rstrip("\n")))
-                if not (before and line.endswith(b"\n")):
-                    break  # a line that is too long is a header, or none
-            else:
-                raise InputError(f"{path}: has no header in its first {_MOST_LINES} lines")
+            start = file.read(_PIECE)
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
+    text = start.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     head = read_head(str(path), text)
-    stated = stated_separator(text.partition("\n")[0])
-    if stated and '"' in text.partition("\n")[0]:
+    first = text.partition("\n")[0]
+    if '"' in first and stated_separator(first):
         raise InputError(f"{path}: line 1 names the separator in quotes: remove that line")
-    above = text.split("\n")[: head.lines - 1]
-    plain = above if not any(line.startswith("#") for line in above) else above[: bool(stated)]
-    return CsvHead(head.lines - 1, head.member, head.delimiter, head.names, len(plain))
+    return head
+
+
+class Fault(IntEnum):
+    """What is wrong with a value; three more for each column before it."""
+
+    EMPTY = 1
+    OFF = 2
+    BROKEN = 3
+    NOBODY = 10
+    SEVERAL = 11
+
+
+#: Faults of a row without a usable label or place: all but lying elsewhere.
+DROPPED = (1, 3, 4, 6, 7, 8, 9)
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """Names of the columns that are read."""
+
+    #: x and y, or longitude and latitude, and the label.
+    examples: tuple[str, str, str]
+    #: Whose a row is.
+    person: str | None
+    #: Whether coordinates are whole numbers on the grid, not degrees.
+    on_grid: bool
+
+
+def find_columns(
+    source: TableSource,
+    kinds: Mapping[str, Any],
+    options: PointOptions,
+    files: Sequence[Sequence[str]] = (),
+) -> TableColumns:
+    """The columns that are meant, if they are of the right kinds.
+
+    Raises InputError if one is missing or could be several, does not hold numbers, or holds nothing
+    that can name a person.  `kinds`: the engine's data type (of Ibis) of each column.  `files`:
+    names of columns as they stand in each file.
+    """
+    names = list(kinds)
+    with refusals(source.name, InputError):
+        found, kind = choose_columns(names, options.columns)
+        own = None if options.person is None else place_of(options.person, names)
+        for place in (found.first, found.second, found.label, own):
+            for each in files:  # what a file has twice is once what it is called, to an engine
+                if place is not None and names[place] in each:
+                    place_of(names[place], [name.lower() for name in each])
+    first, second, label = (
+        names[at] for at in (found.first, found.second, found.label) if at is not None
+    )
+    _check_kinds(source, kinds, (first, second, label))
+    own_name = None if own is None else names[own]
+    if own_name is not None:
+        _check_person_kind(source, own_name, kinds[own_name])
+    return TableColumns((first, second, label), own_name, kind == "grid")
+
+
+def _check_kinds(
+    source: TableSource, kinds: Mapping[str, Any], examples: tuple[str, str, str]
+) -> None:
+    for name in examples:
+        kind = kinds[name]
+        said = name == examples[2] and kind.is_boolean()
+        if not (said or kind.is_numeric() or kind.is_string()):  # the query looks into text
+            raise InputError(f"{source.name}: column {name}: holds {kind}, not numbers")
+
+
+def _check_person_kind(source: TableSource, name: str, kind: Any) -> None:
+    """Refuse what may be empty in more ways than are looked for: lists, records, JSON, maps."""
+    plain = kind.is_numeric() or kind.is_boolean() or kind.is_string() or kind.is_binary()
+    if not (plain or kind.is_uuid() or kind.is_temporal()):
+        raise InputError(
+            f"{source.name}: column {name}: holds {kind}, which does not name a person: it must "
+            "hold numbers, text, bytes, UUIDs or times"
+        )
+
+
+#: What is wrong with a value that is to name a person.
+_OF_PERSONS: dict[int, str] = {
+    Fault.NOBODY: "is empty, blank or NaN in some row; every row must say whose it is",
+    Fault.SEVERAL: "is a floating-point number too large to tell whole numbers apart in some row; "
+    "persons must be named by integers or text",
+}
+
+
+def refuse_faults(
+    source: TableSource, columns: TableColumns, frame: Frame, keys: NDArray[np.int64]
+) -> None:
+    """Say what is wrong with a row, without its values: the first fault by column.
+
+    Raises InputError if there is one.
+
+    Parameters
+    ----------
+    keys : ndarray of int64, shape (m,)
+        Negative ones are faults.
+    """
+    faulty = keys[keys < 0]
+    if not len(faulty):
+        return
+    number = -int(faulty.max())
+    if number in _OF_PERSONS:
+        column, reason = columns.person, _OF_PERSONS[number]
+    else:
+        place, fault = divmod(number - 1, 3)
+        column, reason = columns.examples[place], _reason(place, Fault(fault + 1), columns, frame)
+    raise InputError(
+        f"{source.name}: column {column}: {reason}; correct such rows, or read a view without them"
+    )
+
+
+def _reason(place: int, fault: Fault, columns: TableColumns, frame: Frame) -> str:
+    if place == 2:
+        none = "empty, or no label" if fault == Fault.EMPTY else "not 0 or 1"
+        return (
+            f"is {none} in some row (labels are 1 and 0, true and false, yes and no, 1 and -1, or "
+            "what --inside names; --unusable drop leaves others out)"
+        )
+    if fault == Fault.EMPTY:
+        return "is empty or not a number in some row"
+    if fault == Fault.BROKEN:
+        return "is not an integer in some row (degrees need --columns lon=NAME,lat=NAME, --bounds)"
+    if columns.on_grid or frame.bounds is None:
+        return f"is off the grid 0..{frame.d} in some row (set its size with --grid)"
+    box = frame.bounds.as_tuple()
+    return f"is outside the bounds {box[place]:.10g}..{box[place + 2]:.10g} in some row"

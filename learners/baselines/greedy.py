@@ -27,13 +27,11 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.records import GreedyDiagnostics, StepDiagnostics, StepRecord, StepRelease
 from learners.core.selection import PieceKind, Role, Selected, Watch, set_cover_score
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.best_piece import BestPiece, best_piece, gain_less_loss
 from learners.cover.set_cover import Cover, step_count
 from learners.parameters import check_count
 
 
-@keyword_parameters()
 class GreedyUnionLearner(Estimator):
     """Greedy union of triangles; not private.
 
@@ -111,7 +109,6 @@ class GreedyUnionLearner(Estimator):
         return Run(None, begin)
 
 
-@keyword_parameters()
 class GreedyConvexLearner(GreedyUnionLearner):
     """Greedy convex polygon, an intersection of halfplanes; parameters as of the greedy union.
 

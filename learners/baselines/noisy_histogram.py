@@ -55,7 +55,6 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
-from learners.core.sklearn_support import keyword_parameters
 from learners.parameters import check_count
 from learners.privacy.accounting import (
     Charge,
@@ -305,7 +304,6 @@ def merge_cells(
     return spans[reading], label[starts][reading], owner
 
 
-@keyword_parameters()
 class NoisyHistogramLearner(Estimator):
     """epsilon-private baseline: the signs of a noisy histogram, interpolated.
 

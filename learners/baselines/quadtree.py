@@ -38,7 +38,6 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
-from learners.core.sklearn_support import keyword_parameters
 from learners.privacy.accounting import (
     Charge,
     Neighbours,
@@ -154,7 +153,6 @@ def _split(
     return flat[exists], (np.cumsum(exists) - 1)[FAN_OUT * node + corner_of]
 
 
-@keyword_parameters()
 class QuadtreeLearner(Estimator):
     """epsilon-private baseline: a quadtree refined where the labels are mixed.
 

@@ -69,7 +69,6 @@ from learners.boolean.formulas import (
 )
 from learners.core.records import Diagnostics
 from learners.core.selection import Role, set_cover_score
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, step_count
 from learners.parameters import check_count, check_open_unit, log_over
 from learners.privacy.accounting import (
@@ -206,7 +205,6 @@ def _one_by_one(
     return self._publish(stream, columns.d, parameters, budget.spent)
 
 
-@keyword_parameters()
 class ConjunctionLearner(BooleanLearner):
     """(epsilon, delta)-private conjunction of literals.
 
@@ -265,7 +263,6 @@ class ConjunctionLearner(BooleanLearner):
         return _one_by_one(self, X, y, budget, private_literal_steps)
 
 
-@keyword_parameters()
 class DisjunctionLearner(ConjunctionLearner):
     """(epsilon, delta)-private disjunction of literals; parameters as of the conjunction.
 
@@ -306,7 +303,6 @@ def strawman_budget(
     return Budget(steps, scale, margin, eta, spent)
 
 
-@keyword_parameters()
 class StrawmanConjunctionLearner(BooleanLearner):
     """(epsilon, delta)-private conjunction by a list of good literals; see the module.
 
@@ -361,7 +357,6 @@ def _strawman_steps(
         yield LiteralStep(step, budget.steps, LiteralRelease(literal, None), diagnostics)
 
 
-@keyword_parameters()
 class StrawmanDisjunctionLearner(StrawmanConjunctionLearner):
     """(epsilon, delta)-private disjunction by a list of good literals; parameters as of the
     conjunction.

@@ -69,7 +69,6 @@ from learners.boolean.formulas import (
     candidate_literal,
 )
 from learners.core.selection import Role
-from learners.core.sklearn_support import keyword_parameters
 from learners.finite.sample_sizes import least_count
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, inner_budget, pure_spent
@@ -77,7 +76,6 @@ from learners.privacy.exponential_mechanism import exponential_index, private_ra
 from learners.privacy.randomness import open_source
 
 
-@keyword_parameters()
 class GreedyConjunctionLearner(BooleanLearner):
     """Eliminate, then cover greedily; not private.
 
@@ -118,7 +116,6 @@ class GreedyConjunctionLearner(BooleanLearner):
         return self._publish(records, columns.d, parameters, None)
 
 
-@keyword_parameters()
 class GreedyDisjunctionLearner(GreedyConjunctionLearner):
     """The dual of :class:`GreedyConjunctionLearner`; not private.
 
@@ -151,7 +148,6 @@ def _greedy_steps(
         yield LiteralStep(taken, taken if ended else taken + 1, release, diagnostics)
 
 
-@keyword_parameters()
 class ConsistentConjunctionLearner(BooleanLearner):
     """Elimination alone: all literals that no positive example refutes; not private.
 
@@ -191,7 +187,6 @@ class ConsistentConjunctionLearner(BooleanLearner):
         return iter(())
 
 
-@keyword_parameters()
 class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
     """The dual: all literals that no negative example satisfies; not private.
 
@@ -256,7 +251,6 @@ def literals_of(
     ]
 
 
-@keyword_parameters()
 class PrivateConsistentConjunctionLearner(BooleanLearner):
     """epsilon-private conjunction over few variables, by one draw from all.
 
@@ -318,7 +312,6 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
         return iter(())
 
 
-@keyword_parameters()
 class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
     """epsilon-private disjunction over few variables; parameters as of the conjunction.
 

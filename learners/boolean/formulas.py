@@ -35,13 +35,7 @@ from geometry.coordinates import unmasked
 from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
-from learners.core.sklearn_support import (
-    WithParameters,
-    classifier_tags,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels, classifier_tags
 from learners.privacy.accounting import PrivacySpent
 
 #: Rows whose sum of ones fits into a byte.
@@ -290,8 +284,7 @@ class FormulaRelease:
         return columns
 
 
-@keyword_parameters()
-class BooleanLearner(WithParameters, ABC):
+class BooleanLearner(TwoLabels, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -303,10 +296,6 @@ class BooleanLearner(WithParameters, ABC):
     """
 
     role: ClassVar[Role]
-
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:

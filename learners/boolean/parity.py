@@ -46,12 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.formulas import zeros_and_ones
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index
@@ -337,12 +332,7 @@ class BlockDiagnostics:
     failed: bool
 
 
-@keyword_parameters()
-class _Parity(WithParameters):
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
-
+class _Parity(TwoLabels):
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
         release: ParityRelease = self.release_
@@ -355,7 +345,6 @@ class _Parity(WithParameters):
         return rows, self._check_labels(y, len(rows))
 
 
-@keyword_parameters()
 class ParityLearner(_Parity):
     """A consistent parity by Gaussian elimination; not private.
 
@@ -391,7 +380,6 @@ class ParityLearner(_Parity):
         return self
 
 
-@keyword_parameters()
 class PrivateParityLearner(_Parity):
     """epsilon-private learner of parities, delta = 0; see the module.
 

@@ -5,7 +5,6 @@ examples          checks points and labels
 sklearn_support   parameters, and what scikit-learn asks of an estimator
 records           what a step releases, and the diagnostics beside it
 releases          what may be published of a run
-borders           finds segments along which a release's labels change
 learned_shape     a release on its map: predicts, draws and writes itself
 codec             writes and reads releases as JSON
 codec_parts       their steps, pieces and values

@@ -6,22 +6,16 @@
 3. The check's part is counted by label and by where it lies, in four noisy counts: right and wrong
    inside the shape, right and wrong outside.
 
-Privacy (docs/privacy.md, lemma 11): given the coins, an example is in one of the two parts, and in
-one of the four counts; so both have all of epsilon.
-
-From the counts anyone can tell, with stated confidence, the share of reports like these that lie on
-the right side (:meth:`Check.share`): the limits of Clopper and Pearson with the noise counted in,
-by the law of a binomial number and integer noise together.  How many examples were counted is not
-released; what it may be is bounded by the noisy counts, and a part of the error goes to that
+Both have all of epsilon (docs/privacy.md, lemma 11).  From the counts anyone can tell, with stated
+confidence, the share of reports like these that lie on the right side (:meth:`Check.share`): the
+limits of Clopper and Pearson (1934) with the noise counted in.  How many examples were counted is
+not released; what it may be is bounded by the noisy counts, and a part of the error goes to that
 (Berger and Boos, *P values maximized over a confidence set for the nuisance parameter*, 1994).
 
-Bounds of probabilities and of means from independent draws, and verdicts by them.
-
-probability   Clopper and Pearson's exact interval (1934).
-mean          The empirical Bernstein bound of Maurer and Pontil (2009, theorem 4): the mean of n
-              draws from an interval of length r, of sample variance V, is within
-              sqrt(2 V ln(2/p) / n) + 7 r ln(2/p) / (3 (n - 1)) of the expectation, on either side
-              except with probability p.
+Also bounds of probabilities and of means from independent draws: Clopper and Pearson's exact
+interval, and the empirical Bernstein bound of Maurer and Pontil (2009, theorem 4), by which the
+mean of n draws from an interval of length r, of sample variance V, is within sqrt(2 V ln(2/p) / n)
++ 7 r ln(2/p) / (3 (n - 1)) of the expectation, on either side except with probability p.
 """
 
 from __future__ import annotations

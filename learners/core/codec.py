@@ -61,12 +61,7 @@ from learners.core.releases import (
 )
 from learners.core.support import Support
 from learners.declaration import Learner, Parameter
-from learners.privacy.accounting import (
-    APART,
-    LEAST_DELTA,
-    MOST_RATE,
-    PrivacySpent,
-)
+from learners.privacy.accounting import APART, LEAST_DELTA, MOST_RATE, PrivacySpent
 from learners.registry import LEARNERS
 
 #: Of polygons, or of a room above this one: a formula, a parity, a choice, experts.  Their classes
@@ -133,11 +128,7 @@ def release_from_dict(data: Any) -> AnyRelease:
         privacy = None if data["privacy"] is None else privacy_from_dict(data["privacy"])
         if privacy is not None:
             _check_run(learner, parameters, privacy)
-        common = {
-            "learner": learner,
-            "parameters": tuple(parameters.items()),
-            "privacy": privacy,
-        }
+        common = {"learner": learner, "parameters": tuple(parameters.items()), "privacy": privacy}
         release: AnyRelease = _FORMS[kind].read(data, common)
         odd = difference(release_to_dict(release), data)
     except _FAULTS as error:
@@ -254,14 +245,8 @@ def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRe
     steps = _check_tidied(
         tuple(zone_from_dict(part, zones, i) for i, part in enumerate(data["zones"]))
     )
-    return SharpenedRelease(
-        **common,
-        lattice=lattice,
-        pieces=pieces,
-        thresholds=thresholds,
-        side=zones.side,
-        zones=steps,
-    )
+    own: dict[str, Any] = {"lattice": lattice, "pieces": pieces, "thresholds": thresholds}
+    return SharpenedRelease(**common, **own, side=zones.side, zones=steps)
 
 
 def _write_conics(release: ConicRelease) -> dict[str, Any]:
@@ -299,9 +284,7 @@ def _write_space(release: SpaceRelease) -> dict[str, Any]:
 
 def _read_space(data: dict[str, Any], common: dict[str, Any]) -> SpaceRelease:
     lattice = HalfspaceLattice3(
-        whole(data["grid"], "grid"),
-        whole(data["reach"], "reach"),
-        whole(data["levels"], "levels"),
+        whole(data["grid"], "grid"), whole(data["reach"], "reach"), whole(data["levels"], "levels")
     )
     pieces = _regions(data, "halfspaces", lattice)
     if {len(piece) for piece in pieces} not in (set(), {1}, {4}):

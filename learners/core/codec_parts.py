@@ -17,13 +17,7 @@ from geometry.polygons import Outline
 from geometry.tiling import EdgeZone, EdgeZones, Tile
 from learners.core.records import Piece, StepRelease, Tidied, TileStep
 from learners.core.selection import Role
-from learners.privacy.accounting import (
-    AccountName,
-    Charge,
-    ChargeName,
-    PrivacySpent,
-    Relation,
-)
+from learners.privacy.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
 from learners.privacy.privacy_loss import check_statement
 
 Lattice = HalfplaneLattice | ConicLattice

@@ -30,13 +30,7 @@ from learners.core.learned_shape import LearnedShape
 from learners.core.records import Mistakes, StepRecord, TileStep
 from learners.core.releases import Lattice, Release, release_of
 from learners.core.selection import PieceKind, Role, SelectionProgress, Watch
-from learners.core.sklearn_support import (
-    WithParameters,
-    classifier_tags,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels, classifier_tags
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
 from learners.privacy.randomness import RandomSource, open_source
@@ -146,8 +140,7 @@ class _Apart(NamedTuple):
     source: RandomSource
 
 
-@keyword_parameters()
-class Estimator(WithParameters, ABC):
+class Estimator(TwoLabels, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Every learner has a parameter `grid`, and `check`: the part of the examples, strictly between 0
@@ -175,9 +168,6 @@ class Estimator(WithParameters, ABC):
     role: ClassVar[Role]
 
     check: float | None = None
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def _planned(self) -> Run:
@@ -326,7 +316,10 @@ class Estimator(WithParameters, ABC):
         spent = with_check(run.spent, learner.check)
         counts, apart = learner._apart(counts)
         stream = run.begin(counts, watch)
-        return Steps(self._keep(learner, stream, self._of_run(spent), apart), stream)
+        # by the name that was promised or a new one: two runs never have one name
+        name = self.__dict__.pop("_next_run", None)
+        spent = None if spent is None else spent.of_run(name)
+        return Steps(self._keep(learner, stream, spent, apart), stream)
 
     def _apart(self, counts: GridCounts) -> tuple[GridCounts, _Apart | None]:
         """The examples to learn from, and those that are kept for the check (docs/privacy.md, lemma
@@ -337,17 +330,8 @@ class Estimator(WithParameters, ABC):
         kept, held = divided(counts, self.check, source)
         return kept, _Apart(held, self.check, source)
 
-    def _of_run(self, spent: PrivacySpent | None) -> PrivacySpent | None:
-        """The statement of the run that begins, by the name that was promised or a new one."""
-        name = self.__dict__.pop("_next_run", None)  # two runs never have one name
-        return None if spent is None else spent.of_run(name)
-
     def _keep(
-        self,
-        learner: Self,
-        stream: Stream,
-        spent: PrivacySpent | None,
-        apart: _Apart | None = None,
+        self, learner: Self, stream: Stream, spent: PrivacySpent | None, apart: _Apart | None = None
     ) -> Generator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []

@@ -23,16 +23,9 @@ from geometry.grid import Bounds, GridMap
 
 #: What says inside, and what outside, in the form of :func:`normal`.
 OPPOSITES = (
-    ("1", "0"),
-    ("true", "false"),
-    ("yes", "no"),
-    ("t", "f"),
-    ("y", "n"),
-    ("inside", "outside"),
-    ("in", "out"),
-    ("positive", "negative"),
-    ("1", "-1"),
-)
+    ("1", "0"), ("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"),
+    ("inside", "outside"), ("in", "out"), ("positive", "negative"), ("1", "-1"),
+)  # fmt: skip
 
 _MEANT = {word: word == pair[0] for pair in OPPOSITES for word in pair}
 

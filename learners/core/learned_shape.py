@@ -24,19 +24,13 @@ from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
 from geometry.mask import Mask, mask_of
 from geometry.polygons import ring_corners
+from learners import __version__
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
-from learners.core.releases import (
-    Release,
-    SpaceRelease,
-    support_shape,
-    support_words,
-    unit_words,
-)
+from learners.core.releases import Release, support_shape, support_words, unit_words
 from learners.privacy.accounting import PrivacySpent, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
-from learners.version import __version__
 
 #: Longer side of the picture in a notebook, in pixels.
 _SIDE = 260
@@ -59,18 +53,6 @@ class LearnedShape:
     release: Release
     frame: Frame
     masks: tuple[Mask, ...] = ()
-
-    @classmethod
-    def of(cls, model: Any) -> Self:
-        """What a fitted learner has learned.
-
-        Raises
-        ------
-        NotFittedError
-            If no run is complete.
-        """
-        shape: Self = model.placed()
-        return shape
 
     def __repr__(self) -> str:
         where = "" if self.frame.bounds is None else f", {self.frame.bounds}"
@@ -316,7 +298,8 @@ class LearnedShape:
         if self.privacy is None or not self.privacy.private:
             text = f"{statement} Do not publish it as if it were."
             statement = f'<strong style="color:#C44500">{text}</strong>'
-        picture = "" if isinstance(self.release, SpaceRelease) else self._picture()
+        in_space = getattr(self.release.lattice, "dimensions", 2) == 3
+        picture = "" if in_space else self._picture()
         about = f"{escape(self.release.learner)}, {escape(where)}"
         return f"<div>{picture}<div>{about}</div><div>{statement}</div></div>"
 

@@ -40,8 +40,15 @@ from geometry.tiling import (
     tile_square,
     tiles_shape,
 )
-from learners.core.borders import edge_lines, line_borders, step_borders
-from learners.core.records import Piece, StepRelease, TileStep, predict_pieces
+from learners.core.records import (
+    Piece,
+    StepRelease,
+    TileStep,
+    edge_lines,
+    line_borders,
+    predict_pieces,
+    step_borders,
+)
 from learners.core.selection import Role
 from learners.core.support import DOUBT, Blocks, Support, reported_blocks
 from learners.privacy.accounting import PrivacySpent, noise_scale, of_persons
@@ -104,7 +111,7 @@ class Release(ABC):
 
     @abstractmethod
     def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
 
     @abstractmethod
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -134,11 +141,9 @@ class PiecesRelease(Release):
 
     @property
     def steps(self) -> tuple[StepRelease | TileStep, ...]:
-        """What each step published, in order."""
         return _pieces_made(self.pieces, self.thresholds)
 
     def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
         return predict_pieces(self.role, self.pieces, points).astype(np.int64)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -160,7 +165,6 @@ class CoverRelease(PiecesRelease):
         return line_borders(edge_lines(self.pieces), np.array([0, 0, self.d, self.d]))
 
     def shape(self) -> BaseGeometry:
-        """The hypothesis as a valid polygonal shapely geometry in grid units."""
         if self.role == "disjunction":
             return union_shape(self.pieces, self.d)
         return piece_polygon(tuple(h for piece in self.pieces for h in piece), self.d)
@@ -193,7 +197,6 @@ class TilesRelease(Release):
 
     @property
     def steps(self) -> tuple[StepRelease | TileStep, ...]:
-        """What each step published, in order."""
         return self.tiles
 
     @property
@@ -202,7 +205,6 @@ class TilesRelease(Release):
         return self.tiles[0].tile.d
 
     def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
         labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             if len(rows):
@@ -245,7 +247,6 @@ class TilesRelease(Release):
         return reported_blocks([counts[tile] for tile in order], noise_scale(charge.each, 1), about)
 
     def shape(self) -> BaseGeometry:
-        """The hypothesis as a valid polygonal shapely geometry in grid units."""
         tidied = self.tiles[-1].tidied
         if tidied is not None:
             return tidied.outline.polygon()
@@ -284,7 +285,6 @@ class SharpenedRelease(Release):
         return *_pieces_made(self.pieces, self.thresholds), *self.zones
 
     def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
         labels = predict_pieces("disjunction", self.pieces, points)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
@@ -318,7 +318,6 @@ class SharpenedRelease(Release):
             yield step, rows[step.tile.in_box(points[rows])]
 
     def shape(self) -> BaseGeometry:
-        """The hypothesis as a valid polygonal shapely geometry in grid units."""
         tidied = self.zones[-1].tidied
         if tidied is not None:
             return tidied.outline.polygon()

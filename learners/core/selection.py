@@ -1,22 +1,19 @@
 """A selection is one draw from the exponential mechanism over pieces, by their scores.
 
-A selection draws a piece theta (one halfplane, or three whose intersection is a
-triangle) with probability proportional to mu(theta) * exp(rate * value(theta)),
-mu uniform over the lattice of :mod:`geometry.halfplane` (a product of three for a
-triangle), value an integer function of two counts, :class:`Score`.
+It draws a piece theta (one halfplane, or three whose intersection is a triangle) with probability
+proportional to mu(theta) * exp(rate * value(theta)), mu uniform over the lattice of
+:mod:`geometry.halfplane` (a product of three for a triangle), value an integer function of two
+counts, :class:`Score`.
 
-KMMS section 3 scores a piece by min{gain - b/k, -loss}.  In a disjunction a piece
-gains the positive examples inside it and loses the negative ones; in a
-conjunction it gains the negative examples *outside* and loses the positive ones
-outside.  Multiplied by k and written with the counts inside, both become
+KMMS section 3 scores a piece by min{gain - b/k, -loss}.  In a disjunction a piece gains the
+positive examples inside it and loses the negative ones; in a conjunction it gains the negative
+examples *outside* and loses the positive ones outside.  Multiplied by k and written with the counts
+inside, both become
 
     value = min(k * P + c_pos, -k * N + c_neg),
 
-so the score rises with P and falls with N in either role, and a selection needs
-to know nothing about roles.
-
-Sensitivity: for fixed b, adding one example moves value / k by at most 1, and by
-the same sign for every piece (docs/privacy.md, lemma 1).
+so a selection needs to know nothing about roles.  For fixed b, adding one example moves value / k
+by at most 1, and by the same sign for every piece (docs/privacy.md, lemma 1).
 """
 
 from __future__ import annotations

@@ -9,14 +9,12 @@ The learners follow its conventions: ``clone``, pipelines, ``cross_val_score`` a
     model = QuadtreeLearner(bounds=(13, 42, 20, 47), seed=1)
     search = GridSearchCV(model, {"epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)  # simulated
 
-Only the learner is private.  A step before it that looks at the examples (a scaler, a
-discretizer), a score on examples, and a search that keeps the best of its runs are not: each
-run of a search spends its epsilon, and the scores by which it chooses are not noisy.  Use them on
-public or simulated data; a search over parameters of a private learner is warned of
-(:class:`PrivacyWarning`).
+Only the learner is private.  A step before it that looks at the examples, a score on examples, and
+a search that keeps the best of its runs are not: use them on public or simulated data; a search
+over parameters of a private learner is warned of (:class:`PrivacyWarning`).
 
-A release holds labels 0 and 1.  Predictions come back as the labels of the examples came, "no" and
-"yes" or -1 and 1, and `classes_` holds these: it is the curator's, as the fitted learner is.
+A release holds labels 0 and 1.  Predictions come back as the labels of the examples came, and
+`classes_` holds these: it is the curator's, as the fitted learner is.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar, dataclass_transform, get_type_hints
+from typing import Any, Self, dataclass_transform, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,9 +32,6 @@ from numpy.typing import ArrayLike, NDArray
 from learners.core.examples import check_labels, spelled
 from learners.parameters import read
 from learners.privacy.accounting import PrivacySpent
-
-Class = TypeVar("Class")
-
 
 _OF_A_SEARCH = (
     "a search over parameters fits this private learner: each run spends its epsilon, and the "
@@ -70,35 +65,39 @@ def not_fitted_error(message: str) -> NotFittedError:
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
-def keyword_parameters(
-    *, after: Mapping[str, Sequence[str]] | None = None
-) -> Callable[[type[Class]], type[Class]]:
-    """A constructor that takes what the class declares and what it inherits, all by keyword.
+class WithParameters:
+    """Constructor parameters by name, and whether a run is complete.
 
-    A parameter is a name with a type, and maybe a default; to declare one again changes its
-    default, not its place.  What is the same for all of a class is a ClassVar; what a run sets
-    has its type where it is set.
+    A class has a constructor that takes what it declares and what it inherits, all by keyword, and
+    stores it unchanged.  A parameter is a name with a type, and maybe a default; to declare one
+    again changes its default, not its place.  What is the same for all of a class is a ClassVar;
+    what a run sets has its type where it is set: `release_` is what it publishes, and what else it
+    learns ends in ``_`` too.
 
     Parameters
     ----------
     after : dict, optional
-        New parameters by the one they follow wherever parameters are told; by default they come
-        last.
+        Of a subclass: new parameters by the one they follow wherever parameters are told; by
+        default they come last.
 
     Examples
     --------
-    >>> @keyword_parameters()
-    ... class Square(WithParameters):
+    >>> class Square(WithParameters):
     ...     grid: int = 1024
     ...     seed: int | None = None
-    >>> @keyword_parameters(after={"grid": ["cells"]})
-    ... class Cells(Square):
+    >>> class Cells(Square, after={"grid": ["cells"]}):
     ...     cells: int = 8
     >>> Cells(grid=16)
     Cells(grid=16, cells=8, seed=None)
     """
 
-    def declare(cls: type[Class]) -> type[Class]:
+    release_: Any
+
+    #: Of a clone of scikit-learn's: whether its parameters have been set since.
+    _tried: bool
+
+    def __init_subclass__(cls, *, after: Mapping[str, Sequence[str]] | None = None) -> None:
+        super().__init_subclass__()
         order = list(inspect.signature(cls).parameters)
         made = dataclass(kw_only=True, eq=False, repr=False)(cls)
         taken = inspect.signature(made).parameters
@@ -108,28 +107,12 @@ def keyword_parameters(
             place = order.index(before) + 1
             order[place:place] = new
         # of all classifiers, so told last
-        order.sort(key=("check", "positive").__contains__)
+        order.sort(key=lambda name: {"check": 1, "positive": 2}.get(name, 0))
         # a dataclass has the inherited fields first; by keyword all orders are the same
         init: Any = made.__init__
         stated = inspect.signature(init)
         parameters = [stated.parameters["self"], *(taken[name] for name in order)]
         init.__signature__ = stated.replace(parameters=parameters)
-        return made
-
-    return declare
-
-
-class WithParameters:
-    """Constructor parameters by name, and whether a run is complete.
-
-    Parameters are stored unchanged when a learner is made, see :func:`keyword_parameters`; what a
-    run publishes is `release_`; what else it learns ends in ``_`` too.
-    """
-
-    release_: Any
-
-    #: Of a clone of scikit-learn's: whether its parameters have been set since.
-    _tried: bool
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters by name (`deep` has no effect)."""
@@ -269,50 +252,46 @@ def classifier_tags(random: bool) -> Any:
     )
 
 
-class _OfTwoLabels(Protocol):
-    """A learner of two labels."""
+class TwoLabels(WithParameters):
+    """A learner of two labels, which come back as the examples had them.
 
-    positive: Any
-
-    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]: ...
-
-    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]: ...
-
-
-def predict_as_came(self: _OfTwoLabels, X: ArrayLike | Any) -> NDArray[Any]:
-    """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
-
-    After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
-        run ended without a hypothesis.
-    NotFittedError
-        If no run is complete.
+    With `positive` that label says 1, and all others say 0.
     """
-    return self._as_came(self._zeros_and_ones(X))
 
+    positive: Any = None
 
-def share_right(
-    self: _OfTwoLabels, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-) -> float:
-    """Share of labelled points that are predicted right, 0..1: private, if these are.
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+        """Labels 0 and 1 of points as :meth:`fit` takes them."""
+        raise NotImplementedError
 
-    Parameters
-    ----------
-    X, y : array or data frame
-        Points and labels, shape (n,), as :meth:`fit` takes them.
-    sample_weight : array of float, shape (n,), optional
-        What each point counts; by default all the same.
-    """
-    predicted = self._zeros_and_ones(X)
-    right = predicted == check_labels(y, len(predicted), self.positive)
-    weights = None if sample_weight is None else np.asarray(sample_weight)
-    return float(np.average(right, weights=weights))
+    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
 
+        After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
 
-# scikit-learn asks a method for its name
-for method, name in ((predict_as_came, "predict"), (share_right, "score")):
-    method.__name__ = method.__qualname__ = name
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
+            run ended without a hypothesis.
+        NotFittedError
+            If no run is complete.
+        """
+        return self._as_came(self._zeros_and_ones(X))
+
+    def score(
+        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Share of labelled points that are predicted right, 0..1: private, if these are.
+
+        Parameters
+        ----------
+        X, y : array or data frame
+            Points and labels, shape (n,), as :meth:`fit` takes them.
+        sample_weight : array of float, shape (n,), optional
+            What each point counts; by default all the same.
+        """
+        predicted = self._zeros_and_ones(X)
+        right = predicted == check_labels(y, len(predicted), self.positive)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(right, weights=weights))

@@ -1,17 +1,11 @@
 """Tells where there were enough examples to say anything (*support*), beside a learned shape.
 
 A learner labels every point, also where nobody reported.  So the square is divided into a coarse
-public grid of cells, and a cell is *supported* when its noisy number of examples reaches a
-threshold:
-
-1. How many cells a side and which threshold, :func:`cells_per_side` and :func:`least_count`, are
-   public functions of a noisy number of examples, the scale of the noise and the grid.
-2. The examples of every cell, of both labels together, are counted with integer Laplace noise of
-   scale 1 / epsilon_support; which counts reach the threshold is released, and nothing else of
-   them.
-
-The threshold is the least one at which the expected number of empty cells that are called
-supported stays below 1 / 20, if all cells were empty.
+public grid of cells, as many as a noisy number of examples asks for (:func:`cells_per_side`).  The
+examples of every cell, of both labels together, are counted with integer Laplace noise of scale
+1 / epsilon_support, and which counts reach a public threshold (:func:`least_count`) is released:
+such a cell is *supported*.  The threshold is the least one at which the expected number of empty
+cells that are called supported stays below 1 / 20, if all cells were empty.
 
 For neighbours that add or remove one example that is epsilon_support-DP however many cells there
 are (docs/privacy.md, lemma 10).  The noise is exact (:mod:`learners.privacy.noise`).

@@ -1,7 +1,6 @@
 """The set cover of KMMS, and the learners of polygons.
 
-polygon_union           learns unions of polygons, by tiles or by a cover
-convex_polygon          learns convex polygons, likewise
+polygons                learns unions of polygons and convex polygons, by tiles or by a cover
 threshold_learner       learns one border along an axis
 cover_run               sets up a run of the cover by its parameters
 set_cover               runs the cover: counts, selections, budget

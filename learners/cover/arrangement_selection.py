@@ -1,33 +1,24 @@
 """Draws by the exponential mechanism from the cells of the dual arrangement: small samples only.
 
-A selection's law over the lattice gives a cell of the arrangement the weight
-
-    (number of its lattice points) * exp(rate * value),
-
-with the lattice points counted exactly, and is uniform inside.  This is the law
-that the envelope sampler draws from too, either up to its rounding (uniform base measure over
-the admitted lattice points of all sheets), computed in the open: an oracle for tests, and what the
-dual-plane view shows for small samples.
-
-Cells of all sheets that classify the sample alike form one *class*.  A triangle
-is an ordered triple of independent lattice halfplanes, so its classes are
-intersections of three classes, their counts sums of products.
+A cell of the arrangement has the weight (number of its lattice points) * exp(rate * value), the
+lattice points counted exactly, and the law is uniform inside: the law that the envelope sampler
+draws from too, either up to its rounding, computed in the open.  Cells of all sheets that classify
+the sample alike form one *class*.  A triangle is an ordered triple of independent lattice
+halfplanes, so its classes are intersections of three classes, their counts sums of products.
 
 Complexity: O(n^2) cells, hence O(n^2) classes C; triangles visit at most C^2
 pairs and P * C triples, P the number of different intersections of two classes
 (at worst O(n^6) for both; a few seconds for twenty examples).
 
-Arithmetic: counts are integers and exp is evaluated to 40 digits, then rounded
-to an integer of at least 2^64 on a scale common to all values.  The draw from
-these integers is exact, so every probability is within a relative 2^-60 of the
-law; :data:`learners.privacy.accounting.ARITHMETIC` = 2^-38 charges for more.  What a draw costs:
-docs/privacy.md, lemma 2.
+Arithmetic: counts are integers and exp is evaluated to 40 digits, then rounded to an integer of at
+least 2^64 on a scale common to all values.  The draw from these is exact, so every probability is
+within a relative 2^-60 of the law; :data:`learners.privacy.accounting.ARITHMETIC` = 2^-38 charges
+for more.  What a draw costs: docs/privacy.md, lemma 2.
 
-Not for releases of large samples: whether the limits refuse a sample depends on
-the sample.
+Not for releases of large samples: whether the limits refuse a sample depends on the sample.
 
-Source: KMMS 2019, algorithm SelectHalfplane, with the lattice of
-:mod:`geometry.halfplane` in place of the continuous box.
+Source: KMMS 2019, algorithm SelectHalfplane, with the lattice of :mod:`geometry.halfplane` in place
+of the continuous box.
 """
 
 from __future__ import annotations
@@ -159,11 +150,7 @@ class ArrangementSelection:
         return Selected(law.draw(source), progress, {"classes": len(law.classes.halfplanes)})
 
     def prepare(
-        self,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        watch: Watch | None = None,
+        self, counts: GridCounts, score: Score, rate: float, watch: Watch | None = None
     ) -> PreparedLaw:
         """Everything up to the draw itself, to draw from one law many times."""
         sample = _sample(counts)
@@ -341,10 +328,7 @@ def _sample(counts: GridCounts) -> list[tuple[int, int]]:
 
 
 def _values(
-    examples: Sequence[tuple[int, int]],
-    counts: GridCounts,
-    score: Score,
-    insides: Iterable[int],
+    examples: Sequence[tuple[int, int]], counts: GridCounts, score: Score, insides: Iterable[int]
 ) -> dict[int, int]:
     """Score of every piece, by the distinct examples it holds (bits)."""
     negatives: Counter[tuple[int, int]] = Counter()

@@ -1,23 +1,18 @@
 """Finds the piece of greatest gain less weighted loss, by branch and bound in the dual plane.
 
 A box of dual points has an outer piece that contains all its pieces and an inner piece that
-lies in all of them (two corners of each dual rectangle), and the value rises with the positives P
-that a piece holds and falls with the negatives N, so
-
-    bound = value(P(outer), N(inner))
-
-is at least every value in it.  The box of the greatest bound is taken first (branch and bound:
-Land, Doig 1960); its inner piece is tried, the box is halved, and halves that cannot beat the
-best piece so far are dropped.  Boxes are closed, so that a single dual point is bounded by its
-own value: when no box is left, the best piece is a maximiser over the whole lattice.
-
-Where a grid point holds both labels the examples that outweigh each other are dropped first.
+lies in all of them (two corners of each dual rectangle), so bound = value(P(outer), N(inner)) is at
+least every value in it, P and N being the positives and negatives that a piece holds.  The box of
+the greatest bound is taken first (branch and bound: Land, Doig 1960); its inner piece is tried, the
+box is halved, and halves that cannot beat the best piece so far are dropped.  Boxes are closed, so
+that a single dual point is bounded by its own value: when no box is left, the best piece is a
+maximiser over the whole lattice.  Where a grid point holds both labels the examples that outweigh
+each other are dropped first.
 
 A halfplane has two coordinates, and mostly some hundreds of boxes settle it.  A triangle has
 six, and the search may end before that, after `max_boxes` boxes: it then says by how much a
 better piece could be better.  To know good triangles early, some that hold a single point, and
-later the best so far, are improved edge by edge, each time by the same search with the two
-other edges fixed.
+later the best so far, are improved edge by edge, by the same search with the other edges fixed.
 
 Deterministic: work is counted in boxes, never by a clock.  Not private.
 
@@ -52,6 +47,7 @@ from learners.cover.branch_and_bound import (
     run,
     value_of,
 )
+from learners.envelope.boxes import pack_sheets
 
 #: An edge: its sheet, and a rectangle u0, u1, v0, v1 of dual points, both ends included.
 Edge = tuple[int, tuple[int, int, int, int]]
@@ -236,7 +232,7 @@ def _point_pieces(
         x, y = point.tolist()
         if value <= 0:
             continue
-        best = [value, _pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))]
+        best = [value, pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))]
         for slope in (0, 1, -1):
             height = y - slope * x
             far = height + slope * lattice.d if lattice.measure == "chord" else slope
@@ -259,17 +255,12 @@ def _trivial_piece(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
     """`Search.best` of a piece that decides nothing: y >= 0; or y >= d and y <= 0, no points."""
     best = np.zeros(8, dtype=np.int64)
     if size == 1:
-        best[1] = _pack_sheets((Sheet.FLAT_ABOVE,))
+        best[1] = pack_sheets((Sheet.FLAT_ABOVE,))
         return best
     top = lattice.d << lattice.bits
-    best[1] = _pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))
+    best[1] = pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))
     best[2:4] = (top, top if lattice.measure == "chord" else 0)
     return best
-
-
-def _pack_sheets(sheets: Sequence[int]) -> int:
-    padded = (*sheets, NO_SHEET, NO_SHEET)[:3]
-    return sum(sheet << (3 * e) for e, sheet in enumerate(padded))
 
 
 def _piece(lattice: HalfplaneLattice, best: NDArray[np.int64]) -> tuple[Halfplane, ...]:
@@ -294,10 +285,7 @@ def _make_search(lattice: HalfplaneLattice, room: int, best: NDArray[np.int64]) 
 
 
 def _begin_with(
-    objective: Objective,
-    tables: LineTables,
-    search: Search,
-    starts: Iterable[tuple[Edge, ...]],
+    objective: Objective, tables: LineTables, search: Search, starts: Iterable[tuple[Edge, ...]]
 ) -> None:
     each = list(starts)
     if not each:
@@ -308,7 +296,7 @@ def _begin_with(
         [[end for _, rectangle in box for end in rectangle] for box in each]
     )
     sheets = np.array([[sheet for sheet, _ in box] for box in each], dtype=np.int64)
-    boxes[:, SHEETS] = _pack_sheets((0,) * edges) + sheets @ (1 << 3 * np.arange(edges))
+    boxes[:, SHEETS] = pack_sheets((0,) * edges) + sheets @ (1 << 3 * np.arange(edges))
     add_boxes(objective, tables, search, boxes)
 
 

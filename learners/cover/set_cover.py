@@ -13,20 +13,15 @@ so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 
 The number of steps is public and never cut short; but a run with k = "auto" may end sooner, by
 its noisy counts, and is charged for all its steps (:func:`ends_before`; docs/privacy.md, lemma 9).
-Privacy of the whole run, for neighbours that add or remove one labelled example: counts and
-selections are charged together, by the optimal account (:mod:`learners.privacy.composition`;
-lemma 4), once the samplers' arithmetic has been paid for (lemma 5).  KMMS spend epsilon on each and
-so twice epsilon in all.
+Counts and selections are charged together, by the optimal account
+(:mod:`learners.privacy.composition`; lemma 4), once the samplers' arithmetic has been paid for
+(lemma 5).  KMMS spend epsilon on each and so twice epsilon in all.
 
-For comparison the same run by other accounts than the best, its noise the same
-(:func:`by_account`).  The *naive* one above all, by which KMMS motivate their section 3 (example
-3.3).  It knows nothing of set cover: every selection is a general exponential mechanism, weighted
-by exp(eta' q / 2) and eta'-DP, and m of them are composed by basic composition, m eta' = epsilon_s,
-or by advanced composition (:mod:`learners.privacy.composition`), whichever grants more.  With m
-proportional to k the loss of a step grows like k or sqrt(k), that of the run like k^2 or k^1.5; the
-set-cover account's eta does not depend on m, so the loss of the run grows like k.
-
-All of them are valid (docs/privacy.md, lemma A1), and none grants more than the optimal one.
+For comparison the same run by other accounts (:func:`by_account`; lemma A1), the *naive* one above
+all, by which KMMS motivate their section 3 (example 3.3): every selection is a general exponential
+mechanism, weighted by exp(eta' q / 2) and eta'-DP, composed by basic or advanced composition,
+whichever grants more.  With m proportional to k the loss of the run grows like k^2 or k^1.5; by the
+set-cover account, whose eta does not depend on m, like k.
 """
 
 from __future__ import annotations
@@ -308,12 +303,7 @@ def expected_count(alive: GridCounts, role: Role, budget: Budget) -> int:
 
 
 def step_law(
-    alive: GridCounts,
-    role: Role,
-    k: Pieces,
-    budget: Budget,
-    noisy: int | None,
-    first: int | None,
+    alive: GridCounts, role: Role, k: Pieces, budget: Budget, noisy: int | None, first: int | None
 ) -> tuple[Score, float]:
     """The score of a step by its noisy count, and nats per unit of it.
 

@@ -1,24 +1,16 @@
 """Sharpens a cover: draws every edge of its triangles again, among the examples nearest to it.
 
 A private set cover finds where the shape is; what its triangles leave at their borders costs it
-most of its error, and further steps must share epsilon with it.  So it is given a part of epsilon,
-and its triangles divide the square into zones, one an edge, or several of a long one
-(:mod:`geometry.tiling`, :func:`zone_side`).  In every zone a labelled piece of at most two
-edges is drawn by its number of mistakes on the zone's own examples
-(:mod:`learners.envelope.concept_selection`), with all the rest of epsilon.
-
-Privacy (docs/privacy.md, lemma 8), for neighbours that add or remove one example: the zones are a
-function of the released triangles and the first noisy count, so given these the example lies in one
-zone, and the draws of all others have the same law with and without it.  The draws together are
-eta-DP, whatever the number of zones (parallel composition: McSherry 2009), and with an
-(epsilon_1, delta)-DP cover before them (epsilon_1 + eta, delta)-DP (basic composition).
-
-With the last zone labels along borders are changed where the noise alone explains them
+most of its error.  So it is given a part of epsilon, and its triangles divide the square into
+zones, one an edge, or several of a long one (:mod:`geometry.tiling`, :func:`zone_side`).  In
+every zone a labelled piece of at most two edges is drawn by its number of mistakes on the zone's
+own examples (:mod:`learners.envelope.concept_selection`), with all the rest of epsilon: an example
+lies in one zone (docs/privacy.md, lemma 8; parallel composition: McSherry 2009).  With the last
+zone labels along borders are changed where the noise alone explains them
 (:mod:`learners.tiles.tidying`), which costs nothing.
 
-Departs from the source: KMMS stop at the triangles (`finish="none"`).  The hypothesis is no union
-of triangles any more, but of their zones' pieces; what it errs, and what was tried instead:
-docs/decisions/0015-sharpening.md.
+Departs from the source: KMMS stop at the triangles (`finish="none"`).  What the hypothesis errs,
+and what was tried instead: docs/decisions/0015-sharpening.md.
 """
 
 from __future__ import annotations
@@ -151,7 +143,6 @@ def sharpened_steps(
     eta: float,
     source: RandomSource,
     watch: Watch | None,
-    tidy: bool = True,
 ) -> Iterator[StepRecord]:
     """The records of a cover of triangles, and then one for every zone of their edges.
 
@@ -166,8 +157,6 @@ def sharpened_steps(
     source : RandomSource
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.
-    tidy : bool
-        The last record changes labels along the zones' borders (:mod:`learners.tiles.tidying`).
     """
     pieces: list[Piece] = []
     noisy = 0
@@ -190,7 +179,7 @@ def sharpened_steps(
         watch=watch,
         before=predict_pieces("disjunction", tuple(pieces), counts.points),
         first=len(pieces) + 1,
-        tidy=functools.partial(_tidied, noisy=noisy, eta=eta) if tidy else None,
+        tidy=functools.partial(_tidied, noisy=noisy, eta=eta),
     )
 
 

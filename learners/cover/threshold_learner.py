@@ -33,7 +33,6 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.records import Piece, StepRecord, StepRelease
 from learners.core.selection import Role, Selected, SelectionProgress, Watch, mistakes_score
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import Cover
 from learners.finite.finite_class import ThresholdClass
 from learners.privacy.accounting import Charge, Neighbours, check_budget, pure_budget, pure_spent
@@ -113,7 +112,6 @@ def threshold_class_size(d: int, direction: str | None = None) -> int:
     return ThresholdClass(d).size * (len(_SHEETS) if direction is None else 1)
 
 
-@keyword_parameters()
 class ThresholdLearner(Estimator):
     """epsilon-private learner of a halfplane along an axis.
 

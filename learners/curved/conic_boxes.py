@@ -29,8 +29,7 @@ from geometry.compiled_loops import inner, njit
 from learners.core.selection import POWER
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
-from learners.envelope.shared_points import examples_of, greatest_score
-from learners.envelope.target import score_value
+from learners.envelope.target import examples_of, greatest_score, score_value
 
 #: Columns of `Refinement.boxes`: least parameters, greatest ones, the two counts, the shared points
 #: that some member holds and those that all do, as words of bits, and the greatest score.

@@ -33,7 +33,6 @@ from geometry.grid import Box
 from geometry.lift import BallLattice, ConicKind, ConicLattice, HalfspaceLattice3, PolynomialLattice
 from learners.core.estimator import Estimator, Run
 from learners.core.selection import Role
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.cover_run import cover_run
 from learners.curved.selection import (
     ConicSelection,
@@ -44,7 +43,6 @@ from learners.curved.selection import (
 from learners.privacy.accounting import Neighbours
 
 
-@keyword_parameters()
 class DiscUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of discs.
 
@@ -103,7 +101,6 @@ class DiscUnionLearner(Estimator):
         return cover_run(self, self.k, partial(ConicLattice, self.grid, self.kind), ConicSelection)
 
 
-@keyword_parameters()
 class EllipseUnionLearner(DiscUnionLearner):
     """(epsilon, delta)-private learner of a union of ellipses; parameters as of discs.
 
@@ -124,7 +121,6 @@ class EllipseUnionLearner(DiscUnionLearner):
     kind: ClassVar[ConicKind] = "ellipse"
 
 
-@keyword_parameters()
 class PolynomialUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of regions bounded by a polynomial.
 
@@ -182,7 +178,6 @@ class PolynomialUnionLearner(Estimator):
         return cover_run(self, self.k, partial(PolynomialLattice, *own), LiftedSelection)
 
 
-@keyword_parameters()
 class ConvexPolytopeLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polytope; X has shape (n, 3).
 
@@ -235,7 +230,6 @@ class ConvexPolytopeLearner(Estimator):
         return cover_run(self, self.k, lattice, HalfspaceSelection3)
 
 
-@keyword_parameters()
 class SimplexUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of simplices; parameters as of polytopes.
 
@@ -267,7 +261,6 @@ class SimplexUnionLearner(Estimator):
         return cover_run(self, self.k, lattice, SimplexSelection3)
 
 
-@keyword_parameters()
 class BallUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of balls; parameters as of polytopes.
 

@@ -84,7 +84,7 @@ from learners.core.selection import (
 )
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_boxes import ConicTarget, Refinement
-from learners.envelope.shared_points import heavy_points
+from learners.envelope.target import heavy_points
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import RandomSource
 

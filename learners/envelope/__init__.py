@@ -8,19 +8,17 @@ race                 runs strands side by side, until a draw is decided
 strands              a part of the class, searched with its own boxes, tables and bits
 views                shows the curator the boxes, and where the halfplanes may still lie
 core                 tries and splits until a piece is accepted
-target               the law that is drawn from: the score, its rate and the prior
+target               the law that is drawn from, and bounds of points with both labels
 boxes                all pieces whose edges lie in given rectangles; and the first boxes
 paper_box            the same in the measure "paper", whose boxes are made otherwise
 partition            boxes that cover the class, with their masses in a sum tree
 trials               keeps a point of a box with the probability it deserves, or splits the box
 close_pairs          bounds that wrong labels hardly loosen
-shared_points        bounds where a grid point has many examples of both labels
 pile_gains           bounds what a line may gain in piles of reports
 piled_lines          draws from boxes whose lines are weighed by that
 factorised_boxes     tightens the envelope on small boxes, by cells with weights
-cell_counts          counts uncertain examples for all of a box's cells at once
 workspace            what is known of the box at hand, and of some before it
-uncertain            lists the examples that only some pieces of a box may hold
+uncertain            lists examples that only some pieces of a box may hold, and counts them
 factorised_moves     tries and splits factorised boxes
 compiled_beside      compiles loops in a second process
 compaction           merges light boxes that meet in a face again

@@ -61,7 +61,7 @@ def pairs_across(box):
     """How many close pairs a piece of the box may part, at most, where its counts are of the
     examples left (:mod:`learners.envelope.close_pairs`); below 0 where they are of all: -1 less by
     how much the bound is lower than their score, for points of both labels
-    (:mod:`learners.envelope.shared_points`)."""
+    (:mod:`learners.envelope.target`)."""
     return np.int64(box[ORDERS] >> 3) - 1
 
 

@@ -3,25 +3,14 @@
 A box counts all positives that a piece of it may hold and no negatives that it may miss
 (:mod:`learners.envelope.boxes`).  Where labels are wrong, positives lie among the negatives
 wherever a boundary may run, and boxes must be small before the bound tells them apart.  So
-disjoint pairs of a positive p and a negative n that lie close together are taken out.  With P' and
-N' for the examples left, every piece T has
-
-    P(T) - N(T) = P'(T) - N'(T) + #{pairs: p in T, n not} - #{pairs: n in T, p not},
-
-and for a pair of the first kind p lies in some edge's halfplane and n does not.  So
-
-    P(T) - N(T) <= P'(T) - N'(T) + the sum over the edges e of x(e),
-
-x(e) being the number of pairs whose p may lie inside and whose n outside of a halfplane in e's cell
-of the dual plane.  Few lines pass between two points that lie close together: x is small, and far
-from the shape P' or N' is nearly 0.  All are integers.  What it is worth, measured, and what it
-does not help with: docs/decisions/0023-close-pairs.md.
-
-Where a positive and a negative share a grid point no piece tells them apart, and they are dropped.
-(docs/privacy.md, lemma E3.)
+disjoint pairs of a positive and a negative that lie close together are taken out; each edge adds
+to the bound of what is left the number of pairs that lines of its cell of the dual plane may part,
+which is small, as the two lie close together (docs/privacy.md, lemma E3; what it is worth:
+docs/decisions/0023-close-pairs.md).  Where a positive and a negative share a grid point no piece
+tells them apart, and they are dropped.
 
 Only of scores that are a sum (`Target.total`).  Making pairs is O(m log m) for m entries, counting
-them O(pairs * width), the greatest x of a rectangle O(log width).
+them O(pairs * width), the greatest number of a rectangle O(log width).
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
@@ -84,7 +73,7 @@ class ClosePairs(NamedTuple):
         and so on up to one; of no size where nothing is left out.
     marked : int64 array, shape (m, 4)
         x, y, negatives and positives of at most 62 points
-        (:mod:`learners.envelope.shared_points`).
+        (:mod:`learners.envelope.target`).
     low, step : int
         Cell i holds low + i * step and the step - 1 numbers after it.
     width : int

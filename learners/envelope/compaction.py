@@ -2,12 +2,8 @@
 
 When the boxes are used up, most of them are light: they were halved while the envelope was much
 higher, and hardly a trial goes there any more.  Two boxes of the same sheets and orders that agree
-in all sides but one, on which one begins where the other ends, are together a box.  It holds
-the same lattice pieces, each once.  Its positives are the more of the two, its negatives the fewer:
-they bound every piece in either, and may be tighter than the counts of its own corners.  Boxes
-without an admitted piece are dropped.
-
-The law stays what it was: docs/privacy.md, lemma E2.
+in all sides but one, on which one begins where the other ends, are together a box of the more
+positives and the fewer negatives of the two.  The law stays what it was: docs/privacy.md, lemma E2.
 
 Nothing is counted here; a compaction takes O(boxes), 6 sides each, and a sort.
 """

@@ -1,12 +1,9 @@
 """Tries pieces and splits boxes of the envelope until a piece is accepted.  Compiled.
 
-See :mod:`learners.envelope.envelope_selection` for the algorithm.  Why boxes may change after each
-rejected trial: docs/privacy.md, lemma E2; that the arithmetic stays within the charge: lemma 5.
-All randomness arrives as a buffer of uniform 16-bit chunks (:mod:`learners.envelope.chunks`);
-nothing here draws by itself.
-
-What the loops work on and with: the list in :mod:`learners.envelope`.  Room for more boxes is made
-between two calls (:mod:`learners.envelope.compaction`).
+See :mod:`learners.envelope.envelope_selection` for the algorithm; why boxes may change after each
+rejected trial: docs/privacy.md, lemma E2.  All randomness arrives as a buffer of uniform 16-bit
+chunks (:mod:`learners.envelope.chunks`).  Room for more boxes is made between two calls
+(:mod:`learners.envelope.compaction`).
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators

@@ -8,9 +8,7 @@ sampling: Maddison, Tarlow, Minka 2014):
 
 1. Keep boxes of dual points that cover the class.  Each has an outer piece that contains all
    its pieces and an inner piece that all contain (two corners of each dual rectangle), so
-   bound = min(k * P(outer) + c_pos, -k * N(inner) + c_neg) is at least every value in it.  A score
-   that is a sum has a second bound, lower where labels are wrong
-   (:mod:`learners.envelope.close_pairs`).
+   bound = min(k * P(outer) + c_pos, -k * N(inner) + c_neg) is at least every value in it.
 2. Draw a box in proportion to volume * exp(rate * bound), theta uniform in it, and accept
    with probability exp(rate * (value(theta) - bound)).
 3. After a rejection the box may be halved, and its halves cut to what carries base measure;
@@ -19,41 +17,10 @@ sampling: Maddison, Tarlow, Minka 2014):
 4. When all boxes that memory has room for are used, light boxes are merged again
    (:mod:`learners.envelope.compaction`), and the search goes on.
 
-**Law.**  Given the boxes, each trial accepts theta with probability mu(theta) *
-exp(rate * value(theta)) / M, M the envelope's mass: proportional to the target whatever the
-boxes are.  Boxes depend on the past only through rejected trials, so but for rounding the
-accepted theta has the target law however the refinement is steered; it is steered by counted
-work, never by a clock, and no draw is cut short.
-
-**Merged boxes** change nothing of this.  Every admitted piece must lie in one box and be counted
-for all orders of its edges, and its box's bound must not be below its value.  Two merged boxes
-make exactly the box that holds the points of both, once, for as many orders; its bound is the
-greater of two counts and the less of two, and the greater number of pairs, each valid on its half.
-Which boxes are merged, and when, follows from masses and numbers of boxes, so from trials that were
-rejected.
-
-**Strands.**  Trials may be read as a Poisson process whose rate is the envelope's mass; the
-accepted ones are then a Poisson process of rate Z * pi, whatever the envelope (A* sampling).
-So strands, each with its own part of the class, boxes, bits and clock, run side by side on the
-processor's cores, and the acceptance with the least clock wins once every other clock has passed
-it. There is one in the beginning; one that runs alone is divided once it has thousands of boxes.
-After a compaction the envelope is higher and the clock runs slower; the accepted trials keep their
-rate. Threads and their speed decide nothing.
-
-**Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
-enter in (i) a mass: exp of a product, at most seven roundings, or of a factorised box at most
-sixty, those of its cells' weights and sums included; (ii) sums up the tree, one rounding a level,
-at most 22 levels, and the ratio of two of them at each level, compared with infinitely many
-uniform bits, for a factorised box also down three trees of six levels; (iii) -ln(U) / rate with U
-uniform to a relative 2^-48 at both ends.  Each moves the probability of an accepted theta by a
-factor within exp(+-2^-43), exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks
-are compensated sums of waits, off by at most a factor exp(+-2^-43), and decide between strands
-only.  Together below exp(+-2^-39), inside the charge of 2^-38 in
-:mod:`learners.privacy.accounting`.
-Light boxes may vanish, and a strand below 1e-150 waits as long as another has 1e-50; masses are
-weighed anew before that is wrong: in a run of 2^64 trials it matters with probability below
-2^-180, which the account covers.  The law: docs/privacy.md, lemmas E1 to E4, E5 and E6;
-rounding: lemma 5; what a draw costs: lemma 2.
+The law is the target's whatever the boxes are, as long as these depend on rejected trials alone
+(docs/privacy.md, lemmas E1 to E3, E5 and E6); several strands of the search run side by side, and
+the acceptance with the least clock wins (lemma E4).  Membership, counts, bounds and acceptance are
+integers; what doubles round is charged (lemma 5).  What a draw costs: lemma 2.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 

@@ -1,36 +1,18 @@
 """Tightens the envelope on small boxes: one table of cells an edge stands for all triples of cells.
 
-Each edge's rectangle of dual points is divided into SIDE x SIDE cells.  Let O_e and I_e be an
-edge's outer and inner halfplane, H_e its true one, and o_e and n_e the outer and the inner
-halfplane of the cell that it lies in.  An example in all O_e but not in all I_e is *uncertain*;
-it is charged to the first edge e with the example outside I_e.  Then, T being the piece,
+Each edge's rectangle of dual points is divided into SIDE x SIDE cells.  Examples that only some
+pieces of the box hold are charged to an edge and counted for all its cells
+(:mod:`learners.envelope.uncertain`).  So the score's bound, a mix of two linear
+functions with parts m and MIX - m or their sum, is a constant plus one term an edge: the cells of
+the three edges are drawn independently of each other, and the box's mass is a product of three
+sums.  In a box of two edges examples that both leave uncertain make a term for each *pair* of
+cells, and the mass is a sum over first cells, of what their pairs weigh; without this the boxes of
+thin pieces, whose edges cross everywhere, must be as narrow as the gaps between the examples
+(docs/decisions/0026).
 
-    P(T) <= P(all I) + sum_e #{uncertain positives charged to e that lie in o_e},
-    N(T) >= N(all I) + sum_e #{negatives uncertain for edge e alone that lie in n_e}:
-
-a positive of T outside some I_e lies in H_e, so in o_e, for the edge it is charged to; a negative
-in n_e and in every other I_f lies in T, and is counted once.  The score is the smaller of two
-linear functions A of P and B of N, so for any m in 0..MIX it is at most (m*A + (MIX - m)*B) / MIX;
-or it is their sum, and there is nothing to mix.  With the bounds put in, that is a constant plus
-one term an edge: the cells of the three edges are drawn independently of each other, and the
-box's mass is a product of three sums.
-
-A box of one edge is the same with fewer terms.  In a box of two edges the examples that both leave
-uncertain are charged to neither: for them the bound has a term for each *pair* of cells,
-
-    P(T) <= ... + #{positives uncertain for both in o_0 and in o_1},
-    N(T) >= ... + #{negatives uncertain for both in n_0 and in n_1},
-
-and the box's mass is a sum over pairs: over first cells, of what their pairs weigh.  Without this
-the boxes of thin pieces, whose edges cross everywhere, must be as narrow as the gaps between the
-examples (docs/decisions/0026).
-
-The examples of a grid point with one label are looked at together: found in
-:mod:`learners.envelope.uncertain`, counted for all cells in :mod:`learners.envelope.cell_counts`.
 Counts and bounds are integers; the weight of a cell or of a pair is an exp of a product times an
-area (five roundings at most), summed up a binary tree.
-
-The proof: docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of
+area (five roundings at most), summed up a binary tree.  The bounds and their proof:
+docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of
 :class:`learners.envelope.partition.Partition`.
 """
 

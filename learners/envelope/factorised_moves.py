@@ -13,7 +13,6 @@ import numpy as np
 
 from geometry.compiled_loops import cached_inner, inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
-from learners.envelope.cell_counts import count_cells
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.factorised_boxes import (
     best_mix,
@@ -48,7 +47,7 @@ from learners.envelope.trials import (
     OUTCOME_REJECTED,
     exact_value,
 )
-from learners.envelope.uncertain import charge, gather, widest_axis
+from learners.envelope.uncertain import charge, count_cells, gather, widest_axis
 from learners.envelope.workspace import CELLS, MIX, SIDE, recall, remember
 
 # The same for factorised boxes, whose trials and splits take some 300 microseconds: again splits

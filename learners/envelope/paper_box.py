@@ -1,11 +1,10 @@
 """Writes down boxes of KMMS's own class, lines y = a x + b, a and b in -2 d^2 .. 2 d^2.  Compiled.
 
-The class is that of the measure "paper" of :class:`geometry.halfplane.HalfplaneLattice`; what
-differs from "chord" is how the sampler writes down its boxes.  Nearly all lines of the class are
-steep or miss the square, and those that cross it near one place lie in a thin wedge of (b, a) that
-no rectangle follows.  So a box is a rectangle of *readings*: where a line crosses two opposite
-sides of the square, which are the chord coordinates of :mod:`geometry.halfplane`, rounded down to
-cells, as many a grid unit as 64 bits allow: 2,048 at d = 1024, one at d = 2^20.
+The class is that of the measure "paper" of :class:`geometry.halfplane.HalfplaneLattice`.  Nearly
+all its lines are steep or miss the square, and those that cross it near one place lie in a thin
+wedge of (b, a) that no rectangle follows.  So a box is a rectangle of *readings*: where a line
+crosses two opposite sides of the square, which are the chord coordinates of
+:mod:`geometry.halfplane`, rounded down to cells.
 
 - A line of slope -1 to 1 that meets the square is read at x = 0 and x = d (sheets 0 and 1).
 - A steeper line that meets the square is read at y = 0 and y = d (sheets 2 and 3): what is above
@@ -13,15 +12,10 @@ cells, as many a grid unit as 64 bits allow: 2,048 at d = 1024, one at d = 2^20.
 - The lines that pass above the square, and those below it, are one cell each of sheets 0 and 1:
   they keep everything or nothing.
 
-A dual point of the class has one reading, so it lies in one cell of one sheet, and its halfplane
-lies between those at the cell's corners: a box has an outer and an inner piece as in "chord".  But
-a cell holds many lines, and its corners are not among them.
-
-A trial chooses a slope, then an intercept among as many for every slope, and is rejected unless the
-line's reading lies in the box.  Each dual point of the box is chosen in exactly one way, so given
-that a trial is not rejected it is uniform; the number of ways, a product of two integers, is what
-the box's mass is made of.  In nine rectangles of all kinds .44 to 1 of these ways led into them.
-docs/privacy.md, lemma E3; how it came about: docs/decisions/0017-the-papers-own-box.md.
+A dual point of the class lies in one cell of one sheet, and its halfplane between those at the
+cell's corners.  A trial chooses a slope, then an intercept among as many for every slope, each
+dual point of the box in exactly one way, and is rejected unless the line's reading lies in the box:
+docs/privacy.md, lemma E3; docs/decisions/0017-the-papers-own-box.md.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators

@@ -33,8 +33,7 @@ from learners.envelope.boxes import (
 )
 from learners.envelope.chunks import less
 from learners.envelope.close_pairs import crossed_by
-from learners.envelope.shared_points import examples_of, greatest_score
-from learners.envelope.target import bound_value, score_value
+from learners.envelope.target import bound_value, examples_of, greatest_score, score_value
 from learners.envelope.workspace import MIX
 
 #: Entries of `Partition.tally`.  TRIAL_WORK and SPLIT_WORK decide when a box is refined, SPENT

@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.compiled_loops import inner, njit
-from geometry.counting import (
-    coefficients,
-)
+from geometry.counting import coefficients
 from geometry.grid_counts import GridCounts, settle_conflicts
 
 #: Points of a pile are at most so many steps from the next one: the number that balances best.
@@ -34,7 +32,7 @@ _CELLS, _MOST_CELLS = 64, 1024
 #: So much of the rarer label lies in cells with as much of the other one, and in piles.
 _MOSTLY = 0.5
 
-#: So few points are bounded as well by themselves (:mod:`learners.envelope.shared_points`).
+#: So few points are bounded as well by themselves (:mod:`learners.envelope.target`).
 _FEW_POINTS = 12
 
 #: Points of a pile that are told apart by bits of a word.

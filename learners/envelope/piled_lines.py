@@ -4,19 +4,12 @@ Where reports lie in piles (:mod:`learners.envelope.pile_gains`), boxes
 (:mod:`learners.envelope.partition`) are narrow enough to tell only when there are thousands for
 each edge, and so a thousand million of the three together.  But what edges may gain adds up, and
 what a line may gain is soon known of all lines: they are divided into rectangles of dual points,
-halves below each, and each line is drawn in its box by what it weighs, independently of the others.
+halves below each, and each line is drawn in its box by what it weighs, independently of the others
+(docs/privacy.md, lemma E6).  Scores are doubled, so that all are integers.
 
-For a piece T let g(T) be the positives less the negatives that were taken out of the piles and that
-T holds, P' and N' count what is left, and M count examples of either label.  With score min(A, B),
-A = k*P + c_pos and B = -k*N + c_neg,
-
-    2 * min(A, B) = A + B - |A - B|,    A - B = k*M(T) + c_pos - c_neg,
-    P(T) - N(T) = P'(T) - N'(T) + g(T) <= P'(T) - N'(T) + sum_e x(e),
-
-x(e) being a sum over the piles that a line of the edge's rectangle may part.  All are integers;
-docs/privacy.md, lemma E6.  Only tried where most examples lie in piles; after so many trials that
-were rejected the draw goes on with other boxes (lemma E2).  What it is worth and where it does not
-help: docs/decisions/0023-close-pairs.md.
+Only tried where most examples lie in piles; after so many trials that were rejected the draw goes
+on with other boxes (lemma E2).  What it is worth and where it does not help:
+docs/decisions/0023-close-pairs.md.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators

@@ -1,17 +1,13 @@
 """Runs *strands*, parts of the search, until one has the first acceptance by their common clock.
 
 A strand that runs alone is divided as soon as it is worth its while, in the beginning and again
-when the others have ended, so two are at work whatever part of the class is hard.
+when the others have ended, so two are at work whatever part of the class is hard.  Why the first
+acceptance has the law of a draw, in whatever order they run: docs/privacy.md, lemma E4; how far
+their clocks are rounded, and when one may be left out: lemma 5.
 
-Why the first acceptance of several strands has the law of a draw, in whatever order they run:
-docs/privacy.md, lemma E4; how far their clocks are rounded, and when one may be left out: lemma 5.
-
-The accepted trials of the strands are a Poisson process whose rate at a piece is its weight
-(:mod:`learners.envelope.envelope_selection`).  So all pieces accepted before one moment of the
-clock are independent draws from the law; when that is depends on work and on how many there are,
-not on which.  More draws than the one that is released are for the curator alone
-(:func:`draw_again`): their bits come from a seeded stream of their own, and what a release is made
-of stays as it is.
+All pieces accepted before one moment of the clock are independent draws from the law; when that is
+depends on work and on how many there are, not on which.  More draws than the one that is released
+are for the curator alone (:func:`draw_again`): their bits come from a seeded stream of their own.
 """
 
 from __future__ import annotations
@@ -215,9 +211,7 @@ def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
     log_mass += strands[0].target.rate * strands[0].target.reference
     tally = _tally(strands)
     return SelectionProgress(
-        trials=tally[TRIALS],
-        boxes=tally[BOXES],
-        log_mass=log_mass - log_measure,
+        trials=tally[TRIALS], boxes=tally[BOXES], log_mass=log_mass - log_measure
     )
 
 

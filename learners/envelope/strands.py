@@ -40,8 +40,7 @@ from learners.envelope.partition import (
     grow,
     make_partition,
 )
-from learners.envelope.shared_points import heavy_points
-from learners.envelope.target import Target
+from learners.envelope.target import Target, heavy_points
 from learners.envelope.workspace import Workspace, make_workspace
 from learners.privacy.randomness import RandomSource
 
@@ -207,7 +206,7 @@ class Examples:
         As totals, of the examples that are left without the pairs.
     shared : int64 array, shape (m, 4)
         x, y, negatives and positives of the heaviest points of both labels
-        (:mod:`learners.envelope.shared_points`).
+        (:mod:`learners.envelope.target`).
     n : int
         The number of examples.
     """

@@ -52,7 +52,7 @@ _AT, _COUNT, _HELD, _PAIRED, _BOX = 0, 1, 2, 4, 5
 #: counts : counts[e, 1, i, j], positives charged to e in o_e of cell (i, j); counts[e, 0, i, j],
 #:     negatives in its n_e
 #: across, up, reach : how far the cells reach that hold the entries of a block
-#:     (:mod:`learners.envelope.cell_counts`)
+#:     (:mod:`learners.envelope.uncertain`)
 #: last : examples, or entries as bits, by the last cell of each row that holds them, after what
 #:     none does
 #: words : entries of a block that the cells of both edges hold

@@ -49,12 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels
 from learners.parameters import check_open_unit
 from learners.privacy.accounting import Neighbours, pure_budget
 from learners.privacy.exponential_mechanism import exponential_index, private_rate
@@ -133,8 +128,7 @@ class AmplifiedDiagnostics:
     mistakes: tuple[int | None, ...]
 
 
-@keyword_parameters()
-class AmplifiedLearner(WithParameters):
+class AmplifiedLearner(TwoLabels):
     """Several runs of a private learner on parts of the sample, and a private choice among them.
 
     Parameters
@@ -176,9 +170,6 @@ class AmplifiedLearner(WithParameters):
     failure: float = 0.5
     test_share: float = 0.25
     seed: int | None = None
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples.

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.core.sklearn_support import WithParameters
 from learners.parameters import check_count
 from learners.privacy.accounting import (
     Charge,
@@ -139,7 +139,6 @@ class ErmDiagnostics:
     least_loss: float
 
 
-@keyword_parameters()
 class _LeastLoss(WithParameters):
     """Sums of losses, checked and in whole numbers."""
 
@@ -211,7 +210,6 @@ class _LeastLoss(WithParameters):
         return np.asarray(np.rint(values * bound), dtype=np.int64)
 
 
-@keyword_parameters()
 class EmpiricalRiskMinimizer(_LeastLoss):
     """The first hypothesis of the least average loss; not private.
 
@@ -240,8 +238,7 @@ class EmpiricalRiskMinimizer(_LeastLoss):
     """
 
 
-@keyword_parameters(after={"losses": ["epsilon"]})
-class PrivateERM(_LeastLoss):
+class PrivateERM(_LeastLoss, after={"losses": ["epsilon"]}):
     """epsilon-private empirical risk minimization over a finite list of hypotheses.
 
     With probability 1 - beta the sum of losses of the chosen hypothesis exceeds the least one by

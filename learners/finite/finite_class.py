@@ -46,12 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels
 from learners.finite.empirical_risk import ErmRelease, Mechanism, chosen
 from learners.finite.sample_sizes import as_class
 from learners.parameters import check_count
@@ -75,8 +70,7 @@ class MemorizedLabels:
         return np.asarray(labels[np.asarray(X, dtype=np.int64)])
 
 
-@keyword_parameters()
-class MemorizingLearner(WithParameters):
+class MemorizingLearner(TwoLabels):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -99,9 +93,6 @@ class MemorizingLearner(WithParameters):
 
     points: int = 1000
     seed: int | None = None
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -329,12 +320,8 @@ class FiniteClassDiagnostics:
     fewest_mistakes: int
 
 
-@keyword_parameters()
-class _FiniteClass(WithParameters):
+class _FiniteClass(TwoLabels):
     concepts: ConceptClass
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
@@ -365,7 +352,6 @@ class _FiniteClass(WithParameters):
         return self
 
 
-@keyword_parameters()
 class FiniteClassLearner(_FiniteClass):
     """The first concept of the fewest mistakes; not private.
 
@@ -390,7 +376,6 @@ class FiniteClassLearner(_FiniteClass):
     """
 
 
-@keyword_parameters()
 class PrivateFiniteClassLearner(_FiniteClass):
     """epsilon-private learner of any finite class, delta = 0.
 

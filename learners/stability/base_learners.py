@@ -49,12 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.core.examples import check_examples, check_points
-from learners.core.sklearn_support import (
-    WithParameters,
-    keyword_parameters,
-    predict_as_came,
-    share_right,
-)
+from learners.core.sklearn_support import TwoLabels
 from learners.parameters import check_count
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import SeededRandom
@@ -116,8 +111,7 @@ class DescentRelease:
     privacy: None = None
 
 
-@keyword_parameters()
-class GradientDescentClassifier(WithParameters):
+class GradientDescentClassifier(TwoLabels):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -144,9 +138,6 @@ class GradientDescentClassifier(WithParameters):
     rate: float = 1.0
     order: Order = "replacement"
     coins: int = 0
-    positive: Any = None
-
-    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.

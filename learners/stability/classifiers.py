@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.core.sklearn_support import WithParameters
 from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.randomness import open_source
@@ -122,7 +122,6 @@ def plan_for(
     return plan(model.epsilon, model.delta, **chosen, private=private)
 
 
-@keyword_parameters()
 class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
     """A learner that trains any base on chunks, and is asked afterwards.
 
@@ -218,8 +217,7 @@ class QueryRecord:
     diagnostics: QueryDiagnostics
 
 
-@keyword_parameters(after={"chunks": ["classes"]})
-class StableQueryClassifier(ChunkClassifier[StableQueries]):
+class StableQueryClassifier(ChunkClassifier[StableQueries], after={"chunks": ["classes"]}):
     """(epsilon, delta)-private answers to classification queries, from any learner.
 
     Parameters
@@ -331,8 +329,7 @@ def _refuse_labels(wrong: NDArray[np.bool_], labels: NDArray[Any], what: str) ->
         raise ValueError(f"row {row}: label {labels[row]!r} is not {what}")
 
 
-@keyword_parameters(after={"halts": ["width"]})
-class StableSoftClassifier(ChunkClassifier[SoftQueries]):
+class StableSoftClassifier(ChunkClassifier[SoftQueries], after={"halts": ["width"]}):
     """(epsilon, delta)-private predictions in [0, 1], from any learner.
 
     Labels are 0/1, or numbers in [0, 1] for a base that learns such.

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import WithParameters, keyword_parameters
+from learners.core.sklearn_support import WithParameters
 from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.randomness import RandomSource, below, open_source
@@ -61,7 +61,6 @@ class LabelPrivateRelease:
     privacy: PrivacySpent
 
 
-@keyword_parameters()
 class LabelPrivateLearner(WithParameters):
     """Algorithm 5 for any two learners.
 

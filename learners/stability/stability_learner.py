@@ -54,7 +54,6 @@ from learners.core.examples import check_points
 from learners.core.records import StepRecord, StepRelease
 from learners.core.releases import CoverRelease
 from learners.core.selection import Role, Selected, SelectionProgress, Watch, mistakes_score
-from learners.core.sklearn_support import keyword_parameters
 from learners.cover.set_cover import Cover
 from learners.parameters import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
@@ -171,7 +170,6 @@ def final_learner(k: int, grid: int) -> GreedyUnionLearner:
     return GreedyUnionLearner(k=k, grid=grid, loss_weight=1, max_boxes=_FINAL_BOXES)
 
 
-@keyword_parameters()
 class StabilityLearner(Estimator):
     """(epsilon, delta)-private union of polygons from any base learner.
 

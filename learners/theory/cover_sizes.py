@@ -119,7 +119,7 @@ def polygon_examples(
     edges : int
         Halfplanes of a piece: 3 of a union of triangles, 1 of a convex polygon.
     measure, epsilon, delta, neighbours :
-        As in :class:`learners.cover.polygon_union.PolygonUnionLearner`.
+        As in :class:`learners.cover.polygons.PolygonUnionLearner`.
     account : {"optimal", "naive", "basic", "zcdp", "set-cover"}
         Of the selections.  Runs have the optimal one; others are there to be compared.
 

@@ -61,10 +61,7 @@ class LabelledDistribution:
 
     @classmethod
     def labelled(
-        cls,
-        labels: ArrayLike,
-        weights: ArrayLike | None = None,
-        noise: Fraction | int = 0,
+        cls, labels: ArrayLike, weights: ArrayLike | None = None, noise: Fraction | int = 0
     ) -> LabelledDistribution:
         """Points labelled by a concept, each label wrong with probability `noise`.
 

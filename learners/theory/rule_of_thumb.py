@@ -4,14 +4,11 @@ The theorems hold for every shape and sample and are far from what runs do; by t
 proved of the error at all.  So runs were measured (benchmarks/practice.py): for a kind of runs, n
 and epsilon, the range in which nine of ten errors lay.  Between what was measured its ends are
 interpolated, log error over log n and log epsilon; beyond, nothing is said but what was measured
-otherwise (:func:`means_of`).  The tables are made from practice.csv and means.csv, not written by
-hand: `python benchmarks/practice.py table`.
+otherwise (:func:`means_of`).  The tables are made from practice.csv and means.csv by
+`python benchmarks/practice.py table`.
 
 Measured with all labels right, on a grid of d = 1024, delta = 1e-6 and the learners' defaults,
 neighbours add or remove one example.  Replacing one runs at epsilon / 2, and is read there.
-
-Too few examples are hopeless: two of three runs that were measured with so many, or with more and
-a larger epsilon, were about as wrong as one label for all points.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_rows_of_a_table_are_labelled_by_the_target_in_several_files(small, tmp_
     scale = small("scale", PART=2_000)
     place = scale.make_rows(tmp_path, kind, 5_000, "star")
     assert len(list(place.iterdir())) == 3
-    found = read_counts(table_source(f"parquet:{place}/*.parquet"), **scale.options_of(kind)).counts
+    found = read_counts(table_source(f"parquet:{place}/*.parquet"), scale.options_of(kind)).counts
     inside = contains_points(scale.load_target("star", scale.GRID), found.points)
     assert (found.labels == inside).all()
     # of n persons about 1 - 1/e have a row

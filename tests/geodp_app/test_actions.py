@@ -1,4 +1,4 @@
-"""The table of actions: complete, free of clashes, drawn and written down."""
+"""The table of actions: complete, without clashes, drawn, written down, in the sheet of keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 
 from assets import icons
 from geodp_app.actions import (
@@ -18,6 +21,7 @@ from geodp_app.actions import (
     action,
     tool_tip,
 )
+from geodp_app.views.panels.help import ShortcutSheet
 
 KEYS_OF_THE_DESIGN = {
     "polygon": ("P",),
@@ -132,3 +136,46 @@ def test_the_documentation_has_every_key_and_gesture() -> None:
     for each in (*ACTIONS, *GESTURES):
         assert each.text in text
         assert all(f"`{key}`" in text for key in each.keys)
+
+
+# -- the sheet of keys -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sheet(qtbot) -> ShortcutSheet:
+    made = ShortcutSheet()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def labels(sheet: ShortcutSheet) -> list[str]:
+    return [each.text() for each in sheet.body.findChildren(QLabel)]
+
+
+def test_every_key_is_listed(sheet: ShortcutSheet) -> None:
+    keys = {key for each in (*ACTIONS, *GESTURES) for key in each.keys}
+    assert {key for row in sheet.rows() for key in row[0]} == keys
+    assert "F10" in labels(sheet)
+    assert "Double-click" in labels(sheet)
+
+
+def test_typing_narrows_it_down_by_name_key_or_menu(sheet: ShortcutSheet) -> None:
+    QTest.keyClicks(sheet.search, "f10")
+    assert [text for _, text in sheet.rows()] == ["Step"]
+    sheet.search.clear()
+    QTest.keyClicks(sheet.search, "draw free")
+    assert [keys for keys, _ in sheet.rows()] == [("Shift+P",)]
+    assert "Freehand" in labels(sheet)
+    assert "Polygon" not in labels(sheet)
+
+
+def test_a_search_without_result_says_so(sheet: ShortcutSheet) -> None:
+    QTest.keyClicks(sheet.search, "xyzzy")
+    assert sheet.rows() == []
+    assert labels(sheet) == ["No action or key matches “xyzzy”."]
+
+
+def test_escape_closes_it(sheet: ShortcutSheet) -> None:
+    QTest.keyClick(sheet, Qt.Key.Key_Escape)
+    assert not sheet.isVisible()

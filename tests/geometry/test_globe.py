@@ -33,9 +33,8 @@ from geodp_app.document.sampling import padded_box, place_target
 from geodp_app.document.targets import GridChange
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.files.importing import import_mask, import_target
+from geodp_app.files.document_files import bounds_of_map, import_mask, import_target
 from geodp_app.files.learned_file import read_learned
-from geodp_app.files.public_bounds import bounds_of_map
 from geometry.crs import LONLAT
 from geometry.geojson import read_geojson, target_of
 from geometry.geojson_write import feature_collection

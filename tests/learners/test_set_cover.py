@@ -16,7 +16,7 @@ from geometry.grid_counts import GridCounts
 from learners.core.records import Piece, StepDiagnostics, StepRecord, StepRelease
 from learners.core.selection import Role, Score, Selected, SelectionProgress, set_cover_score
 from learners.cover import cover_run, set_cover
-from learners.cover.polygon_union import PolygonUnionLearner
+from learners.cover.polygons import PolygonUnionLearner
 from learners.cover.set_cover import (
     NOISE_SHARE,
     Budget,

@@ -24,7 +24,7 @@ from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.core.records import TileStep
 from learners.core.releases import CoverRelease
 from learners.core.selection import Selected, Watch
-from learners.cover.convex_polygon import fit_convex
+from learners.cover.polygons import fit_convex
 from learners.cover.set_cover import plan_budget
 from learners.envelope.concept_selection import ConceptDraw
 from learners.privacy.accounting import (

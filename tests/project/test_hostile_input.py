@@ -33,12 +33,11 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files import csv_table
-from geodp_app.files.data_frames import open_frame
-from geodp_app.files.examples_csv import read_examples
-from geodp_app.files.importing import import_target
+from geodp_app.files.document_files import import_target
+from geodp_app.files.import_file import open_frame
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.ledger import Ledger, NewRun, Source
-from geodp_app.files.points import PointOptions, read_opened, read_points
+from geodp_app.files.points import PointOptions, read_examples, read_opened, read_points
 from geodp_app.files.session import load_session, save_session
 from geometry.geojson import MAX_CROSSINGS, read_geojson
 from geometry.grid import checked_bounds

@@ -244,8 +244,8 @@ for name in learners.__all__:
     getattr(learners, name)
 """
 DOCUMENT = """
-import geodp_app.document.document, geodp_app.files.importing, geodp_app.files.exporting
-import geodp_app.files.autosave, geodp_app.files.recent, geodp_app.files.session
+import geodp_app.document.document, geodp_app.files.document_files
+import geodp_app.files.autosave, geodp_app.files.session
 """
 PARSER = "from geodp_app.commands.parser import build_parser; build_parser()"
 #: Measured: `import geodp` takes 60 ms beside numpy's own; one of these would double it.

@@ -19,8 +19,8 @@ import geodp
 import learners
 from geodp import Bounds, Examples, GridMap, LearnedShape
 from geodp_app.cli import main
-from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
+from geodp_app.files.points import format_examples
 from geometry.grid import checked_bounds
 from learners.core.estimator import Estimator
 from learners.core.examples import check_points
@@ -359,7 +359,7 @@ def test_learners_take_coordinates_of_the_bounds(examples: Examples, where: str)
         assert fitted.bounds_ == bounds
         np.testing.assert_array_equal(fitted.predict(X), of_grid.predict(examples.points))
         assert fitted.score(X, examples.labels) == of_grid.score(examples.points, examples.labels)
-    learned = LearnedShape.of(fitted)
+    learned = fitted.placed()
     np.testing.assert_array_equal(learned.predict(xy), of_grid.predict(examples.points))
     assert not hasattr(model.fit(series, examples.labels), "feature_names_in_")
 
@@ -444,7 +444,7 @@ def test_polygons_of_a_learner_lie_where_its_plot_does(examples: Examples, where
         back = shapely.transform(moved & east, lambda xy: xy - (360, 0))
         moved = shapely.union(moved - east, back)
     assert model.polygons_.symmetric_difference(moved).area <= 1e-9 * moved.area
-    assert model.polygons_.equals(LearnedShape.of(model).polygons)
+    assert model.polygons_.equals(model.placed().polygons)
 
 
 @pytest.mark.parametrize("where", [*BOXES, "nowhere"])
@@ -499,9 +499,18 @@ def test_what_is_not_private_says_so_in_a_notebook(examples: Examples) -> None:
     assert "grey: too few reports" in geodp.learn(examples, support=0.5)._repr_html_()
 
 
-def test_a_body_in_space_is_told_without_a_picture() -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        geodp.ConvexPolytopeLearner(grid=2, k=1, reach=1, levels=2, seed=1),
+        geodp.BallUnionLearner(grid=2, k=1, centres=3, levels=2, seed=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_body_in_space_is_told_without_a_picture(
+    model: geodp.ConvexPolytopeLearner | geodp.BallUnionLearner,
+) -> None:
     X = np.random.default_rng(1).integers(0, 3, (60, 3))
-    model = geodp.ConvexPolytopeLearner(grid=2, k=1, reach=1, levels=2, seed=1)
     html = model.fit(X, X[:, 0] > 0)._repr_html_()
     assert "Not private" in html
     assert "<svg" not in html

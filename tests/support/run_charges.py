@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geodp_app.document.charges import RunCharge
+from geodp_app.document.work import RunCharge
 from learners.privacy.accounting import AccountName, Charge, PrivacySpent, Relation
 
 

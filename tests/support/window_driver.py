@@ -30,7 +30,7 @@ from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
@@ -180,6 +180,14 @@ class Lasting:
         window.activateWindow()
         assert QTest.qWaitForWindowActive(window, PATIENCE)
         QTest.qWait(1)
+        return window
+
+    def drawn(self, drawing: Drawing, n: int, **run: object) -> MainWindow:
+        """The window as new, with a drawing, a number of examples and settings of a run."""
+        window = self.as_new()
+        window.document.edit("draw", drawing)
+        window.document.set_sampling(n=n)
+        window.document.set_run(**run)
         return window
 
     def _switches(self) -> dict[str, bool]:

@@ -9,8 +9,7 @@ from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
 from geodp_app.palette import Palette
-from geodp_app.runs.comparison import Contender, Row
-from geodp_app.runs.comparison_table import row_cells
+from geodp_app.runs.comparison import Contender, Row, row_cells
 from geodp_app.runs.rehearsal import Rehearsed, best_of, rehearsal_cells
 from geodp_app.views.compare.compare_plane import swatch
 from geodp_app.views.widgets.panes import dress_table

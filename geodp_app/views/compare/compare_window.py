@@ -30,15 +30,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.sampling import fresh_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
+from geodp_app.files.ledger_recording import enter, ledger_of_work, tell_end
 from geodp_app.files.ledger_state import End
 from geodp_app.files.writing import named_failures, write_whole
-from geodp_app.formatting import counted
+from geodp_app.formatting import counted, csv_text
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import (
     KINDS,
@@ -46,13 +46,11 @@ from geodp_app.runs.comparison import (
     Contender,
     Row,
     check_folder,
-    csv_text,
     make_contender,
     plans_of,
+    remarks,
     write_shapes,
 )
-from geodp_app.runs.comparison_table import remarks
-from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
 from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_remarks
 from geodp_app.runs.task_process import (
     HELD_OUT,

@@ -8,23 +8,27 @@ view only the chosen centres.
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QGraphicsPathItem, QLabel, QVBoxLayout, QWidget
 from shapely.affinity import translate
 
 from geodp_app.dual.scene import Mark
-from geodp_app.dual.shade_colours import colours, shade_scale
-from geodp_app.dual.sheets import Window
+from geodp_app.dual.sheets import Window, colours, shade_scale
 from geodp_app.formatting import amount
 from geodp_app.palette import Palette, load_palette, ramp
 from geodp_app.runs.protocol import ShadedSheet
-from geodp_app.runs.what_if import Candidate, ConicQuestion
-from geodp_app.views.dual.dual_plot import Chosen, Pointer, SheetPlot
+from geodp_app.runs.questions import Candidate, ConicQuestion
+from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.background import Background
-from geodp_app.views.widgets.bars import ColourBar
 from geodp_app.views.widgets.panes import dressed, fill
-from geodp_app.views.widgets.plotting import PictureItem, cosmetic, rgba_image, shape_path
+from geodp_app.views.widgets.plotting import (
+    ColourBar,
+    PictureItem,
+    cosmetic,
+    rgba_image,
+    shape_path,
+)
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
 
@@ -88,10 +92,9 @@ class ConicView(QWidget):
         for height, item in enumerate(items):
             item.setZValue(height)
             box.addItem(item, ignoreBounds=True)
-        self.centres, self.pointer = Chosen(box, 102), Pointer(box, 103)
-        self.plot.grabs = self._grabs
+        self.centres, self.pointer = self.plot.chosen, self.plot.pointer
         self.plot.pointed.connect(self._point)
-        self.plot.clicked.connect(self._click)
+        self.plot.picked.connect(lambda mark: self.step_picked.emit(mark.step))
         self.plot.dragged.connect(lambda at: self.try_at(*at))
         self.plot.nudged.connect(self._nudge)
         self.plot.dropped.connect(lambda: self._try(None))
@@ -144,8 +147,6 @@ class ConicView(QWidget):
         self._palette = palette
         self.plot.set_palette(palette)
         self.bar.set_palette(palette)
-        self.centres.set_palette(palette)
-        self.pointer.set_palette(palette)
         self.positive.setPen(cosmetic(palette.positive, 1.0, alpha=0.45))
         self.negative.setPen(cosmetic(palette.negative, 1.0, dash=(6, 4), alpha=0.35))
         self.readout.setStyleSheet(f"color: {palette.ink}")
@@ -213,7 +214,6 @@ class ConicView(QWidget):
 
     def _point(self, at: tuple[float, float] | None) -> None:
         self._pointed = at
-        self.pointer.show_with(at=at)
         if not self._timer.isActive():
             self._timer.start()
 
@@ -240,11 +240,3 @@ class ConicView(QWidget):
         if self._chosen[-1].lattice.kind == "disc":
             return _READ.format(a="a disc", name="disc", outlines="discs")
         return _READ.format(a="an ellipse", name="ellipse", outlines="ellipses")
-
-    def _click(self, at: QPointF) -> None:
-        if mark := self.centres.mark_at(at):
-            self.step_picked.emit(mark.step)
-
-    def _grabs(self, at: QPointF) -> bool:
-        mark = self.centres.mark_at(at)
-        return mark is not None and mark.age == 0

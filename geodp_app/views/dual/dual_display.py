@@ -23,11 +23,17 @@ from PySide6.QtWidgets import QStackedWidget
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.scene import CELLS, TileShown
-from geodp_app.runs.one_report import OneReport, change_words
 from geodp_app.runs.protocol import Answered, AsGood, Change, Question, ShadedSheet
-from geodp_app.runs.questions import conic_question, report_question, shade_question, share_question
+from geodp_app.runs.questions import (
+    OneReport,
+    WhatIf,
+    change_words,
+    conic_question,
+    report_question,
+    shade_question,
+    share_question,
+)
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.what_if import WhatIf
 from geodp_app.views.dual.conic_view import ConicView
 from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.run.window_runs import WindowRuns

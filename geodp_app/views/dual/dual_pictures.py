@@ -10,31 +10,36 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-import shapely
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 
-from geodp_app.dual.line_picture import MOST_THINNED, Density, LinePicture, draw_lines
-from geodp_app.dual.lines import ExampleLines, distinct_lines
-from geodp_app.dual.shade_colours import (
+from geodp_app.dual.lines import (
+    MOST_THINNED,
+    ExampleLines,
+    LinePicture,
+    distinct_lines,
+    draw_lines,
+)
+from geodp_app.dual.sheets import (
     Lookup,
     Scale,
     ShadeMode,
+    Window,
     best_score,
     change_scale,
     colours,
     common_scale,
+    extent,
     search_values,
     shade_scale,
     shade_values,
     streak,
     to_the_border,
 )
-from geodp_app.dual.sheets import Window, extent
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
 from geodp_app.runs.protocol import Change, ShadedSheet
-from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.plotting import rgba_image
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -59,44 +64,26 @@ def cells_image(
         Asked now and then; when true the result is None.
     """
     longer = max(window.width, window.height)
-    width, height = (
-        max(1, round(_CELLS_SIZE * side / longer)) for side in (window.width, window.height)
-    )
-    image = QImage(width, height, QImage.Format.Format_ARGB32_Premultiplied)
+    sides = np.array([window.width, window.height])
+    size = np.maximum(1, np.rint(_CELLS_SIZE * sides / longer)).astype(int)
+    image = QImage(int(size[0]), int(size[1]), QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
     painter.setPen(Qt.PenStyle.NoPen)
-    scale = np.array([width / window.width, height / window.height])
+    scale = size / sides
     origin = np.array([window.u0, window.v0])
     try:
         for count, (cell, colour) in enumerate(zip(sheet.cells, colours.tolist(), strict=True)):
             if count % 256 == 0 and stop():
                 return None
-            corners = _seen(cell.outline, window)
-            if len(corners) >= 3:
-                painter.setBrush(QColor(*colour))
-                pixels = ((corners - origin) * scale).tolist()
-                painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in pixels]))
+            pixels = (cell.outline - origin) * scale
+            if len(pixels) < 3 or (pixels.max(0) < 0).any() or (pixels.min(0) > size).any():
+                continue  # out of sight
+            painter.setBrush(QColor(*colour))
+            painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in pixels.tolist()]))
     finally:
         painter.end()
     return image, window
-
-
-def _seen(corners: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
-    """A convex cell, cut to the window where it is larger; empty when it is out of sight."""
-    if len(corners) < 3:
-        return corners[:0]
-    (u0, v0), (u1, v1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
-    if u1 < window.u0 or u0 > window.u1 or v1 < window.v0 or v0 > window.v1:
-        return corners[:0]
-    if window.holds(u0, v0) and window.holds(u1, v1):
-        return corners
-    part = shapely.clip_by_rect(
-        shapely.Polygon(corners), window.u0, window.v0, window.u1, window.v1
-    )
-    if part.geom_type != "Polygon" or part.is_empty:
-        return corners[:0]
-    return np.asarray(part.exterior.coords)[:-1]
 
 
 #: Room around the window, as a share of it, in which lines are kept for panning.
@@ -126,7 +113,6 @@ class DualPictures(QObject):
         self._shown = (True, True)
         self._known: dict[bool, tuple[object, LinePicture]] = {}
         self._pictures: dict[Sheet, LinePicture] = {}
-        self._coloured: dict[Sheet, tuple[Density, Scale | None] | None] = {}
         self._drawn: dict[Sheet, ShadedSheet] = {}
         self._values: dict[Sheet, NDArray[np.float64]] = {}
         self._lookups: dict[Sheet, Lookup] = {}
@@ -152,7 +138,6 @@ class DualPictures(QObject):
 
     def set_palette(self, palette: Palette) -> None:
         self._ramps = _ramps(palette)
-        self._coloured = {}
         self._stale = set(self._views)
         self.draw()
 
@@ -209,18 +194,16 @@ class DualPictures(QObject):
 
     def small(self, sheet: Sheet) -> tuple[QImage, Window] | None:
         """The shading of a sheet as a small picture and where it lies; None without a raster."""
-        if not self.shading and self.shade_scale is not None and sheet in self._values:
-            shown, values = self._drawn[sheet], self._values[sheet]
-            if values.ndim != 2:
+        scale, shown, values = self.shade_scale, self._drawn.get(sheet), self._values.get(sheet)
+        if self.shading:  # of all of it, also where a window is shaded finely
+            scale = shade_scale(self.shading, self._mode, self._nats)
+            shown = next((each for each in self.shading if each.sheet == sheet), None)
+            if scale is None or shown is None:
                 return None
-            tints = colours(self.shade_scale, values, self._ramps[self.shade_scale.signed])
-            return rgba_image(tints), _covered(shown)
-        found = next((each for each in self.shading if each.sheet == sheet), None)
-        scale = shade_scale(self.shading, self._mode, self._nats)
-        if found is None or scale is None or found.cells:
+            values = shade_values(shown, self._mode, self._nats, best_score(self.shading))
+        if scale is None or shown is None or values is None or values.ndim != 2:
             return None
-        values = shade_values(found, self._mode, self._nats, best_score(self.shading))
-        return rgba_image(colours(scale, values, self._ramps[False])), _covered(found)
+        return rgba_image(colours(scale, values, self._ramps[scale.signed])), _covered(shown)
 
     def streak(self, sheet: Sheet) -> Window | None:
         """The window of a sheet that holds what is most probable, if that is known."""
@@ -291,7 +274,7 @@ class DualPictures(QObject):
     # drawing what is in sight
 
     def _forget(self) -> None:
-        self._pictures, self._coloured = {}, {}
+        self._pictures = {}
         self.background.clear()
         for view in self._views.values():
             view.set_lines(None)
@@ -379,15 +362,11 @@ class DualPictures(QObject):
             self._pictures[view.sheet] = picture
 
     def _colour_densities(self) -> None:
-        """Colour all densities in sight by one scale; those that have not changed stay."""
+        """Colour all densities in sight by one scale."""
         seen = {s: p for s, p in self._pictures.items() if s in self._sight}
         self.density_scale = common_scale([p.scale for p in seen.values() if p.scale is not None])
         for sheet, view in self._views.items():
             density = seen[sheet].density if sheet in seen else None
-            wanted = None if density is None else (density, self.density_scale)
-            if self._coloured.get(sheet) == wanted:
-                continue
-            self._coloured[sheet] = wanted
             if density is None or self.density_scale is None:
                 view.density.set_image(None, None)
             else:

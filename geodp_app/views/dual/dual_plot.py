@@ -4,7 +4,7 @@ keys, and what is painted over the lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,17 +57,21 @@ class DualAxis(pg.AxisItem):  # type: ignore[misc]
 
 
 class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
-    """A plot that pans by drag and arrows, zooms by wheel, + and −, and fits by F."""
+    """A plot that pans by drag and arrows, zooms by wheel, + and −, and fits by F; and on it the
+    chosen points and what is pointed at.
+    """
 
     #: (u, v) under the pointer, or None.
     pointed = Signal(object)
-    #: (x, y) of a click, in pixels of the view box.
-    clicked = Signal(object)
+    #: The Mark under the pointer, or None.
+    mark_pointed = Signal(object)
+    #: A Mark was clicked.
+    picked = Signal(object)
     #: F was pressed.
     fit_wanted = Signal()
     #: The person moved the window by mouse or keys.
     moved_by_hand = Signal()
-    #: (u, v) to which what was taken is dragged.
+    #: (u, v) to which the newest chosen point, or the one tried in its place, is dragged.
     dragged = Signal(object)
     #: Shift and an arrow key: two pixels across or up, in units of the sheet.
     nudged = Signal(float, float)
@@ -81,10 +85,9 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         for axis in axes.values():
             axis.enableAutoSIPrefix(False)
         self._labelled, self._line = True, 16
-        #: Whether something at a place, in pixels of the view box, can be dragged.
-        self.grabs: Callable[[QPointF], bool] = lambda at: False
         self._dragging = False
         self.box: pg.ViewBox = self.getViewBox()
+        self.chosen, self.pointer = Chosen(self.box, 102), Pointer(self.box, 103)
         self.box.disableAutoRange()
         self.plotItem.hideButtons()
         self.plotItem.layout.setContentsMargins(2, 4, 8, 7)
@@ -96,6 +99,8 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def set_palette(self, palette: Palette) -> None:
         self.setBackground(palette.canvas)
+        self.chosen.set_palette(palette)
+        self.pointer.set_palette(palette)
         font = QFont(self.font())
         font.setPointSizeF(max(7.5, font.pointSizeF() * 0.85))
         for axis in self.axes.values():
@@ -182,7 +187,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         """Take what can be dragged, or begin to pan."""
         scene = self.mapToScene(event.position().toPoint())
         left = event.button() == Qt.MouseButton.LeftButton
-        self._dragging = left and self.grabs(self.box.mapFromScene(scene))
+        self._dragging = left and self._grabs(self.box.mapFromScene(scene))
         if self._dragging:
             self.setFocus(Qt.FocusReason.MouseFocusReason)
             event.accept()
@@ -196,7 +201,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
                 self.dragged.emit(at)
             return
         super().mouseMoveEvent(event)
-        self.pointed.emit(at)
+        self._point(at)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Leave what was dragged where it is."""
@@ -208,7 +213,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
-        self.pointed.emit(None)
+        self._point(None)
 
     def dual_at(self, at: QPointF) -> tuple[float, float] | None:
         """The dual coordinates of a place of the scene; None where no plane is."""
@@ -220,12 +225,31 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         v = window.v1 - (at.y() - area.top()) / area.height() * window.height
         return u, v
 
+    def _point(self, at: tuple[float, float] | None) -> None:
+        self.pointer.show_with(at=at)
+        place = None if at is None else QPointF(*self.chosen.to_pixels(np.array([at]))[0])
+        hit = None if place is None else self.chosen.mark_at(place)
+        shape = Qt.CursorShape.CrossCursor if hit is None else Qt.CursorShape.PointingHandCursor
+        self.viewport().setCursor(shape)
+        self.mark_pointed.emit(hit)
+        self.pointed.emit(at)
+
     def _click(self, event: Any) -> None:
-        at = event.scenePos()
-        if event.button() == Qt.MouseButton.LeftButton and self.box.sceneBoundingRect().contains(
-            at
-        ):
-            self.clicked.emit(self.box.mapFromScene(at))
+        at, left = event.scenePos(), event.button() == Qt.MouseButton.LeftButton
+        if left and self.box.sceneBoundingRect().contains(at):
+            mark = self.chosen.mark_at(self.box.mapFromScene(at))
+            if mark is not None:
+                self.picked.emit(mark)
+
+    def _grabs(self, at: QPointF) -> bool:
+        """Whether what is there, in pixels of the view box, can be dragged."""
+        tried = self.pointer.halfplane
+        if tried is not None:
+            x, y = self.pointer.to_pixels(np.array([tried]))[0].tolist()
+            if np.hypot(x - at.x(), y - at.y()) <= PICK:
+                return True
+        mark = self.chosen.mark_at(at)
+        return mark is not None and mark.age == 0 and not self.chosen.fixed(mark)
 
 
 def _plain(event: QKeyEvent) -> bool:
@@ -245,35 +269,29 @@ _NEWEST, _EARLIER = 6.5, 4.0
 _LEAST_BOX = 5.0
 
 
-class ExampleLine(Overlay):
-    """One example's dual line, over all others."""
+class RimmedLine(Overlay):
+    """A line over all others, or an outline, with a rim, so that it is seen on any ground."""
 
+    #: Its ends, or its corners.
     ends: Floats = _NO_POINTS
+    #: The palette's name of its colour, and its width without the rim.
+    ink, width = "selection", 3.0
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """The line with a rim, so that it is seen on any ground."""
+        """The rim, then the line."""
         if len(self.ends) < 2:
             return
-        first, last = (QPointF(x, y) for x, y in self.to_pixels(self.ends).tolist())
-        for colour, width in ((palette.canvas, 6.0), (palette.selection, 3.0)):
-            painter.setPen(QPen(QColor(colour), width))
-            painter.drawLine(first, last)
-
-
-class CellOutline(Overlay):
-    """The cell under the pointer: its halfplanes hold the same examples."""
-
-    corners: Floats = _NO_POINTS
-
-    def draw(self, painter: QPainter, palette: Palette) -> None:
-        """The outline with a rim, so that it is seen on any ground."""
-        if len(self.corners) < 3:
-            return
-        outline = QPolygonF([QPointF(x, y) for x, y in self.to_pixels(self.corners).tolist()])
+        points = [QPointF(x, y) for x, y in self.to_pixels(self.ends).tolist()]
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for colour, width in ((palette.canvas, 4.0), (palette.ink, 2.0)):
+        for colour, width in (
+            (palette.canvas, 2 * self.width),
+            (getattr(palette, self.ink), self.width),
+        ):
             painter.setPen(QPen(QColor(colour), width))
-            painter.drawPolygon(outline)
+            if len(points) == 2:
+                painter.drawLine(*points)
+            else:
+                painter.drawPolygon(QPolygonF(points))
 
 
 class Boxes(Overlay):

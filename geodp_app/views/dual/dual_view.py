@@ -36,13 +36,12 @@ from geodp_app.dual.scene import (
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.protocol import Change, ShadedSheet
-from geodp_app.runs.what_if import Candidate, WhatIf
+from geodp_app.runs.questions import Candidate, WhatIf
 from geodp_app.views.dual.dual_controls import DualControls, DualPointer
 from geodp_app.views.dual.dual_pictures import DualPictures
-from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.dual.sheet_stack import SheetStack
-from geodp_app.views.widgets.bars import ColourBar
+from geodp_app.views.dual.sheet_stack import SheetStack, SheetView
 from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.plotting import ColourBar
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
 from learners.core.selection import HeavyBox, SheetDensities
@@ -97,7 +96,7 @@ class DualView(QWidget):
         self._emitted: tuple[Halfplane | None, Candidate | None] = (None, None)
         self.controls, self.bar = DualControls(), ColourBar()
         self.stack = SheetStack(self.controls.lines, self.bar)
-        self.sheets, self.strip = self.stack.sheets, self.stack.strip
+        self.sheets, self.thumbs = self.stack.sheets, self.stack.thumbs
         self.pictures = DualPictures(self.sheets, self)
         self.setAccessibleName("Dual plane")
         self.readout = dressed(QLabel(wordWrap=True), name="What the dual plane shows")
@@ -113,7 +112,7 @@ class DualView(QWidget):
     def _connect(self) -> None:
         self.pointer.changed.connect(self._pointed)
         self.pointer.tried_changed.connect(self.show_halfplane)
-        self.strip.picked.connect(self._pick_sheet)
+        self.stack.picked.connect(self._pick_sheet)
         self.controls.streak.clicked.connect(self.zoom_to_streak)
         self.controls.zoom.clicked.connect(self.zoom_to_chosen)
         self.controls.fit.clicked.connect(self.fit)
@@ -121,12 +120,12 @@ class DualView(QWidget):
         self.controls.shade_wanted.connect(self._shade_wanted)
         self.pictures.changed.connect(self._explain)
         for view in self.sheets.values():
-            view.picked.connect(lambda mark: self.step_picked.emit(mark.step))
-            view.pointed.connect(lambda at, view=view: self._point(view, at))
-            view.mark_pointed.connect(
+            view.plot.picked.connect(lambda mark: self.step_picked.emit(mark.step))
+            view.plot.pointed.connect(lambda at, view=view: self._point(view, at))
+            view.plot.mark_pointed.connect(
                 lambda mark: self.edge_pointed.emit(mark.edge if mark and not mark.age else -1)
             )
-            view.dragged.connect(self.pointer.try_at)
+            view.plot.dragged.connect(self.pointer.try_at)
             view.moved.connect(
                 lambda at: self.detail_wanted.emit() if at is self.stack.view else None
             )
@@ -201,7 +200,7 @@ class DualView(QWidget):
         self._chosen = pieces[-1] if self.marks and not whole else ()
         self.controls.set_edges(len(self._chosen))
         self.controls.zoom.setEnabled(bool(self._chosen))
-        for thumb in self.strip.thumbs.values():
+        for thumb in self.thumbs.values():
             thumb.set_marks(self.marks)
         self._follow_edge()
         self._mark()
@@ -223,7 +222,7 @@ class DualView(QWidget):
     @_private
     def set_detail(self, sheet: ShadedSheet) -> None:
         """Take a finer shading of the window in sight (private)."""
-        if sheet.sheet == self.strip.current and self.pictures.shading:
+        if sheet.sheet == self.stack.current and self.pictures.shading:
             self.pictures.set_detail(sheet)
 
     @_private
@@ -314,7 +313,7 @@ class DualView(QWidget):
     @property
     def sheet(self) -> Sheet:
         """The sheet that is shown."""
-        return self.strip.current
+        return self.stack.current
 
     @property
     def window_shown(self) -> Window:
@@ -340,7 +339,7 @@ class DualView(QWidget):
     def show_sheet(self, sheet: Sheet) -> None:
         """Show another sheet large."""
         if self.lattice is not None and sheet in self.lattice.sheets:
-            self.strip.show_sheet(sheet)
+            self.thumbs[sheet].setChecked(True)
             self._show_sheet()
 
     def fit(self) -> None:
@@ -433,7 +432,7 @@ class DualView(QWidget):
     def _shaded(self) -> None:
         """Small pictures follow the large ones, and marks lie on top of these."""
         self._mark()
-        for sheet, thumb in self.strip.thumbs.items():
+        for sheet, thumb in self.thumbs.items():
             thumb.set_shading(*(self.pictures.small(sheet) or (None, None)))
 
     def _mark(self) -> None:
@@ -452,7 +451,6 @@ class DualView(QWidget):
         self.stack.scale.setVisible(scale is not None and not self._whole)
         self.stack.legend.setVisible(lattice is not None and not release)
         self.bar.set_scale(scale)
-        self.stack.place_frames()
         if lattice is None:
             words, empty = "", self._why
         elif self._whole:
@@ -480,7 +478,7 @@ class DualView(QWidget):
         pointed, lines, cell = self.pointer.pointed, self.pictures.lines, np.empty((0, 2))
         if pointed is not None and lines is not None and self.lattice:
             cell = cell_around(self.lattice, lines, pointed, self.window_shown)
-        self.stack.view.cell.show_with(corners=cell)
+        self.stack.view.cell.show_with(ends=cell)
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
         if (halfplane, candidate) != self._emitted:
             self._emitted = halfplane, candidate

@@ -1,192 +1,241 @@
-"""Shows one sheet, a chart of the dual plane, large, and small pictures of all of them beside it,
-which show where a piece's points lie and lead there.
+"""Shows sheets, charts of the dual plane: one large with everything painted on it, and beside it
+small pictures of all, which show where a piece's points lie and lead there; or all of them large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QColor,
-    QFont,
     QImage,
-    QPainter,
-    QPainterPath,
-    QPaintEvent,
-    QPen,
-    QPolygonF,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractButton,
+    QBoxLayout,
     QButtonGroup,
     QFrame,
+    QGraphicsItem,
+    QGraphicsPathItem,
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from geodp_app.dual.scene import Mark
-from geodp_app.dual.sheets import Window, extent, region, sheet_words
-from geodp_app.palette import Palette, edge_colours
-from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
+from geodp_app.dual.lines import LinePicture
+from geodp_app.dual.scene import LEAST_STEPS, Mark, region_in
+from geodp_app.dual.sheets import Window, extent, sheet_words
+from geodp_app.palette import Palette
+from geodp_app.views.dual.dual_controls import SheetThumb
+from geodp_app.views.dual.dual_plot import Boxes, RimmedLine, SheetPlot
+from geodp_app.views.widgets.panes import dressed, fill, show_words
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
 
-#: Side of a picture, and the room below it for the sheet's name, in device-independent pixels.
-_SIDE, _NAME = 58, 15
+#: Lines are smoothed up to so many.
+_SMOOTH = 400
+#: Square pixels a line needs to be drawn at full strength; no line is fainter than this, and
+#: over a shading than that.
+_AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.16, 0.08
+#: Milliseconds from a change of the window to new lines.
+_PAUSE = 30
+#: Narrower sheets do without words around them.
+_WIDE = 420
 
 
-class SheetThumb(Themed, QAbstractButton):
-    """One sheet, small: its region, its shading, the newest piece's points by their edges."""
+class SheetView(QWidget):
+    """Shows what it is given; knows no examples and computes nothing but its border."""
+
+    #: The window onto the sheet changed and has rested.
+    moved = Signal(object)
 
     def __init__(self, sheet: Sheet) -> None:
         super().__init__()
         self.sheet = sheet
-        self.marks: tuple[Mark, ...] = ()
-        self._lattice: HalfplaneLattice | None = None
-        self._image: QImage | None = None
-        self._place: Window | None = None
-        self.setCheckable(True)
-        self.setFixedSize(QSize(_SIDE + 4, _SIDE + _NAME + 4))
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.lattice: HalfplaneLattice | None = None
+        self._palette: Palette | None = None
+        self._fitted, self._dim, self._drawn = True, False, 0
+        #: How many lines are drawn, in words (private).
+        self.note = ""
+        self.plot = SheetPlot()
+        self.title = dressed(QLabel(), "note")
+        self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        fill(QVBoxLayout(self), self.title, (self.plot, 1), margins=(0, 0, 0, 0), spacing=2)
+        self.setFocusProxy(self.plot)
+        self._build_items()
+        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._timer.timeout.connect(lambda: self.moved.emit(self))
+        self.plot.box.sigRangeChanged.connect(lambda *_: self._range_changed())
+        self.plot.box.sigResized.connect(lambda *_: self._resized())
+        self.plot.moved_by_hand.connect(lambda: setattr(self, "_fitted", False))
+        self.plot.fit_wanted.connect(self.fit)
 
-    def set_lattice(self, lattice: HalfplaneLattice) -> None:
-        """Its region and its name."""
-        self._lattice = lattice
-        words = sheet_words(lattice, self.sheet)
-        self.setText(words.name)
-        dressed(self, name=f"Sheet {words.name}", tip=f"{words.name}: {words.meaning}")
-        self.update()
-
-    def set_marks(self, marks: Sequence[Mark]) -> None:
-        """The newest piece's points on this sheet."""
-        self.marks = tuple(mark for mark in marks if mark.sheet == self.sheet and mark.age == 0)
-        edges = ", ".join(str(mark.edge + 1) for mark in self.marks)
-        self.setAccessibleDescription(f"Edge {edges} of the newest piece" if edges else "")
-        self.update()
-
-    def set_shading(self, image: QImage | None, place: Window | None) -> None:
-        """The sheet's shading (private), or none."""
-        self._image, self._place = image, place
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Region, shading, points with the numbers of their edges, and the name."""
-        if self._lattice is None:
-            return
-        p, whole = self._palette, extent(self._lattice)
-        area = QRectF(2, 2, _SIDE, _SIDE)
-
-        def at(u: float, v: float) -> QPointF:
-            return QPointF(
-                area.left() + (u - whole.u0) / whole.width * area.width(),
-                area.bottom() - (v - whole.v0) / whole.height * area.height(),
-            )
-
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(area, QColor(p.canvas))
-        outline = QPolygonF([at(u, v) for u, v in region(self._lattice).exterior.coords])
-        if self._image is not None and self._place is not None:
-            w, inside = self._place, QPainterPath()
-            inside.addPolygon(outline)
-            painter.setClipPath(inside)
-            painter.drawImage(QRectF(at(w.u0, w.v1), at(w.u1, w.v0)), self._image)
-            painter.setClipping(False)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(QColor(p.border), 1.0))
-        painter.drawPolygon(outline)
-        font = QFont(self.font())
-        font.setPixelSize(11)
-        font.setBold(True)
-        painter.setFont(font)
-        for mark in self.marks:
-            spot = QRectF(0, 0, 14, 14)
-            spot.moveCenter(at(mark.u, mark.v))
-            painter.setPen(QPen(QColor(p.canvas), 1.5))
-            own = p.chosen if mark.edges < 2 else edge_colours(p)[mark.edge]
-            painter.setBrush(QColor(own))
-            painter.drawEllipse(spot)
-            painter.setPen(QColor(p.canvas))
-            painter.drawText(spot, Qt.AlignmentFlag.AlignCenter, str(mark.edge + 1))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        if self.isChecked() or self.hasFocus():
-            colour, width = (p.focus, 2.5) if self.hasFocus() else (p.accent, 2.0)
-            painter.setPen(QPen(QColor(colour), width))
-            painter.drawRect(area)
-        font.setBold(self.isChecked())
-        painter.setFont(font)
-        painter.setPen(QColor(p.ink if self.isChecked() else p.soft_ink))
-        below = QRectF(0, area.bottom() + 1, self.width(), _NAME)
-        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, self.text())
-        painter.end()
-
-
-class SheetStrip(QWidget):
-    """A column of sheets; one of them is shown large."""
-
-    #: A Sheet was asked for.
-    picked = Signal(object)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setAccessibleName("Sheets of the dual plane")
-        self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
-        self._group = QButtonGroup(self)
-        for sheet, thumb in self.thumbs.items():
-            self._group.addButton(thumb, int(sheet))
-        fill(QVBoxLayout(self), *self.thumbs.values(), None, margins=(0, 0, 0, 0), spacing=4)
-        self.thumbs[Sheet.FLAT_ABOVE].setChecked(True)
-        self._group.idClicked.connect(lambda number: self.picked.emit(Sheet(number)))
+    def _build_items(self) -> None:
+        box = self.plot.box
+        self.shading, self.density = PictureItem(), PictureItem()
+        self.outside, self.border = QGraphicsPathItem(), QGraphicsPathItem()
+        self.negative = pg.PlotCurveItem(connect="pairs", skipFiniteCheck=True)
+        self.positive = pg.PlotCurveItem(connect="pairs", skipFiniteCheck=True)
+        pictures = (self.density, self.shading, self.outside, self.negative, self.positive)
+        for height, item in enumerate((*pictures, self.border)):
+            item.setZValue(height)
+            box.addItem(item, ignoreBounds=True)
+        #: The cell under the pointer, whose halfplanes hold the same examples, and one example.
+        self.cell, self.example = RimmedLine(box, 99), RimmedLine(box, 100)
+        self.cell.show_with(ink="ink", width=2.0)
+        self.boxes = Boxes(box, 101)
+        self.chosen, self.pointer = self.plot.chosen, self.plot.pointer
 
     @property
-    def current(self) -> Sheet:
-        """The sheet shown large."""
-        return Sheet(self._group.checkedId())
+    def private_items(self) -> tuple[QGraphicsItem, ...]:
+        """Everything that shows examples, scores or the sampler."""
+        pictures = (self.shading, self.density, self.positive, self.negative)
+        return (*pictures, self.cell, self.example, self.boxes)
 
-    def show_sheet(self, sheet: Sheet) -> None:
-        """Another one; emits nothing."""
-        self.thumbs[sheet].setChecked(True)
+    def sizeHint(self) -> QSize:
+        """The same for all sheets, whatever they have shown."""
+        return QSize(440, 440)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A small sheet goes without words at its axes."""
+        super().resizeEvent(event)
+        self.plot.set_labelled(self.width() >= _WIDE)
+
+    # what is shown
 
     def set_lattice(self, lattice: HalfplaneLattice) -> None:
-        """The sheets of this class of halfplanes."""
-        for sheet, thumb in self.thumbs.items():
-            thumb.setVisible(sheet in lattice.sheets)
-            if sheet in lattice.sheets:
-                thumb.set_lattice(lattice)
-        if self.current not in lattice.sheets:
-            self.show_sheet(lattice.sheets[0])
+        """Show the region of this class of halfplanes, all of it."""
+        self.lattice = lattice
+        words, whole = sheet_words(lattice, self.sheet), extent(lattice)
+        self.title.setText(f"<b>{words.name}</b>: {words.meaning}")
+        self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
+        self.plot.setAccessibleDescription(
+            f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."
+        )
+        self.plot.set_labels(words.across, words.up)
+        least, room = LEAST_STEPS / (1 << lattice.bits), whole.grown(4.0)
+        self.plot.box.setAspectLocked(lattice.measure == "chord")
+        self.plot.box.setLimits(
+            xMin=room.u0,
+            xMax=room.u1,
+            yMin=room.v0,
+            yMax=room.v1,
+            minXRange=least,
+            minYRange=least,
+        )
+        self.fit()
+
+    def set_palette(self, palette: Palette) -> None:
+        self._palette = palette
+        self.plot.set_palette(palette)
+        self.outside.setBrush(tinted(palette.canvas, 1.0))
+        self.outside.setPen(Qt.PenStyle.NoPen)
+        self.border.setPen(cosmetic(palette.soft_ink, 1.5))
+        for overlay in (self.cell, self.example, self.boxes):
+            overlay.set_palette(palette)
+        self._pen_lines()
+
+    def set_lines(self, picture: LinePicture | None) -> None:
+        """Draw these lines; the density comes as an image (:meth:`set_density`)."""
+        none = np.empty((0, 2))
+        ends = (none, none) if picture is None else (picture.positive, picture.negative)
+        self._drawn = sum(map(len, ends)) // 2
+        self._pen_lines()
+        for item, each in zip((self.positive, self.negative), ends, strict=True):
+            item.setData(each[:, 0], each[:, 1])
+        self.note = "" if picture is None else picture.note
+
+    def set_shading(self, image: QImage | None, window: Window | None) -> None:
+        """Show how good each place is; lines step back."""
+        self.shading.set_image(image, window)
+        self._dim = image is not None
+        self._pen_lines()
+
+    def set_marks(self, marks: Sequence[Mark], asked: int | None = None) -> None:
+        """Chosen dual points, of all sheets, and the edge that the shading is about."""
+        here = [mark for mark in marks if mark.sheet == self.sheet]
+        self.chosen.show_with(marks=here, asked=asked)
+
+    # the window onto the sheet
+
+    def fit(self) -> None:
+        """Show the whole region."""
+        self._fitted = True
+        if self.lattice is not None:
+            self.plot.set_window(extent(self.lattice).grown(0.03))
+
+    def zoom_to(self, window: Window) -> None:
+        """Zoom to a window of the dual plane."""
+        self._fitted = False
+        self.plot.set_window(window)
+
+    def _resized(self) -> None:
+        if self._fitted:
+            self.fit()
+        self._range_changed()
+
+    def _range_changed(self) -> None:
+        if self.lattice is None:
+            return
+        inside, outside = region_in(self.lattice, self.plot.window().grown(0.5))
+        self.border.setPath(shape_path(inside))
+        self.outside.setPath(shape_path(outside))
+        self._timer.start()
+
+    def _pen_lines(self) -> None:
+        if self._palette is None:
+            return
+        smooth = self._drawn <= _SMOOTH
+        area = self.plot.width() * self.plot.height()
+        alpha = area / (_AREA_A_LINE * max(1, self._drawn))  # crowded lines step back
+        least, most = (_FAINTEST_SHADED, 0.4) if self._dim else (_FAINTEST, 0.8)
+        alpha = min(max(alpha, least), most)
+        self.positive.setPen(cosmetic(self._palette.positive, 1.0, alpha=alpha))
+        self.negative.setPen(cosmetic(self._palette.negative, 1.0, dash=(6, 4), alpha=alpha))
+        for item in (self.positive, self.negative):
+            item.opts["antialias"] = smooth
 
 
 class SheetStack(QWidget):
-    """One sheet large and the strip beside it, or all sheets side by side; frames over the corners
-    of the first, and words where it is empty.
+    """One sheet large and a column of small ones beside it, or all of them large; frames over the
+    corners of the first, and words where it is empty.
 
     Parameters
     ----------
     lines, colours : QWidget
-        In the two corners that the region leaves empty: upper left and lower right.
+        In the two corners that the region leaves empty: upper left and lower right.  Below all
+        sheets, which are too small to leave room, are the lines.
     """
+
+    #: A Sheet was asked for.
+    picked = Signal(object)
 
     def __init__(self, lines: QWidget, colours: QWidget) -> None:
         super().__init__()
         self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
-        self.strip = SheetStrip()
-        self._stack = QWidget()
+        self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
+        self.strip = dressed(QWidget(), name="Sheets of the dual plane")
+        fill(QVBoxLayout(self.strip), *self.thumbs.values(), None, margins=(0, 0, 0, 0), spacing=4)
+        self._group = QButtonGroup(self)
+        for sheet, thumb in self.thumbs.items():
+            self._group.addButton(thumb, int(sheet))
+        self.thumbs[Sheet.FLAT_ABOVE].setChecked(True)
+        self._group.idClicked.connect(lambda number: self.picked.emit(Sheet(number)))
+        self._stack, self._lines = QWidget(), lines
         self._whole = False
         self.empty = QLabel(self._stack, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        places = QGridLayout(self._stack)
-        places.setContentsMargins(0, 0, 0, 0)
-        places.setSpacing(4)
+        self._places = QGridLayout(self._stack)
+        self._places.setContentsMargins(0, 0, 0, 0)
+        self._places.setSpacing(4)
         for i, view in enumerate(self.sheets.values()):
-            places.addWidget(view, *divmod(i, 2))
-            view.plot.box.sigResized.connect(lambda *_: self._place())
+            self._places.addWidget(view, *divmod(i, 2))
+            view.plot.box.sigResized.connect(lambda *_: self.place())
         self.legend, self.scale = (dressed(QFrame(self._stack), "legend") for _ in range(2))
         for frame, part in ((self.legend, lines), (self.scale, colours)):
             fill(QVBoxLayout(frame), part, margins=(6, 4, 6, 4))
@@ -194,9 +243,14 @@ class SheetStack(QWidget):
         self._plotted = False
 
     @property
+    def current(self) -> Sheet:
+        """The sheet that the column says is shown large."""
+        return Sheet(self._group.checkedId())
+
+    @property
     def view(self) -> SheetView:
-        """The sheet that is shown large."""
-        return self.sheets[self.strip.current]
+        """The same."""
+        return self.sheets[self.current]
 
     @property
     def _framed(self) -> SheetView:
@@ -207,22 +261,34 @@ class SheetStack(QWidget):
         """The sheets of this class of halfplanes; without one there is nothing to show."""
         self._plotted = lattice is not None
         if lattice is not None:
-            for sheet in lattice.sheets:
-                self.sheets[sheet].set_lattice(lattice)
-            self.strip.set_lattice(lattice)
+            for sheet, thumb in self.thumbs.items():
+                thumb.setVisible(sheet in lattice.sheets)
+                if sheet in lattice.sheets:
+                    thumb.set_lattice(lattice)
+                    self.sheets[sheet].set_lattice(lattice)
+            if self.current not in lattice.sheets:
+                self.thumbs[lattice.sheets[0]].setChecked(True)
         self.show_current()
 
     def set_whole(self, whole: bool) -> None:
-        """Show all sheets, or the one of the strip; emits nothing."""
-        if whole != self._whole:
-            self._whole = whole
-            self.show_current()
+        """Show all sheets, or the current one; emits nothing."""
+        if whole == self._whole:
+            return
+        self._whole = whole
+        ways, lines = QBoxLayout.Direction, self._lines.layout()
+        assert isinstance(lines, QBoxLayout)
+        lines.setDirection(ways.LeftToRight if whole else ways.TopToBottom)
+        if whole:
+            self._places.addWidget(self.legend, 2, 0, 1, 2, Qt.AlignmentFlag.AlignLeft)
+        else:
+            self._places.removeWidget(self.legend)
+        self.show_current()
 
     @property
     def shown(self) -> frozenset[Sheet]:
         """The sheets in sight."""
         lattice = self.view.lattice
-        return frozenset(lattice.sheets if self._whole and lattice else {self.strip.current})
+        return frozenset(lattice.sheets if self._whole and lattice else {self.current})
 
     def fit(self) -> None:
         """Show all of every sheet."""
@@ -230,14 +296,14 @@ class SheetStack(QWidget):
             view.fit()
 
     def show_current(self) -> None:
-        """Show the sheet of the strip large, or all of them."""
+        """Show the current sheet large, or all of them."""
         self.strip.setVisible(self._plotted and not self._whole)
         for sheet, view in self.sheets.items():
             view.setVisible(sheet in self.shown)
-        self._place()
+        self.place()
 
     def set_palette(self, palette: Palette) -> None:
-        for thumb in self.strip.thumbs.values():
+        for thumb in self.thumbs.values():
             thumb.set_palette(palette)
         for view in self.sheets.values():
             view.set_palette(palette)
@@ -246,13 +312,16 @@ class SheetStack(QWidget):
             f"border: 1px solid {palette.border}; border-radius: 6px"
         )
 
-    def place_frames(self) -> None:
-        """Lines in the upper left corner of the plot, colours in the lower right one."""
+    def place(self) -> None:
+        """Let what lies over a plot follow it, also where its axes find room late: lines in the
+        upper left corner of a large one, colours in the lower right one, words in the middle.
+        """
         plot, inside = self._framed.plot, self._inside()
         for frame in (self.legend, self.scale):
             frame.adjustSize()
             frame.raise_()
-        self.legend.move(inside.left() + 6, inside.top() + 4)
+        if not self._whole:
+            self.legend.move(inside.left() + 6, inside.top() + 4)
         self.scale.move(
             inside.right() - self.scale.width() - 6, inside.bottom() - self.scale.height() - 6
         )
@@ -261,27 +330,19 @@ class SheetStack(QWidget):
         places = [plot.mapToScene(frame.geometry().translated(-corner)) for frame in frames]
         covered = [plot.box.mapFromScene(place).boundingRect() for place in places]
         self._framed.chosen.show_with(covered=covered)
-
-    def say_empty(self, words: str) -> None:
-        """Words in the middle; empty for none."""
-        show_words(self.empty, words)
-        self._place_words()
-
-    def _place(self) -> None:
-        """What lies over the plot follows it, however late its axes find their room."""
-        self.place_frames()
-        self._place_words()
-
-    def _place_words(self) -> None:
-        inside = self._inside()
         self.empty.setFixedWidth(min(340, max(120, inside.width() - 40)))
         self.empty.adjustSize()
         self.empty.move(inside.center() - self.empty.rect().center())
         self.empty.raise_()
 
+    def say_empty(self, words: str) -> None:
+        """Words in the middle; empty for none."""
+        show_words(self.empty, words)
+        self.place()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        QTimer.singleShot(0, self, self._place_words)
+        QTimer.singleShot(0, self, self.place)
 
     def _inside(self) -> QRect:
         """Where the plot is between its axes, in pixels of the stack; all of it without a plot."""

@@ -35,7 +35,7 @@ from PySide6.QtWidgets import (
 
 from assets import land_path
 from geodp_app.errors import InputError
-from geodp_app.files.public_bounds import SIDES, bounds_of_map, typed_bounds
+from geodp_app.files.document_files import SIDES, bounds_of_map, typed_bounds
 from geodp_app.palette import Palette, mix
 from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import shape_path, tinted

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from geodp_app.actions import ACTIONS, GESTURES, MENUS
 from geodp_app.views.widgets.panes import dressed, fill, scrolled
-from learners.version import __version__
+from learners import __version__
 
 #: (keys, text) of a row.
 Row = tuple[tuple[str, ...], str]

@@ -6,7 +6,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtWidgets import QDialog, QHeaderView, QLabel, QTableView, QVBoxLayout, QWidget
 
 from geodp_app.document.document import Document
-from geodp_app.drawing.edits import vertex_rows, with_vertex
+from geodp_app.drawing.shapes import vertex_rows, with_vertex
 
 _HEADS = ("Shape", "Ring", "Vertex", "x", "y")
 _Index = QModelIndex | QPersistentModelIndex

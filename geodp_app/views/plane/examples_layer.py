@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.one_report import OneReport
+from geodp_app.runs.questions import OneReport
 from geodp_app.views.widgets.plotting import Dots, PictureItem, added, cosmetic, tinted
 
 #: Largest side of a picture, in pixels; finer grids share pixels.

@@ -11,9 +11,8 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunCharge, Work
 from geodp_app.formatting import counted
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.task_process import AgainBegun, AgainJob, AgainShape, again

@@ -33,7 +33,6 @@ from geodp_app.runs.figures import (
     release_figures,
     step_figures,
 )
-from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.panes import (
     Fold,
     card_column,
@@ -44,6 +43,7 @@ from geodp_app.views.widgets.panes import (
     sentences,
     show_words,
 )
+from geodp_app.views.widgets.plotting import ShareBar
 
 _HIDDEN = "Errors and the sampler's work are private: the release view hides them."
 

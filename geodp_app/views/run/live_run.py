@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document, same_sample
-from geodp_app.document.work import RunSettings, Work
+from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.run_log import RunLog
 

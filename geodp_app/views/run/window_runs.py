@@ -15,19 +15,18 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from geodp_app.document.charges import spent_words
 from geodp_app.document.document import Document
-from geodp_app.document.work import Work
+from geodp_app.document.work import Work, spent_words
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
+from geodp_app.files.ledger_recording import LedgerWords, enter, tell_end
 from geodp_app.files.ledger_state import End
 from geodp_app.files.run_record import RunRecord
-from geodp_app.runs.course import Course
-from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.live_run import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
+from geodp_app.views.run.timeline import Course
 from geodp_app.workers.run_controller import RunController
 from learners.core.releases import Release
 from learners.privacy.accounting import PrivacySpent

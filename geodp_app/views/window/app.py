@@ -17,7 +17,7 @@ from geodp_app.views.widgets.background import collect_between_events
 from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.theme import application_icon, apply_theme
 from geodp_app.views.window.main_window import MainWindow
-from learners.version import __version__
+from learners import __version__
 
 
 def make_application(*, offscreen: bool = False) -> QApplication:

@@ -15,18 +15,17 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.dual.shade_colours import ShadeMode
+from geodp_app.dual.sheets import ShadeMode
 from geodp_app.files.run_report import support_caption
-from geodp_app.runs.course import Course
 from geodp_app.runs.figures import FiguresView, Published, Selecting
-from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
+from geodp_app.runs.questions import Candidate, OneReport
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import aim_words, odds_words, published_words, summary, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
+from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
 from geometry.halfplane import Region

@@ -23,7 +23,7 @@ from assets import example_path, examples
 from geodp_app.actions import ACTIONS, EXCLUSIVE, MENUS, Action, tool_tip
 from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import TOOLS, Editor
-from geodp_app.dual.shade_colours import ShadeMode
+from geodp_app.dual.sheets import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED

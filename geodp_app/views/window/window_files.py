@@ -18,15 +18,15 @@ from geodp_app.actions import key
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError, PictureError
-from geodp_app.files import exporting, importing, session
+from geodp_app.files import document_files, session
+from geodp_app.files.document_files import Opened
 from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS, open_import
-from geodp_app.files.importing import Opened
 from geodp_app.files.learned_file import SHAPE_FORMATS
+from geodp_app.files.ledger_recording import LedgerWords
 from geodp_app.files.persons import person_column
-from geodp_app.files.recent import RecentFiles
 from geodp_app.files.run_record import RunRecord
+from geodp_app.files.session import RecentFiles
 from geodp_app.palette import Palette
-from geodp_app.runs.document_ledger import LedgerWords
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
@@ -145,7 +145,7 @@ class WindowFiles(QObject):
 
     def import_target_dialog(self) -> None:
         """Ask for a shape to take the drawing's place."""
-        take = partial(self._take, read=importing.import_target)
+        take = partial(self._take, read=document_files.import_target)
         self._ask_file("Import target", _SHAPES, take)
 
     def import_examples_dialog(self) -> None:
@@ -161,7 +161,7 @@ class WindowFiles(QObject):
         """Clip the learned shape to the polygons of a file; of several layers one is asked for."""
 
         def clip() -> None:
-            self.announced.emit(importing.import_mask(path, self.document, layer))
+            self.announced.emit(document_files.import_mask(path, self.document, layer))
 
         try:
             self.attempt(f"clip the result to {path.name}", clip, but=SeveralLayersError)
@@ -190,14 +190,16 @@ class WindowFiles(QObject):
         """Open a session, a target or examples; says whether it worked."""
         if not self.may_discard():
             return False
-        kinds: list[importing.Kind] = []
-        if not self.attempt(f"open {path.name}", lambda: kinds.append(importing.file_kind(path))):
+        kinds: list[document_files.Kind] = []
+        if not self.attempt(
+            f"open {path.name}", lambda: kinds.append(document_files.file_kind(path))
+        ):
             return False
         if kinds == ["examples"]:
             return self._take_examples(path, opening=True)
         try:
-            return self._take(path, importing.open_any)
-        except importing.PointsOnlyError:
+            return self._take(path, document_files.open_any)
+        except document_files.PointsOnlyError:
             return self._take_examples(path, opening=True)
 
     def open_example(self, name: str) -> None:
@@ -277,7 +279,7 @@ class WindowFiles(QObject):
         work = self.document.work
         self._export(
             "Export learned shape", "learned", ".geojson", _LEARNED,
-            lambda path: exporting.export_release(path, release, work.frame, work.within),
+            lambda path: document_files.export_release(path, release, work.frame, work.within),
         )  # fmt: skip
 
     def export_target(self) -> None:
@@ -285,7 +287,7 @@ class WindowFiles(QObject):
         work = self.document.work
         self._export(
             "Export drawing", "target", ".geojson", _SHAPES,
-            lambda path: exporting.export_target(path, work),
+            lambda path: document_files.export_target(path, work),
         )  # fmt: skip
 
     def export_examples(self) -> None:
@@ -296,7 +298,7 @@ class WindowFiles(QObject):
             return
         self._export(
             "Export examples (private data)", "examples", ".csv", _TABLE,
-            lambda path: exporting.export_examples(path, examples),
+            lambda path: document_files.export_examples(path, examples),
         )  # fmt: skip
 
     def export_steps(self) -> None:
@@ -308,7 +310,7 @@ class WindowFiles(QObject):
         records = log.records
         self._export(
             "Export steps (private data)", "steps", ".jsonl", "Steps (*.jsonl)",
-            lambda path: exporting.export_steps(path, records),
+            lambda path: document_files.export_steps(path, records),
         )  # fmt: skip
 
     def export_picture(self, write: Callable[[Path], None]) -> None:
@@ -333,9 +335,9 @@ class WindowFiles(QObject):
             opened = read(path, self.document)
             if opened.kind == "session":
                 self.runs.adopt(opened.run)
-            self._taken(path, opened, anew=read is importing.open_any)
+            self._taken(path, opened, anew=read is document_files.open_any)
 
-        but = importing.PointsOnlyError if read is importing.open_any else ()
+        but = document_files.PointsOnlyError if read is document_files.open_any else ()
         return self.attempt(f"open {path.name}", take, but=but)
 
     def _taken(self, path: Path, opened: Opened, *, anew: bool) -> None:
@@ -346,7 +348,7 @@ class WindowFiles(QObject):
 
     def _take_examples(self, path: Path, *, opening: bool, layer: str | None = None) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""
-        read = importing.open_any if opening else importing.import_examples
+        read = document_files.open_any if opening else document_files.import_examples
 
         def take_at_once() -> None:
             self._taken(path, read(path, self.document), anew=opening)
@@ -381,7 +383,7 @@ class WindowFiles(QObject):
             return False
 
         def take() -> None:
-            opened = importing.take_examples(
+            opened = document_files.take_examples(
                 path, checked.examples, self.document, opening=opening, left_out=checked.dropped
             )
             self._taken(path, opened, anew=opening)

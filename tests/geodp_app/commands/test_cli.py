@@ -1,7 +1,8 @@
-"""The command line: what it prints and writes, and one line with exit code 2 for wrong input."""
+"""The command line: what it prints and writes in any terminal, and one line for wrong input."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -15,11 +16,12 @@ from known_targets import square_geojson
 from terminal import fails, geodp, printed
 
 from geodp_app.cli import main
-from geodp_app.commands.parser import join_negative_values
-from geodp_app.files.examples_csv import read_examples
+from geodp_app.commands.parser import VERBS, join_negative_values
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import read_examples
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.releases import CoverRelease, Release
+from learners.theory.theorems import THEOREMS
 
 ROOT = Path(__file__).parents[3]
 CSV = "x,y,label\n3,4,1\n5,6,0\n7,7,1\n"
@@ -171,21 +173,14 @@ def test_evaluate_and_compare_refuse_no_examples(halves, write, capsys):
     assert fails(capsys, "compare", points, "--test", empty) == f"{refused} on\n"
 
 
-def test_evaluate_any_polygons(write, capsys):
-    target = write("t.geojson", square_geojson(0, 512, frame="grid", grid=1024))
-    points = write("p.csv", "x,y,label\n0,0,1\n512,512,1\n513,5,1\n5,5,0\n")
-    figures = printed(capsys, "evaluate", target, points)
-    assert figures["decided_by"] == "polygons"
-    assert (figures["false_positives"], figures["false_negatives"]) == (1, 1)
-
-
 def test_evaluate_polygons_in_degrees_needs_bounds(write, capsys):
     target = write("t.geojson", square_geojson(10, 20))
     points = write("p.csv", "x,y,label\n5,5,1\n9,5,0\n")
     assert "give --bounds" in fails(capsys, "evaluate", target, points)
     argv = ["evaluate", target, points, "--grid", 10, "--bounds", "10,10,30,30", "--json"]
     assert geodp(*argv) == 0
-    assert json.loads(capsys.readouterr().out)["errors"] == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["errors"], figures["decided_by"]) == (0, "polygons")
 
 
 def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
@@ -309,24 +304,6 @@ def test_plan_and_learn_mean_the_same_learner(capsys):
     assert cover["in_practice"][0]["shapes"] == "convex polygons of 4 edges"
 
 
-def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
-    assert main(["plan", "--learner", "cover", "--k", "1", "--n", "10000"]) == 0
-    out = capsys.readouterr().out
-    assert "for a triangle." in out
-    assert "10,000 examples suffice for error at most 0.0179" in out
-    run = out.split("geodp learn ")[1].split("\n")[0]
-    assert run.startswith("--learner cover --k 1 --epsilon 1.0 --delta 1e-06")
-    outcome = printed(capsys, "plan", "--learner", "cover", "--k", 1, "--alpha", 0.01)
-    assert (outcome["steps"], outcome["examples"]) == (1, 17919)
-    assert main(["plan", "--learner", "cover", "--k", "9", "--n", "10000"]) == 0
-    out = capsys.readouterr().out
-    assert "No estimate is made" in out
-    assert "k = 1 triangle" in out
-    assert (
-        printed(capsys, "plan", "--learner", "cover", "--k", 9, "--n", 10_000)["in_practice"] == []
-    )
-
-
 # -- options that learn and plan share ---------------------------------------------------------
 
 
@@ -349,11 +326,10 @@ def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
         ("--neighbours", "none", "invalid choice: 'none'"),
     ],
 )
-@pytest.mark.parametrize("verb", ["learn", "plan"])
-def test_a_wrong_parameter_is_named(write, tmp_path, capsys, verb, option, value, reason):
+def test_a_wrong_parameter_is_named(write, tmp_path, capsys, option, value, reason):
     out = tmp_path / "l.geojson"
-    base = ["learn", write("p.csv", CSV), "-o", out] if verb == "learn" else ["plan"]
-    assert reason in fails(capsys, *base, option, value)
+    for base in (["learn", write("p.csv", CSV), "-o", out], ["plan"]):
+        assert reason in fails(capsys, *base, option, value)
     assert not out.exists()
 
 
@@ -366,3 +342,91 @@ def test_the_command_itself(capsys):
     for verb in ("sample", "learn", "evaluate", "plan", "shot"):
         assert main([verb, "--help"]) == 0
         assert f"usage: geodp {verb}" in capsys.readouterr().out
+
+
+# -- terminals of any letters, and numbers of any size ---------------------------------------------
+
+
+def said(monkeypatch: pytest.MonkeyPatch, encoding: str, *argv: object) -> tuple[int, str]:
+    """The exit code, and what is read of a terminal of that encoding."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
+    for name, stream in zip(("stdout", "stderr"), streams, strict=True):
+        monkeypatch.setattr(sys, name, stream)
+    code = geodp(*argv)
+    for stream in streams:
+        stream.flush()
+    written = b"".join(stream.buffer.getvalue() for stream in streams)  # type: ignore[attr-defined]
+    return code, written.decode(encoding)
+
+
+ENCODINGS = ("cp437", "cp1252", "ascii", "utf-8")
+#: The verb of the most letters in all of them, the others by turns.
+HELP = [("learn", encoding) for encoding in ENCODINGS]
+HELP += [(verb, ENCODINGS[i % 4]) for i, verb in enumerate(VERBS) if verb != "learn"]
+
+
+@pytest.mark.parametrize(("verb", "encoding"), HELP)
+def test_help_is_read_in_any_terminal(monkeypatch, verb, encoding):
+    code, text = said(monkeypatch, encoding, verb, "--help")
+    assert code == 0
+    assert text.startswith("usage: geodp")
+    if verb == "learn":
+        assert ("\u03b5" if encoding in ("utf-8", "cp437") else "epsilon") in text
+        assert "?" not in text
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS[1:3])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["plan", "--alpha", 0.01], ["plan", "--learner", "cover", "--k", 2], ["plan", "--theorems"],
+        ["plan", "--learner", "cover"], ["learners"], ["learners", "--markdown"],
+        ["learn", "\u65e5.csv"],
+    ],
+)  # fmt: skip
+def test_output_is_read_in_any_terminal(monkeypatch, encoding, argv):
+    code, text = said(monkeypatch, encoding, *argv)
+    assert code == (2 if argv[0] == "learn" else 0)
+    assert text
+
+
+LEARNERS = [
+    ("tiles", []), ("cover", ["--k", 1]), ("cover", ["--k", 30]), ("convex-cover", ["--k", 3]),
+    ("discs", ["--k", 2]), ("threshold", []), ("stability", []), ("cover", []), ("convex", []),
+]  # fmt: skip
+EXTREMES = [
+    {"epsilon": 1e6, "alpha": 1e-300}, {"epsilon": 1e6}, {"epsilon": 1e300, "n": 100},
+    {"epsilon": 1e-300}, {"alpha": 1e-320}, {"alpha": 1 - 1e-16}, {"beta": 1e-320},
+    {"n": 10**30}, {"n": 10**400}, {"delta": 1 - 1e-16}, {"delta": 1e-320},
+]  # fmt: skip
+
+
+def check(capsys: pytest.CaptureFixture[str], argv: list[object]) -> None:
+    """An answer in finite numbers, or one line that says why there is none."""
+    code = geodp(*argv)
+    out, err = capsys.readouterr()
+    outcome = [line for line in err.splitlines() if not line.startswith("geodp: warning")]
+    assert code in (0, 2), argv
+    assert len(outcome) == (code == 2), argv
+    assert not {"nan", "inf"} & set(out.split()), argv
+    if code == 0 and "--json" in argv:
+        json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} in {argv}"))
+
+
+@pytest.mark.parametrize(("learner", "k"), LEARNERS, ids=lambda one: "".join(map(str, one)))
+def test_plans_at_extreme_numbers(capsys, learner, k):
+    for number, extreme in enumerate(EXTREMES):
+        taken = {n: v for n, v in extreme.items() if not (n == "beta" and learner == "stability")}
+        options = [one for name, value in taken.items() for one in (f"--{name}", value)]
+        more = ["--json"] if (number + LEARNERS.index((learner, k))) % 2 else []
+        check(capsys, ["plan", "--learner", learner, *k, *options, *more])
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda one: one.name)
+def test_theorems_at_extreme_numbers(capsys: pytest.CaptureFixture[str], theorem: object) -> None:
+    given = {"k": 3, "d": 8, "size": 100, "vc": 3, "experts": 5, "queries": 100, "halts": 3}
+    given |= {"stable": 1}
+    needs = {name: value for name, value in given.items() if name in theorem.needs}  # type: ignore[attr-defined]
+    for extreme in EXTREMES:
+        options = [one for pair in (needs | extreme).items() for one in (f"--{pair[0]}", pair[1])]
+        check(capsys, ["plan", "--theorem", theorem.name, *options])  # type: ignore[attr-defined]

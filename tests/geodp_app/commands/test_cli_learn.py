@@ -10,7 +10,6 @@ import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import shapely
 from known_targets import square_geojson
@@ -18,8 +17,8 @@ from terminal import geodp, printed
 
 from geodp_app.cli import main
 from geodp_app.commands import running
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import read_examples
 from geodp_app.files.run_report import parts_text, report
 from geometry.geojson import read_geojson
 from geometry.halfplane import HalfplaneLattice
@@ -28,7 +27,6 @@ from learners.cover.set_cover import plan_budget
 from learners.cover.sharpening import plan_sharpened
 from learners.privacy.composition import run_epsilon
 
-ROOT = Path(__file__).parents[3]
 SEED = 987654321
 N = 20_000
 
@@ -155,17 +153,6 @@ def test_the_records_say_first_that_they_are_private(run):
     assert len(lines[1]["release"]["piece"]) == 3
 
 
-def test_raw_grid_keeps_grid_units(run, tmp_path, capsys):
-    out = tmp_path / "raw.geojson"
-    argv = ["learn", run / "p.csv", "--learner", "cover", "--k", 2, "--steps", 3, "--raw-grid"]
-    argv += ["-o", out, "--seed", 1]
-    assert geodp(*argv) == 0
-    target = read_geojson(out)
-    assert target.frame == "grid"
-    assert target.geometry.bounds[2] > 100
-    assert evaluate(out, run / "p.csv", capsys)["error"] < 0.12
-
-
 @pytest.mark.parametrize("learner", ["convex-cover", "cover"])
 def test_the_paper_measure_runs(write, tmp_path, capsys, learner):
     out = tmp_path / "c.geojson"
@@ -194,17 +181,6 @@ def test_one_class_is_told_on_a_terminal_alone(write, tmp_path, capsys, monkeypa
     assert f"geodp: warning: {path}: all labels are 1\n" in capsys.readouterr().err
     assert geodp(*argv, "--quiet") == 0
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize("label", [0, 1])
-def test_one_class_is_learned(write, tmp_path, capsys, label):
-    rng = np.random.default_rng(0)
-    rows = "".join(f"{x},{y},{label}\n" for x, y in rng.integers(0, 65, (3000, 2)))
-    points = write("p.csv", "x,y,label\n" + rows)
-    out = tmp_path / "l.geojson"
-    argv = ["learn", points, "--grid", 64, "--learner", "cover", "--k", 1, "-o", out, "--seed", 5]
-    assert geodp(*argv) == 0
-    assert evaluate(out, points, capsys)["error"] < 0.02
 
 
 @pytest.mark.parametrize("learner", ["tiles", "cover", "quadtree", "histogram", "discs"])

@@ -23,9 +23,9 @@ from geodp_app.cli import main
 from geodp_app.commands import ledger as verb, running
 from geodp_app.document.document import Document
 from geodp_app.files import ledger as ledger_module
-from geodp_app.files.examples_csv import format_examples
-from geodp_app.files.importing import import_examples
+from geodp_app.files.document_files import import_examples
 from geodp_app.files.ledger import Ledger
+from geodp_app.files.points import format_examples
 from geodp_app.files.session import save_session
 from learners.core.estimator import Estimator
 from learners.privacy.noise import discrete_laplace
@@ -134,14 +134,6 @@ def test_ctrl_c_on_a_terminal_writes_nothing_and_counts_the_run(points, ledger) 
     (entry,) = ledger.state().entries
     assert (entry.end, entry.privacy.epsilon) == ("cancelled", 1.0)
     assert sorted(os.listdir(points.parent)) == ["geodp.ledger", "p.csv"]
-
-
-def test_tables_join_the_same_ledger(points, ledger, tmp_path, capsys) -> None:
-    argv = ["learn", "--table", f"csv:{points}", "--learner", "histogram", "--quiet"]
-    argv += ["-o", str(tmp_path / "t.geojson")]
-    assert main(argv) == 0
-    assert "epsilon would be 2.5" in fails(capsys, *argv, "--epsilon", 1.5)
-    assert len(ledger.state().entries) == 1
 
 
 def test_a_comparison_is_entered_whole_or_refused_whole(points, ledger, capsys) -> None:
@@ -339,17 +331,17 @@ def test_files_that_do_not_name_their_run_count_each(points, tmp_path, capsys) -
     assert "2 runs together: epsilon = 2" in said(capsys, path, "--join", file, file)
 
 
-@pytest.mark.parametrize("ending", [".geojson", ".gpkg", ".parquet"])
 @pytest.mark.parametrize(
-    ("learner", "parameters", "members"),
+    ("learner", "parameters", "members", "ending"),
     [
-        ("tiles", {}, {"epsilon": 0.01}),
-        ("cover", {"k": 2}, {"delta": 1e-12}),
-        ("quadtree", {}, {"neighbours": "replace-one"}),
-        ("stability", {"k": 1, "queries": 20, "chunks": 20}, {"delta": 1e-12}),
-        ("stability", {"k": 1, "queries": 20, "chunks": 20}, {"neighbours": "replace-label"}),
+        ("tiles", {}, {"epsilon": 0.01}, ".geojson"),
+        ("cover", {"k": 2}, {"delta": 1e-12}, ".gpkg"),
+        ("quadtree", {}, {"neighbours": "replace-one"}, ".parquet"),
+        ("stability", {"k": 1, "queries": 20, "chunks": 20}, {"delta": 1e-12}, ".geojson"),
+        ("stability", {"k": 1, "queries": 20, "chunks": 20}, {"neighbours": "replace-label"},
+         ".gpkg"),
     ],
-)
+)  # fmt: skip
 def test_no_format_brings_a_statement_that_nobody_made(
     points, tmp_path, capsys, learner, parameters, members, ending
 ):
@@ -417,17 +409,6 @@ def test_budgets_are_set_anew_and_that_is_kept(points, ledger, capsys) -> None:
     lowered = said(capsys, ledger.path, "--epsilon", 0.5)
     assert "It is exceeded" in lowered
     assert "May be published" not in lowered
-
-
-def test_by_renyi_divergence(points, tmp_path, capsys) -> None:
-    path = tmp_path / "r.ledger"
-    argv = (path, "--new", "--epsilon", 4, "--delta", 1e-5, "--composition", "renyi")
-    assert "0.0% of epsilon = 4, delta = 1e-05, by Renyi divergence of order 6.42" in said(
-        capsys, *argv
-    )
-    spend(points, "--ledger", path, "--epsilon", 0.1)
-    assert json.loads(said(capsys, path, "--json"))["composition"] == "renyi"
-    assert "1.4% of epsilon = 4" in said(capsys, path)
 
 
 def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -> None:

@@ -14,9 +14,8 @@ from known_targets import square_geojson
 from terminal import geodp
 
 from geodp import Bounds, GridMap
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
-from geometry.geojson import read_geojson
+from geodp_app.files.points import read_examples
 
 BOX = Bounds(10, 40, 20, 50)
 #: A map with a hole, over an edge of the box: it cuts the target, and what is learned of it.  No
@@ -149,25 +148,6 @@ def clipped(folder: Path) -> Path:
     return out
 
 
-def test_evaluate_labels_0_what_lies_outside(folder, clipped, capsys):
-    within = ["--within", folder / "map.geojson", "--json"]
-    assert geodp("evaluate", clipped, folder / "p.csv", *within) == 0
-    said = capsys.readouterr()
-    figures = json.loads(said.out)
-    assert said.err == ""
-    assert figures["decided_by"] == "halfplanes"
-    examples = read_examples(folder / "p.csv")
-    degrees = GridMap(128, BOX).to_lonlat(examples.points.astype(float))
-    predicted = read_learned(clipped).release.predict(examples.points)
-    predicted *= shapely.intersects_xy(MAP, degrees)
-    assert figures["errors"] == int((predicted != examples.labels).sum())
-    # and so do the polygons, but for points on an edge
-    edges = shapely.dwithin(read_geojson(clipped).geometry.boundary, shapely.points(degrees), 1e-9)
-    inside = shapely.intersects_xy(read_geojson(clipped).geometry, degrees)
-    assert (inside == predicted)[~edges].all()
-    assert figures["false_negatives"] > 500  # half of the target is not on the map
-
-
 def test_a_clipped_file_remembers_its_map(folder, clipped, tmp_path, capsys):
     """What is said of it is the same whether the map is given again or not."""
     drawn, labelled, points = tmp_path / "l.svg", tmp_path / "p.csv", folder / "p.csv"
@@ -187,14 +167,9 @@ def test_a_clipped_file_remembers_its_map(folder, clipped, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"type": "FeatureCollection", "features": []}, "m.geojson: no polygons in it"),
         ({"type": "Point", "coordinates": [12, 42]}, "m.geojson: no polygons in it"),
         (square_geojson(60, 70), "m.geojson: nothing of it lies within (10.0, 40.0, 20.0, 50.0)"),
         (square_geojson(4e5, 5e5), "is outside longitude -360..360"),
-        (
-            {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]]},
-            "m.geojson: the geometry: the outline crosses or touches itself at (1, 1)",
-        ),
         ("lon,lat\n1,2\n", "m.geojson: not JSON"),
     ],
 )

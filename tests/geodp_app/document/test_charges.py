@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from run_charges import run_charge
 
-from geodp_app.document.charges import RunCharge, spent_words as outcome, total
+from geodp_app.document.work import RunCharge, spent_words as outcome, total
 
 ONE = run_charge(1.0, 1e-40, "add-remove", finished=True)
 HALF = run_charge(0.5, 1e-6, "add-remove", finished=False)

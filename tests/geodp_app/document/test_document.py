@@ -13,12 +13,12 @@ from run_charges import run_charge
 
 import assets
 from geodp import Bounds, Examples, Frame, GridMap, InputError
+from geodp_app.document import history
 from geodp_app.document.document import Document
 from geodp_app.document.targets import GridChange, example_work, fit_drawing
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
-from geometry.polygons import contains_points
 
 SQUARE = Shape(((10, 10), (50, 10), (50, 50), (10, 50)), (((20, 20), (30, 20), (20, 30)),))
 OTHER = Shape(((60, 60), (90, 60), (90, 90)))
@@ -245,20 +245,6 @@ def test_imported_examples_may_be_put_on_the_globe_but_not_moved_there():
 # -- sampling -----------------------------------------------------------------------------------
 
 
-def test_a_sample_is_labelled_by_the_drawing_on_its_frame():
-    d = document(bounds=BOX)
-    d.sample()
-    examples = d.work.examples
-    inside = contains_points(d.drawing.region(), examples.points)
-    assert (examples.labels == inside).all()
-    assert 0 < inside.sum() < 500
-    assert (examples.frame, d.work.simulated, d.history.undo_label) == (
-        Frame(100, BOX),
-        True,
-        "sample",
-    )
-
-
 def test_the_seed_repeats_a_sample_and_none_does_not():
     d = document()
     d.sample()
@@ -281,16 +267,16 @@ def test_noise_and_paint_reach_the_sample():
     assert np.hypot(*(d.work.examples.points - 15).T).max() < 3.8
 
 
-def test_a_million_examples_are_drawn_in_a_moment_and_old_ones_are_forgotten():
+def test_old_examples_are_forgotten_when_they_take_too_much_memory(monkeypatch):
+    monkeypatch.setattr(history, "MOST_BYTES", 256 * 2**10)
     d = document()
-    d.set_sampling(n=10**6)
-    for _ in range(14):  # 24 MB each
+    d.set_sampling(n=10**3)
+    for _ in range(14):  # 24 kB each
         d.sample()
-    assert len(d.work.examples.labels) == 10**6
     steps = 0
     while d.undo() == "sample":
         steps += 1
-    assert steps == 256 * 2**20 // (24 * 10**6)
+    assert steps == 256 * 2**10 // (24 * 10**3)
 
 
 def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
@@ -329,33 +315,11 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
         (lambda d: d.add_dab((1, 5, -1)), "not on the grid 0..100"),
         (lambda d: d.set_run(learner="best"), "learner 'best'"),
         (lambda d: d.set_run(epsilon=0.0), "epsilon must be a number and be above 0, not 0.0"),
-        (
-            lambda d: d.set_run(epsilon=float("inf")),
-            "epsilon must be a number and be above 0, not inf",
-        ),
-        (
-            lambda d: d.set_run(delta=1.0),
-            "delta must be a number and lie strictly between 0 and 1, not 1",
-        ),
-        (
-            lambda d: d.set_run(beta=0),
-            "beta must be a number and lie strictly between 0 and 1, not 0",
-        ),
         (lambda d: d.set_run(k=0), "k must be a whole number and lie between 1 and 1000, not 0"),
-        (lambda d: d.set_run(n_steps=0), "n_steps must be a whole number"),
-        (lambda d: d.set_run(tiles=0), "tiles must be a whole number"),
-        (lambda d: d.set_run(tiles=129), "tiles must be a whole number and lie between 1 and 128"),
-        (lambda d: d.set_run(support=0), "and lie strictly between 0 and 1, not 0"),
-        (lambda d: d.set_run(support=1.0), "support must be a number"),
-        (lambda d: d.set_run(support=float("nan")), "support must be a number and .* not nan"),
         (lambda d: d.set_run(support=True), "support must be a number and .* not True"),
-        (lambda d: d.set_run(support="0.1"), "support must be a number and .* not '0.1'"),
         (lambda d: d.set_run(seed=-3), "seed must be a whole number and be at least 0, not -3"),
         (lambda d: d.set_run(measure="round"), "measure must be one of chord, paper"),
-        (lambda d: d.set_run(neighbours="two"), "neighbours must be one of add-remove"),
         (lambda d: d.set_run(neighbours="replace-label"), "cover: neighbours must be one of"),
-        (lambda d: d.set_run(chunks=0), "chunks must be a whole number"),
-        (lambda d: d.set_run(halts=0), "halts must be a whole number and lie"),
         (lambda d: d.set_run(kept=2), "kept = 2: use a whole number below halts = 2"),
         (lambda d: d.change("rename", name="x" * 201), "at most 200 characters"),
         (

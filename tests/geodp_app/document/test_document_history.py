@@ -23,19 +23,6 @@ def arrays(page: Page) -> tuple[NDArray[np.uint8], ...]:
     return () if page.array is None else (page.array,)
 
 
-def test_undo_and_redo_go_back_and_forth_and_name_the_step():
-    history = History("a")
-    assert (history.undo(), history.redo()) == (None, None)
-    history.push("write b", "b")
-    history.push("write c", "c")
-    assert (history.undo_label, history.redo_label) == ("write c", None)
-    assert history.undo() == "write c"
-    assert history.state == "b"
-    assert (history.undo_label, history.redo_label) == ("write b", "write c")
-    assert history.redo() == "write c"
-    assert history.state == "c"
-
-
 def test_an_equal_state_made_anew_is_not_the_saved_one():
     history = History("a")
     history.push("b", "b")

@@ -12,7 +12,6 @@ from full_work import MASK
 from hypothesis import given, strategies as st
 from known_targets import square_geojson
 
-import assets
 from geodp import Bounds, Examples, Frame, GeoJSONError, InputError
 from geodp_app.document.document import Document
 from geodp_app.document.work import SampleSettings, Work
@@ -70,21 +69,6 @@ def lon_lat_box(west: float, south: float, east: float, north: float) -> Mask:
 def test_a_mask_lies_where_its_frame_and_that_of_the_examples_put_it(mask, frame, expected):
     region = mask.region(frame)
     assert region.symmetric_difference(shapely.box(*expected)).area < 1e-9 * region.area
-
-
-def test_land_is_where_the_map_has_it():
-    """By hand: degrees to grid units as shapely's affine map does."""
-    mask = read_mask(assets.land_path())
-    frame = Frame(1024, Bounds(5.0, 36.2, 20.2, 47.5))
-    x, y = 1024 / 15.2, 1024 / 11.3
-    land = shapely.geometry.shape(json.loads(assets.land_path().read_text())["geometry"])
-    moved = shapely.affinity.affine_transform(land, [x, 0, 0, y, -5.0 * x, -36.2 * y])
-    expected = shapely.clip_by_rect(shapely.make_valid(moved), 0, 0, 1024, 1024)
-    region = mask.region(frame)
-    assert region.is_valid
-    assert region.symmetric_difference(expected).area < 1e-6
-    assert 0.4 < region.area / 1024**2 < 0.7
-    assert mask.name == "land.geojson"
 
 
 @pytest.mark.parametrize(

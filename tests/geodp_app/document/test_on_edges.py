@@ -19,9 +19,9 @@ from geodp_app.cli import main
 from geodp_app.document.document import Document
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.examples_csv import format_examples, read_examples
-from geodp_app.files.exporting import export_target
+from geodp_app.files.document_files import export_target
 from geodp_app.files.learned_file import SHAPE_FORMATS, read_learned
+from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.session import load_session, save_session
 from geometry.grid import checked_bounds
 from geometry.mask import Mask, read_mask

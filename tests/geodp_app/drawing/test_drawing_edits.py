@@ -7,9 +7,13 @@ import shapely
 from hypothesis import given, settings, strategies as st
 from shapely.geometry import Polygon
 
-from geodp_app.drawing.edits import (
+from geodp_app.drawing.faults import draft_faults, faults
+from geodp_app.drawing.ring_tools import cut
+from geodp_app.drawing.shapes import (
+    Drawing,
+    Ring,
+    Shape,
     added,
-    cut,
     translated,
     vertex_rows,
     with_inserted,
@@ -18,8 +22,6 @@ from geodp_app.drawing.edits import (
     without,
     without_vertex,
 )
-from geodp_app.drawing.faults import draft_faults, faults
-from geodp_app.drawing.shapes import Drawing, Ring, Shape
 
 SQUARE: Ring = ((2, 2), (12, 2), (12, 12), (2, 12))
 HOLE: Ring = ((4, 4), (6, 4), (6, 6), (4, 6))

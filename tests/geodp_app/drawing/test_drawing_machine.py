@@ -7,9 +7,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from geodp_app.document.history import History
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers, ToolName
-from geodp_app.drawing.edits import vertex_rows
 from geodp_app.drawing.faults import draft_faults, faults
-from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.drawing.shapes import Drawing, Shape, vertex_rows
 
 GRID = 12
 START = (Shape(((1, 1), (9, 1), (9, 9), (1, 9)), (((3, 3), (5, 3), (5, 5)),)),)

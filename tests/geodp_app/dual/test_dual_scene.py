@@ -8,23 +8,21 @@ import pytest
 import shapely
 from hypothesis import given, settings, strategies as st
 
-from geodp_app.dual.line_picture import (
+from geodp_app.dual.lines import (
     MOST_DRAWN,
     SOME_DRAWN,
+    ExampleLines,
     Raster,
     count_lines,
-    draw_lines,
-    ordinal,
-    raster_over,
-)
-from geodp_app.dual.lines import (
-    ExampleLines,
     cut,
     distances,
     distinct_lines,
+    draw_lines,
     ends,
     example_segment,
     held,
+    ordinal,
+    raster_over,
 )
 from geodp_app.dual.scene import (
     boxes_on,
@@ -37,23 +35,21 @@ from geodp_app.dual.scene import (
     region_in,
     shading_words,
 )
-from geodp_app.dual.shade_colours import (
+from geodp_app.dual.sheets import (
     Lookup,
     Scale,
-    colours,
-    density_scale,
-    shade_scale,
-    shade_values,
-    to_the_border,
-)
-from geodp_app.dual.sheets import (
     Window,
     boundary_ends,
+    colours,
+    density_scale,
     dual_position,
     equation_words,
     extent,
     nearest_halfplane,
     region,
+    shade_scale,
+    shade_values,
+    to_the_border,
 )
 from geodp_app.runs.protocol import ShadedCell, ShadedSheet
 from geometry.halfplane import HalfplaneLattice, Sheet, dual_line

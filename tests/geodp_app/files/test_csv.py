@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tracemalloc
 from pathlib import Path
 from unittest import mock
@@ -11,13 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from geodp import Bounds, Examples, Frame, GridMap, InputError
+from geodp import Bounds, Examples, Frame, InputError
 from geodp_app.files import csv_table, plain_rows
-from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, check_rows, read_rows
-from geodp_app.files.points import PointOptions, read_points
+from geodp_app.files.points import PointOptions, format_examples, read_examples, read_points
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
 MARK = '# geodp {"grid": 1024, "bounds": [13.0, 42.0, 20.0, 47.0]}\n'
@@ -62,22 +60,6 @@ def test_every_way_of_writing_the_same_two_examples(write, text):
     assert examples.points.tolist() == [[3, 4], [5, 6]]
     assert examples.labels.tolist() == [1, 0]
     assert examples.frame == Frame(1024)
-
-
-def test_degrees_go_to_the_nearest_grid_point(write):
-    text = "lat,lon,label\n42,13,1\n47,20,0\n44.5,16.5,1\n"
-    examples = read_examples(write("p.csv", text), grid=10, bounds=BOX)
-    assert examples.points.tolist() == [[0, 0], [10, 10], [5, 5]]
-    assert examples.frame == Frame(10, BOX)
-
-
-def test_degrees_of_every_grid_point_come_back_to_it(write):
-    examples = random_examples(2000, Frame(4096, BOX))
-    degrees = GridMap(4096, BOX).to_lonlat(examples.points).clip((13.0, 42.0), (20.0, 47.0))
-    rows = zip(degrees.tolist(), examples.labels.tolist(), strict=True)
-    text = "lon,lat,label\n" + "".join(f"{lon!r},{lat!r},{s}\n" for (lon, lat), s in rows)
-    back = read_examples(write("p.csv", text), grid=4096, bounds=BOX)
-    assert (back.points == examples.points).all()
 
 
 def test_arguments_come_before_the_file_before_the_fallback(write):
@@ -141,20 +123,6 @@ def test_a_bad_row_is_named(write, row, reason):
     assert message.startswith(f"{path}: row 2 (line 4)")
     assert reason in message
     assert "\n" not in message
-
-
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ("12.9,44,1", "column lon: 12.9 is outside the bounds 13..20"),
-        ("14,47.1,1", "column lat: 47.1 is outside the bounds 42..47"),
-        ("14,nan,1", "column lat: nan is not finite"),
-    ],
-)
-def test_degrees_outside_the_public_bounds_are_refused(write, row, reason):
-    path = write("p.csv", f"{MARK}lon,lat,label\n14,44,1\n{row}\n")
-    with pytest.raises(InputError, match=re.escape(f"row 2 (line 4), {reason}")):
-        read_examples(path)
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,8 @@ from geodp import Bounds, Frame, InputError
 from geodp_app.document.document import Document
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files import exporting, importing
-from geodp_app.files.recent import RecentFiles
-from geodp_app.files.session import save_session
+from geodp_app.files import document_files
+from geodp_app.files.session import RecentFiles, save_session
 from geometry.geojson import read_geojson
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
@@ -48,7 +47,7 @@ def test_a_target_becomes_the_drawing_on_the_current_grid_with_its_bounds(write)
     d = document()
     d.sample()
     before = d.work
-    opened = importing.import_target(write("t.geojson", square_geojson(10, 20)), d)
+    opened = document_files.import_target(write("t.geojson", square_geojson(10, 20)), d)
     assert d.drawing.grid == 100
     assert d.work.bounds == Bounds(9, 9, 21, 21)
     assert corners(d) == {(8, 8), (92, 8), (92, 92), (8, 92)}
@@ -62,40 +61,30 @@ def test_a_target_becomes_the_drawing_on_the_current_grid_with_its_bounds(write)
 def test_a_target_on_another_grid_is_scaled_and_lies_nowhere(write):
     d = document(bounds=BOX)
     target = square_geojson(10, 20, frame="grid", grid=50)
-    importing.import_target(write("t.geojson", target), d)
+    document_files.import_target(write("t.geojson", target), d)
     assert corners(d) == {(20, 20), (40, 20), (40, 40), (20, 40)}
     assert d.work.bounds is None
 
 
 def test_a_target_is_put_where_imported_examples_are(write):
     d = document()
-    importing.import_examples(write("p.csv", MARKED), d)
-    importing.import_target(example_path("croatia"), d)
+    document_files.import_examples(write("p.csv", MARKED), d)
+    document_files.import_target(example_path("croatia"), d)
     assert d.work.frame == Frame(200, BOX) == d.work.examples.frame
     there = read_geojson(example_path("croatia")).on_grid(200, BOX)
     assert d.drawing.region().symmetric_difference(there).area < 0.5 * there.length
     square = square_geojson(10, 20, frame="grid", grid=50)
-    importing.import_target(write("t.geojson", square), d)
+    document_files.import_target(write("t.geojson", square), d)
     assert d.work.frame == Frame(200, BOX) == d.work.examples.frame
     assert corners(d) == {(40, 40), (80, 40), (80, 80), (40, 80)}
 
 
 def test_imported_examples_without_a_place_are_kept_and_get_one(write):
     d = document()
-    importing.import_examples(write("p.csv", CSV), d)
-    importing.import_target(write("t.geojson", square_geojson(10, 20)), d)
+    document_files.import_examples(write("p.csv", CSV), d)
+    document_files.import_target(write("t.geojson", square_geojson(10, 20)), d)
     assert d.work.examples.frame == Frame(100, Bounds(9, 9, 21, 21))
     assert d.work.examples.points.tolist() == [[3, 4], [50, 60]]
-
-
-def test_a_country_is_imported_as_bundled():
-    d = document()
-    opened = importing.import_target(example_path("croatia"), d)
-    expected = read_geojson(example_path("croatia"))
-    assert (d.work.name, d.work.bounds) == ("Croatia", expected.bounds)
-    difference = d.drawing.region().symmetric_difference(expected.on_grid(100))
-    assert difference.area < 0.5 * expected.on_grid(100).length
-    assert opened.note.startswith("croatia.geojson: shapes: ")
 
 
 def test_points_and_lines_in_a_target_are_counted(write):
@@ -104,23 +93,23 @@ def test_points_and_lines_in_a_target_are_counted(write):
         for geometry in (square_geojson(1, 2), {"type": "Point", "coordinates": [1, 1]})
     ]
     path = write("t.json", {"type": "FeatureCollection", "features": features})
-    opened = importing.open_any(path, document())
+    opened = document_files.open_any(path, document())
     assert opened.note == "t.json: shapes: 1, vertices: 4; 1 points or lines left out"
 
 
 def test_a_target_outside_the_bounds_of_the_examples_is_refused(write):
     d = document()
-    importing.import_examples(write("p.csv", MARKED), d)
+    document_files.import_examples(write("p.csv", MARKED), d)
     before = d.work
     with pytest.raises(InputError, match=r"t.geojson: nothing .* on a grid of size 200 within"):
-        importing.import_target(write("t.geojson", square_geojson(-50, -40)), d)
+        document_files.import_target(write("t.geojson", square_geojson(-50, -40)), d)
     assert d.work is before
 
 
 def test_a_speck_is_refused_rather_than_imported_as_nothing(write):
     target = square_geojson(0.1, 0.2, frame="grid", grid=100)
     with pytest.raises(InputError, match=r"t.geojson: nothing .* on a grid of size 100$"):
-        importing.import_target(write("t.geojson", target), document())
+        document_files.import_target(write("t.geojson", target), document())
 
 
 # -- examples -----------------------------------------------------------------------------------
@@ -129,7 +118,7 @@ def test_a_speck_is_refused_rather_than_imported_as_nothing(write):
 def test_examples_bring_their_frame_and_the_drawing_follows(write):
     d = document()
     before = d.work
-    opened = importing.import_examples(write("p.csv", MARKED), d)
+    opened = document_files.import_examples(write("p.csv", MARKED), d)
     assert d.work.frame == Frame(200, BOX) == d.work.examples.frame
     assert not d.work.simulated
     assert corners(d) == {(20, 20), (100, 20), (100, 100), (20, 100)}
@@ -143,25 +132,18 @@ def test_examples_bring_their_frame_and_the_drawing_follows(write):
 
 def test_examples_that_say_nothing_take_the_frame_of_the_document(write):
     d = document(bounds=BOX)
-    importing.import_examples(write("p.csv", CSV), d)
+    document_files.import_examples(write("p.csv", CSV), d)
     assert d.work.examples.frame == Frame(100, BOX)
-    importing.import_examples(write("q.csv", "lon,lat,label\n13,47,1\n"), d)
+    document_files.import_examples(write("q.csv", "lon,lat,label\n13,47,1\n"), d)
     assert d.work.examples.points.tolist() == [[0, 100]]
-
-
-def test_a_drawing_keeps_its_place_when_examples_bring_other_bounds(write):
-    d = document(bounds=Bounds(13, 42, 20, 47))
-    mark = '# geodp {"grid": 100, "bounds": [13, 42, 16.5, 44.5]}\n'
-    importing.import_examples(write("p.csv", mark + CSV), d)
-    assert corners(d) == {(20, 20), (100, 20), (100, 100), (20, 100)}
 
 
 def test_wrong_examples_leave_the_document_alone(write):
     d = document()
     with pytest.raises(InputError, match=r"row 1 \(line 2\), column x: 101 is off the grid 0..100"):
-        importing.import_examples(write("p.csv", "x,y,label\n101,4,1\n"), d)
+        document_files.import_examples(write("p.csv", "x,y,label\n101,4,1\n"), d)
     with pytest.raises(InputError, match="lon,lat need public bounds"):
-        importing.import_examples(write("p.csv", "lon,lat,label\n13,47,1\n"), d)
+        document_files.import_examples(write("p.csv", "lon,lat,label\n13,47,1\n"), d)
     assert not d.history.undo_label
 
 
@@ -174,7 +156,7 @@ def test_a_session_is_opened_whatever_it_is_called(tmp_path, name):
     save_session(tmp_path / name, work, stored())
     d = document()
     d.set_run(k=9)
-    opened = importing.open_any(tmp_path / name, d)
+    opened = document_files.open_any(tmp_path / name, d)
     assert (opened.kind, opened.run) == ("session", stored())
     assert d.work == work
     assert (d.path, d.history.dirty, d.history.undo_label) == (tmp_path / name, False, None)
@@ -191,20 +173,20 @@ def test_a_session_is_opened_whatever_it_is_called(tmp_path, name):
     ],
 )
 def test_files_are_known_by_content_then_by_suffix(write, name, content, kind):
-    assert importing.open_any(write(name, content), document()).kind == kind
+    assert document_files.open_any(write(name, content), document()).kind == kind
 
 
 def test_missing_files_and_folders_are_named(tmp_path):
     for suffix in (".geodp", ".geojson", ".csv", ""):
         with pytest.raises(InputError, match=r"gone.*: cannot be read: No such file or directory"):
-            importing.open_any(tmp_path / f"gone{suffix}", document())
+            document_files.open_any(tmp_path / f"gone{suffix}", document())
     with pytest.raises(InputError, match="gone: cannot be read"):
-        importing.import_target(tmp_path / "gone", document())
+        document_files.import_target(tmp_path / "gone", document())
     with pytest.raises(InputError, match="is not a file"):
-        importing.open_any(tmp_path, document())
+        document_files.open_any(tmp_path, document())
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="is not a file"):
-        importing.open_any(tmp_path / "pipe", document())
+        document_files.open_any(tmp_path / "pipe", document())
 
 
 # -- exports ------------------------------------------------------------------------------------
@@ -214,10 +196,10 @@ def test_missing_files_and_folders_are_named(tmp_path):
 def test_an_exported_target_is_read_back_as_it_was_drawn(tmp_path, bounds):
     path = tmp_path / "t.geojson"
     d = document(bounds=bounds, name="field")
-    exporting.export_target(path, d.work)
+    document_files.export_target(path, d.work)
     assert path.stat().st_mode & 0o777 == 0o600  # a curator's, as the examples are
     other = document(drawing=Drawing(100))
-    importing.import_target(path, other)
+    document_files.import_target(path, other)
     assert other.drawing.region().equals(d.drawing.region())
     assert (other.work.bounds, other.work.name) == (bounds, "field")
 
@@ -238,7 +220,7 @@ def test_the_file_has_the_region_of_any_drawing(tmp_path_factory, shapes, bounds
     path = tmp_path_factory.getbasetemp() / "any.geojson"
     if region.is_empty:
         return
-    exporting.export_target(path, work)
+    document_files.export_target(path, work)
     back = read_geojson(path).on_grid(40, bounds)
     # Not by their difference: GEOS gets it wrong where vertices differ in the last digit.  Nor by
     # the distance of their boundaries: a hole thinner than a float's step is not written.
@@ -253,7 +235,7 @@ def test_the_file_has_the_region_of_any_drawing(tmp_path_factory, shapes, bounds
 
 def test_nothing_drawn_is_not_exported(tmp_path):
     with pytest.raises(InputError, match="nothing is drawn: draw a shape first"):
-        exporting.export_target(tmp_path / "t.geojson", Work())
+        document_files.export_target(tmp_path / "t.geojson", Work())
     assert not (tmp_path / "t.geojson").exists()
 
 
@@ -272,24 +254,24 @@ def test_an_export_tells_its_format_place_and_content(tmp_path, ending, kind):
     release = stored().release
     assert release.privacy is not None
     path = tmp_path / f"flood{ending}"
-    outcome = exporting.export_release(path, release, Frame(100, BOX))
+    outcome = document_files.export_release(path, release, Frame(100, BOX))
     polygons = len(shapely.get_parts(release.shape()))
     assert path.exists()
     held = "1 polygon and its" if polygons == 1 else f"{polygons} polygons and their"
     assert outcome == f"{kind} written: {path.name} in {tmp_path}; {held} privacy statement"
-    nowhere = exporting.export_release(path, release, Frame(100))
+    nowhere = document_files.export_release(path, release, Frame(100))
     assert nowhere == f"{outcome}; at 0..1 degrees: no bounds are known"
     # a seeded run is not private, and its file says so
     seeded = replace(release, privacy=replace(release.privacy, private=False))
-    outcome = exporting.export_release(path, seeded, Frame(100, BOX))
+    outcome = document_files.export_release(path, seeded, Frame(100, BOX))
     assert outcome.endswith(" and the statement that the run is not private")
 
 
 EXPORTS = [
-    lambda path: exporting.export_target(path, document().work),
-    lambda path: exporting.export_release(path, stored().release, Frame(100)),
-    lambda path: exporting.export_steps(path, stored().records),
-    lambda path: exporting.export_examples(path, sampled()),
+    lambda path: document_files.export_target(path, document().work),
+    lambda path: document_files.export_release(path, stored().release, Frame(100)),
+    lambda path: document_files.export_steps(path, stored().records),
+    lambda path: document_files.export_examples(path, sampled()),
 ]
 
 

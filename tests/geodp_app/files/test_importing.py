@@ -10,6 +10,7 @@ import pytest
 
 from assets import example_path, land_path
 from geodp import Bounds, Frame, InputError
+from geodp_app.files.document_files import bounds_of_map
 from geodp_app.files.import_columns import Columns, guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import (
@@ -21,7 +22,6 @@ from geodp_app.files.import_rows import (
     guess_labels,
     read_rows,
 )
-from geodp_app.files.public_bounds import bounds_of_map
 from geometry.geojson import read_geojson
 from learners.core.examples import normal
 

@@ -131,7 +131,7 @@ def by_frame(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found
 def by_table(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     source = table_source(f"{path.suffix[1:]}:{path}")
     words = LabelWords.named(inside, outside)
-    found = read_counts(source, grid=GRID, bounds=BOX, words=words, drop=True)
+    found = read_counts(source, PointOptions(GRID, BOX, labels=words, unusable="drop"))
     assert found.dropped == len(ROWS) - sum(right(inside, outside).values())
     return counted(found.counts.points, found.counts.labels, found.counts.amounts)
 
@@ -228,7 +228,7 @@ def test_labels_may_be_numbers_and_truth(tmp_path: Path, name: str) -> None:
         assert geodp.read_points(each, bounds=BOX, inside=typed).labels.tolist() == found
         if name != "p.gpkg":
             source = table_source(f"{path.suffix[1:]}:{path}")
-            counts = read_counts(source, grid=GRID, bounds=BOX, words=words).counts
+            counts = read_counts(source, PointOptions(GRID, BOX, labels=words)).counts
             assert counts.positives == sum(found)
 
 
@@ -274,7 +274,7 @@ def test_a_person_s_dropped_rows_stand_in_no_other_s_way(tmp_path: Path) -> None
     for source in ("csv:p.csv", "parquet:p.parquet"):
         kind, _, file = source.partition(":")
         where = table_source(f"{kind}:{tmp_path / file}")
-        found = read_counts(where, grid=8, person="who", words=words, drop=True)
+        found = read_counts(where, options)
         assert found.counts.n == persons
         assert found.dropped == table.drop(usable.index)["who"].nunique()
 
@@ -296,7 +296,7 @@ def test_what_lies_elsewhere_or_is_nobody_s_is_refused_all_the_same(tmp_path, na
         options = PointOptions(GRID, BOX, unusable="drop", person=person.get("who"))
         return [
             lambda: read_points(tmp_path / name, options),
-            lambda: read_counts(source, grid=GRID, bounds=BOX, drop=True, person=person.get("who")),
+            lambda: read_counts(source, options),
         ]
 
     write(table)

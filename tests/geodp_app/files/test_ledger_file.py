@@ -167,14 +167,6 @@ def test_lines_taken_out_put_in_or_moved_are_found(book: Ledger, change: str) ->
     assert book.path.read_bytes() == before
 
 
-def test_a_cut_end_is_found_only_by_who_noted_the_head(book: Ledger) -> None:
-    """What the chain cannot tell, as the module says."""
-    head = book.state().head
-    rewrite(book, "DELETE FROM lines WHERE rowid > 2")
-    assert numbers(book) == [1]
-    assert not book.state().holds(head)
-
-
 def test_what_is_raised_leaves_the_file_as_it_was(book: Ledger) -> None:
     before = book.path.read_bytes()
     for error in (InputError("no"), KeyboardInterrupt(), OSError(28, "No space left on device")):

@@ -27,7 +27,7 @@ from geodp_app.commands.parser import build_parser
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.importing import import_mask
+from geodp_app.files.document_files import import_mask
 from geodp_app.files.learned_file import read_learned, whole_square
 from geometry.geojson_write import placed_shape
 from geometry.gis_files import SeveralLayersError

@@ -70,7 +70,7 @@ def by_frame(path: Path, **outcome: Any) -> Cells:
 def by_table(path: Path, **outcome: Any) -> Cells:
     kind = "parquet" if path.suffix == ".parquet" else "csv"
     source = table_source(f"{kind}:{path}")
-    found = read_counts(source, grid=GRID, bounds=BOX, person=outcome.get("id")).counts
+    found = read_counts(source, PointOptions(GRID, BOX, person=outcome.get("id"))).counts
     return cells(found.points, found.labels, found.amounts)
 
 
@@ -408,7 +408,9 @@ def test_one_column_is_not_two(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("x,y,label\n1,2,1\n")
     for read in (
         lambda: read_points(tmp_path / "p.csv", PointOptions(8, columns={"x": "x", "y": "x"})),
-        lambda: read_counts(table_source(f"csv:{tmp_path}/p.csv"), columns={"x": "x", "y": "X"}),
+        lambda: read_counts(
+            table_source(f"csv:{tmp_path}/p.csv"), PointOptions(columns={"x": "x", "y": "X"})
+        ),
     ):
         with pytest.raises(InputError, match="x and y are one column, x: name two"):
             read()

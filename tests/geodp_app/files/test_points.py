@@ -136,11 +136,6 @@ def test_coordinates_in_metres_in_a_csv(write: Write) -> None:
         assert found.points.tolist() == CELLS_UTM
 
 
-def test_degrees_by_name_are_put_into_a_box_in_metres(write: Write) -> None:
-    path = write("p.csv", "lon,lat,label\n15.1,45.2,1\n15.3,45.6,0\n")
-    assert read_points(path, METRES).examples.points.tolist() == CELLS_UTM
-
-
 def geoparquet(path: Path, encoding: str, table: pa.Table) -> Path:
     geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": encoding}}}
     parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)

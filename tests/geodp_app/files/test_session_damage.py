@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import pickle
 import struct
 import tracemalloc
@@ -410,13 +409,3 @@ def test_an_archive_of_very_many_members_is_not_even_listed(tmp_path):
     data = pack({"session.json": b"{}"})
     data = data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:]  # 64-bit records
     assert "too many members" in refusal(tmp_path / "a.geodp", data)
-
-
-def test_missing_files_folders_and_pipes_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"gone.geodp: cannot be read: No such file"):
-        load_session(tmp_path / "gone.geodp")
-    with pytest.raises(InputError, match="is not a file"):
-        load_session(tmp_path)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="is not a file"):
-        load_session(tmp_path / "pipe")

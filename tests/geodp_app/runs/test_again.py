@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import action, layer, open_window
+from window_driver import Lasting, action, layer
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
@@ -79,13 +76,9 @@ def test_what_cannot_run_is_told_in_a_line(replies: type[Pipe]) -> None:
 
 
 @pytest.fixture
-def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
+def window(lasting: Lasting, monkeypatch: pytest.MonkeyPatch) -> MainWindow:
     monkeypatch.setattr(again, "TIMES", 3)
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=1_000)
-        made.document.set_run(learner="tiles", tiles=2, epsilon=2.0)
-        yield made
+    return lasting.drawn(TARGET, 1_000, learner="tiles", tiles=2, epsilon=2.0)
 
 
 def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(qtbot, window):

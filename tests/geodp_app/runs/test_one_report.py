@@ -17,9 +17,15 @@ from window_driver import Lasting, action, click, finish_run, key
 
 from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.one_report import OneReport, change, change_words, find_report
+from geodp_app.runs.edge_law import change
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion, WhyNone
-from geodp_app.runs.questions import report_question, shade_question
+from geodp_app.runs.questions import (
+    OneReport,
+    change_words,
+    find_report,
+    report_question,
+    shade_question,
+)
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
@@ -59,11 +65,9 @@ def test_a_report_that_changes_nothing_says_why(reason: WhyNone) -> None:
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=60)
-    made.document.set_run(learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none")
-    return made
+    return lasting.drawn(
+        TARGET, 60, learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none"
+    )
 
 
 def run(qtbot: QtBot, window: MainWindow) -> RunLog:

@@ -65,20 +65,6 @@ def test_a_slow_run_waits_between_steps_and_pauses_there(recorder: Recorder, qtb
     until(qtbot, lambda: c.state == "finished")
 
 
-def test_pause_lets_the_step_under_way_end(recorder: Recorder, qtbot: QtBot) -> None:
-    c = recorder.controller
-    c.start(job(epsilon=5.0))
-    c.run()
-    until(qtbot, lambda: c.state == "selecting")
-    c.pause()
-    assert c.state == "selecting"
-    until(qtbot, lambda: c.state == "paused")
-    steps = len(recorder.all("stepped"))
-    assert steps >= 1
-    qtbot.wait(100)
-    assert len(recorder.all("stepped")) == steps
-
-
 def test_a_process_that_stops_when_asked_is_kept(recorder, qtbot, monkeypatch):
     c = recorder.controller
     # however busy the machine is: that it hears soon is tests/learners/envelope/test_race.py's
@@ -97,39 +83,6 @@ def test_a_process_that_stops_when_asked_is_kept(recorder, qtbot, monkeypatch):
     c.start(job())
     c.run()
     until(qtbot, lambda: c.state == "finished")
-
-
-def test_a_paused_run_is_cancelled_at_once(recorder: Recorder, qtbot: QtBot) -> None:
-    c = recorder.controller
-    c.start(job())
-    c.step()
-    until(qtbot, lambda: len(recorder.all("stepped")) == 1)
-    c.cancel()
-    assert c.state == "ready"
-    assert recorder.all("stopped") == [None]
-    c.run()
-    qtbot.wait(100)
-    assert len(recorder.all("stepped")) == 1
-
-
-def test_a_new_run_ends_the_one_under_way(recorder: Recorder, qtbot: QtBot) -> None:
-    """Nothing of the old run is heard once the new one has been started."""
-    c = recorder.controller
-    c.start(hopeless())
-    c.run()
-    until(qtbot, lambda: bool(recorder.all("progressed")))
-    recorder.said.clear()
-    c.start(job())
-    assert c.state == "paused"
-    assert recorder.all("stopped") == [None]
-    c.run()
-    assert c.pending
-    until(qtbot, lambda: c.state == "finished")
-    # three triangles, and a zone for each of their edges
-    stepped = [r.record.step for r in recorder.all("stepped")]  # type: ignore[attr-defined]
-    assert stepped == list(range(1, 13))
-    assert len({r.run for r in recorder.all("stepped")}) == 1  # type: ignore[attr-defined]
-    assert recorder.all("stopped") == [None]
 
 
 def test_wrong_settings_fail_the_run_with_the_reason(recorder: Recorder, qtbot: QtBot) -> None:
@@ -370,3 +323,65 @@ def test_the_window_never_freezes_while_the_loops_are_compiled(qtbot, tmp_path, 
         controller.close()
     assert outcome == [1]
     assert_alive(gaps)
+
+
+_WINDOWS = """
+import threading
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMainWindow, QWidget
+from geodp_app.runs.task_process import again
+from geodp_app.views.window.app import make_application
+from geodp_app.workers import run_controller, processes
+
+class Talker:
+    # a link whose process says a lot, and still does so for a while when it is ended
+    pid = exit_code = None
+
+    def __init__(self, receive, entry=None):
+        self.receive, self.over = receive, False
+        threading.Thread(target=self.talk, daemon=True).start()
+
+    def talk(self):
+        while not self.over:
+            self.receive(self, None)
+        for _ in range(200):
+            self.receive(self, None)
+
+    def send(self, request):
+        pass
+
+    def kill(self):
+        self.over = True
+
+    def join(self, seconds):
+        return True
+
+class Window(QMainWindow):
+    def __init__(self):
+        super().__init__()
+        run_controller.RunController(self)
+        self.again = processes.OneTask(again, self)
+        for _ in range(50):
+            QWidget(self)
+
+    def event(self, event):
+        return super().event(event)
+
+run_controller.ProcessLink = processes.ProcessLink = Talker
+application = make_application(offscreen=True)
+for _ in range(20):
+    window = Window()
+    window.show()
+    window.again.start(None)
+    QTest.qWait(1)
+    window.again.drop()
+    window.deleteLater()
+    del window
+    QTest.qWait(1)
+print("closed")
+"""
+
+
+def test_windows_close_while_links_tell() -> None:
+    said = subprocess.run([sys.executable, "-c", _WINDOWS], capture_output=True, text=True)
+    assert (said.returncode, said.stdout) == (0, "closed\n"), said.stderr[:2000]

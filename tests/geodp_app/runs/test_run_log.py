@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 import shapely
 from finished_runs import GRID, N, begun, examples, finished
 
-from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -18,13 +16,8 @@ from geodp_app.runs.edge_law import shade
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
-from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import PolygonUnionLearner
 from learners.core.records import (
-    StepDiagnostics,
-    StepRecord,
-    StepRelease,
-    inside_piece,
     predict_pieces,
 )
 from learners.core.releases import CoverRelease, TilesRelease
@@ -280,34 +273,6 @@ def test_there_is_no_test_sample_for_imported_examples_or_for_nothing() -> None:
     assert fresh_sample(nothing) is None
     log = RunLog(nothing)
     assert not log.wrong.any()
-
-
-def test_a_step_of_a_million_examples_takes_a_few_looks_at_each() -> None:
-    rng = np.random.default_rng(3)
-    points, labels = rng.integers(0, 1025, (10**6, 2)), rng.integers(0, 2, 10**6)
-    sample = Examples(points, labels, Frame(1024))
-    lattice = HalfplaneLattice(1024)
-    unit = 1 << lattice.bits
-    log = begun(RunSettings("cover", k=1, n_steps=9), sample)
-    known = StepDiagnostics(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
-    steps, looks = [], []
-    for step in range(1, 10):
-        x = step * 100 * unit
-        piece = (
-            lattice.halfplane(Sheet.STEEP_RIGHT, x - 60 * unit, x - 50 * unit),
-            lattice.halfplane(Sheet.STEEP_LEFT, x, x),
-            lattice.halfplane(Sheet.FLAT_ABOVE, 3 * unit, 9 * unit),
-        )
-        started = time.thread_time()
-        inside_piece(piece, points)
-        looks.append(time.thread_time() - started)
-        started = time.thread_time()
-        log.add(StepRecord(step, 9, StepRelease(piece, 0), known))
-        assert log.alive.any()
-        assert log.wrong.any()
-        steps.append(time.thread_time() - started)
-    # medians, of this thread's own time
-    assert sorted(steps)[4] < 5 * sorted(looks)[4]
 
 
 @pytest.mark.parametrize(

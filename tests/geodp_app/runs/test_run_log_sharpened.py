@@ -1,8 +1,9 @@
-"""The log of a cover that is sharpened: zones of edges decide all points a second time."""
+"""The log of a run whose zones, or whose last step, decide points a second time."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -10,17 +11,19 @@ from functools import cache
 import numpy as np
 import pytest
 import shapely
-from finished_runs import begun
+from finished_runs import begun, logged
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
-from geodp_app.runs.course import Course
+from geodp_app.files.run_record import RunRecord
+from geodp_app.files.strict_reading import DamagedFileError
+from geodp_app.runs.edge_law import change
 from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.one_report import change
 from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import why
+from geodp_app.views.run.timeline import Course
 from geometry.tiling import EdgeZone, EdgeZones
 from learners.core.records import StepRecord, TileStep, predict_pieces
 from learners.core.releases import SharpenedRelease
@@ -126,10 +129,9 @@ def test_decisions_are_those_of_each_point_by_itself(n: int) -> None:
             assert (decisions.decided_by(step) == decided).all()
 
 
-@pytest.mark.parametrize("n", [FEW, MANY])
-def test_figures_are_those_of_the_learners_books(n: int) -> None:
-    log, release = finished(n)
-    sample, test = examples(n, seed=1), examples(500, seed=7)
+def test_figures_are_those_of_the_learners_books() -> None:
+    log, release = finished(MANY)
+    sample, test = examples(MANY, seed=1), examples(500, seed=7)
     own, clean = sample.labels != 0, test.labels != 0
     found = list(zip(release.staged_predict(sample.points), release.staged_predict(test.points),
                      strict=True))  # fmt: skip
@@ -144,9 +146,8 @@ def test_figures_are_those_of_the_learners_books(n: int) -> None:
     assert (log.wrong == (release.predict(sample.points) != own)).all()
 
 
-@pytest.mark.parametrize("n", [FEW, MANY])
-def test_the_region_of_every_step_is_where_that_step_predicts_1(n: int) -> None:
-    log, release = finished(n)
+def test_the_region_of_every_step_is_where_that_step_predicts_1() -> None:
+    log, release = finished(MANY)
     rng = np.random.default_rng(3)
     points = rng.integers(0, GRID + 1, (1_000, 2))
     looked_at = shapely.points(points.astype(float))
@@ -165,10 +166,9 @@ def test_the_region_of_every_step_is_where_that_step_predicts_1(n: int) -> None:
     assert log.region().equals(release.shape())
 
 
-@pytest.mark.parametrize("n", [FEW, MANY])
-def test_a_zone_gains_the_mistakes_before_it_less_those_after_it(n: int) -> None:
-    log, release = finished(n)
-    sample = examples(n, seed=1)
+def test_a_zone_gains_the_mistakes_before_it_less_those_after_it() -> None:
+    log, release = finished(MANY)
+    sample = examples(MANY, seed=1)
     own = sample.labels != 0
     wrong = [int((labels != own).sum()) for labels in release.staged_predict(sample.points)]
     cover = predict_pieces("disjunction", release.pieces, sample.points)
@@ -409,3 +409,70 @@ def test_the_cursor_waits_where_nothing_is_to_be_seen_and_the_end_is_a_step_furt
     assert log.shown_figures.title == "The end"
     log.cursor = last
     assert not log.at_end
+
+
+# -- a last step that changes labels along borders -------------------------------------------------
+
+
+TIDIED_GRID = 128
+SETTINGS = {
+    "tiles": RunSettings("tiles", seed=2),
+    "cover": RunSettings("cover", k=2, n_steps=4, seed=2),
+}
+both = pytest.mark.parametrize("learner", list(SETTINGS))
+
+
+def diamond(n: int, seed: int) -> Examples:
+    points = np.random.default_rng(seed).integers(0, TIDIED_GRID + 1, (n, 2))
+    labels = np.abs(points - 60).sum(axis=1) < 44
+    return Examples(points, labels.astype(np.int64), Frame(TIDIED_GRID))
+
+
+@cache
+def tidied(learner: str) -> RunLog:
+    return logged(SETTINGS[learner], diamond(6_000, seed=1), diamond(3_000, seed=7))
+
+
+@both
+def test_at_the_end_the_window_shows_what_is_released(learner: str) -> None:
+    log = tidied(learner)
+    last = log.records[-1]
+    assert isinstance(last.release, TileStep)
+    assert last.release.tidied is not None
+    assert all(getattr(each.release, "tidied", None) is None for each in log.records[:-1])
+    assert log.release is not None
+    # a run that has ended rests where its shape is the one released
+    log.cursor = len(log.records) + 1
+    assert log.at_end
+    assert log.region().equals(log.release.shape())
+    log.cursor = len(log.records)
+    assert log.region().equals(log.release.shape())
+    for sample, error in (
+        (diamond(6_000, seed=1), last.diagnostics.empirical_error),
+        (diamond(3_000, seed=7), log.figures(last.step).test_error),
+    ):
+        wrong = log.release.predict(sample.points) != sample.labels
+        assert error == pytest.approx(wrong.mean())
+    assert log.wrong.mean() == pytest.approx(last.diagnostics.empirical_error)
+    outcome = why(last, log.settings.declared, log.role, 2)
+    assert "slits and teeth at borders" in outcome
+    log.cursor -= 1
+    assert log.region().symmetric_difference(log.release.shape()).area > 0
+    assert "slits and teeth" not in why(log.records[-2], log.settings.declared, log.role, 2)
+
+
+@both
+def test_a_session_keeps_it(learner: str) -> None:
+    stored = tidied(learner).run
+    assert RunRecord.from_lines(stored.to_lines()) == stored
+
+
+@both
+def test_an_earlier_step_that_has_it_is_refused(learner: str) -> None:
+    log = tidied(learner)
+    lines = log.run.to_lines()
+    first = log.triangles + 1
+    data, last = json.loads(lines[first]), json.loads(lines[len(log.records)])
+    data["tidied"] = last["tidied"]
+    with pytest.raises(DamagedFileError, match="last step"):
+        RunRecord.from_lines([*lines[:first], json.dumps(data), *lines[first + 1 :]])

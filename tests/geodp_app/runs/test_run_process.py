@@ -1,4 +1,4 @@
-"""The learner's server, in a thread here, at the other end of a pipe."""
+"""The learner's server, in a thread here, and the link to it: who lets go of that."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,6 +19,7 @@ from recorded_runs import HANGS, hopeless
 
 from geodp_app.runs import learner_process, process_link
 from geodp_app.runs.learner_process import MOST_BOXES, LearnerServer, make_learner
+from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import (
     Answered,
     Ask,
@@ -440,3 +443,40 @@ def test_preparing_is_told_once_when_a_loop_is_not_cached(client, monkeypatch, t
     client.send(Prepare())
     assert client.receive() == Preparing()
     assert client.receive() == Prepared()
+
+
+# -- who lets go of a link -------------------------------------------------------------------------
+
+
+def make_link(outcome: list[str]) -> ProcessLink:
+    """A link to a process that ends at once; `told`: in which thread it is let go of."""
+    link = ProcessLink(lambda *_: None, id)  # `id` takes one argument, as an entry does
+    weakref.finalize(link, lambda: outcome.append(threading.current_thread().name))
+    return link
+
+
+def wait_for(link: weakref.ref[ProcessLink]) -> None:
+    """Until its threads have ended."""
+    end = time.monotonic() + 240
+    while not ((one := link()) is None or one.ended):
+        assert time.monotonic() < end
+        del one
+        time.sleep(0.01)
+
+
+def test_a_links_own_threads_never_let_go_of_it() -> None:
+    """What its owner connected to it would be cleared there, under Qt's locks."""
+    outcome: list[str] = []
+    first = weakref.ref(make_link(outcome))
+    wait_for(first)
+    assert outcome == []
+    # by who makes the next one, then
+    second = make_link(outcome)
+    assert first() is None
+    assert outcome == [threading.current_thread().name]
+    wait_for(weakref.ref(second))
+    third = weakref.ref(make_link([]))
+    assert len(outcome) == 1
+    del second
+    assert outcome == 2 * [threading.current_thread().name]
+    wait_for(third)

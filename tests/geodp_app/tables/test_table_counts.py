@@ -18,8 +18,8 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import chisquare
 
 from geodp import Bounds, GridMap, InputError
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.persons import NIL_UUID, names_of
+from geodp_app.files.points import PointOptions, read_examples
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid_counts import GridCounts
@@ -41,7 +41,7 @@ def database(path: Path, *statements: str) -> Path:
 
 
 def count(where: str, **options: Any) -> TableCounts:
-    return read_counts(table_source(where), **options)
+    return read_counts(table_source(where), PointOptions(**options))
 
 
 def cells(found: TableCounts) -> dict[tuple[int, int, int], int]:
@@ -382,15 +382,6 @@ def test_a_duckdb_file_is_only_read(tmp_path):
 
 
 # -- persons -----------------------------------------------------------------------------------
-
-
-def test_one_row_of_each_person_is_counted(tmp_path):
-    columns = {"x": [1, 2, 3, 4, 1], "y": [0] * 5, "label": [1] * 5, "who": list("aaabb")}
-    where = f"parquet:{parquet(tmp_path / 'r.parquet', columns)}"
-    found = cells(count(where, grid=8, person="who"))
-    assert sum(found.values()) == 2
-    assert set(found) <= {(x, 0, 1) for x in (1, 2, 3, 4)}
-    assert cells(count(where, grid=8, person="WHO")) == found
 
 
 @settings(max_examples=15)

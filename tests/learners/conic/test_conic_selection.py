@@ -30,7 +30,7 @@ from learners.core.selection import (
 )
 from learners.curved import conic_boxes as boxes
 from learners.curved.selection import MOST, ConicSelection, Tables, count_areas, make_tables
-from learners.envelope import shared_points
+from learners.envelope import target as of_law
 from learners.privacy.randomness import SeededRandom
 
 
@@ -243,8 +243,8 @@ def test_the_shape_is_the_hypothesis_up_to_its_chords(fitted: DiscUnionLearner) 
 
 # -- points of both labels ------------------------------------------------------------------
 
-greatest_score = compiled(shared_points.greatest_score)
-examples_of = compiled(shared_points.examples_of)
+greatest_score = compiled(of_law.greatest_score)
+examples_of = compiled(of_law.examples_of)
 
 
 def heaps(d: int, *each: tuple[int, int, int, int]) -> GridCounts:

@@ -37,7 +37,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score
-from learners.envelope import factorised_moves, race, shared_points, strands
+from learners.envelope import factorised_moves, race, strands
 from learners.envelope.boxes import (
     ORDERS,
     POSITIVES,
@@ -211,7 +211,7 @@ def crowd_value(piece: Piece) -> int:
 
 def crowd_strand(monkeypatch: pytest.MonkeyPatch, halved: bool, most_boxes: int) -> Strand:
     """Boxes that leave the middle open; `halved` bounds the score by half of the parts' sum."""
-    monkeypatch.setattr(shared_points, "_HEAVY", np.inf if halved else 0.0)
+    monkeypatch.setattr("learners.envelope.target._HEAVY", np.inf if halved else 0.0)
     monkeypatch.setattr(strands, "_MOSTLY", 0.0 if halved else 2.0)
     monkeypatch.setattr(strands, "_HEAVY", 0.0)
     sample = counted(CROWD, CROWD_LABELS, 2)

@@ -26,7 +26,7 @@ from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import Cancelled, SelectionProgress, mistakes_score
-from learners.envelope import close_pairs, pile_gains, shared_points, strands
+from learners.envelope import close_pairs, pile_gains, strands
 from learners.envelope.boxes import pairs_across
 from learners.envelope.close_pairs import make_pairs, take_pairs
 from learners.envelope.compaction import compact
@@ -45,7 +45,7 @@ Bounds = Literal["places", "halved", "either"]
 def bound_by(patch: pytest.MonkeyPatch, bounds: Bounds) -> None:
     """Every place of both labels is looked at, or none; and close pairs, or none; no piles."""
     patch.setattr(pile_gains, "_MOST_CELLS", -1)
-    patch.setattr(shared_points, "_HEAVY", np.inf if bounds == "halved" else 0.0)
+    patch.setattr("learners.envelope.target._HEAVY", np.inf if bounds == "halved" else 0.0)
     patch.setattr(strands, "_MOSTLY", 2.0)
     if bounds != "places":
         pair_all(patch)

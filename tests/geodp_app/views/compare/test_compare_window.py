@@ -15,9 +15,9 @@ from window_driver import LEFT, action, draw_l, wait
 
 from geodp import Examples, Frame
 from geodp_app.files.learned_file import read_learned
-from geodp_app.formatting import percentage
+from geodp_app.formatting import csv_text, percentage
 from geodp_app.palette import load_palette
-from geodp_app.runs.comparison import TABLE, csv_text
+from geodp_app.runs.comparison import TABLE
 from geodp_app.runs.rehearsal import best_of, rehearsal_cells
 from geodp_app.views.compare.compare_plane import stroke_pen
 from geodp_app.views.compare.compare_window import CompareWindow

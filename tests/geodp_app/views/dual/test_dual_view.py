@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import hover, pixel
 
-from geodp_app.dual.line_picture import SOME_DRAWN
+from geodp_app.dual.lines import SOME_DRAWN
 from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
 from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet
-from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.dual_view import DualView
+from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.widgets.plotting import rgba_image
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece
@@ -111,7 +111,7 @@ def test_every_sheet_shows_all_lines_by_class(qtbot: QtBot, view: DualView) -> N
 
 
 def test_one_sheet_is_large_and_a_click_or_a_key_on_a_small_one_brings_it(qtbot, view):
-    thumbs = view.strip.thumbs
+    thumbs = view.thumbs
     assert [thumb.text() for thumb in thumbs.values()] == ["Above", "Below", "Right", "Left"]
     assert large(view) == [view.sheet] == [Sheet.FLAT_ABOVE]
     for number, name in ((Sheet.STEEP_LEFT, "Left"), (Sheet.FLAT_BELOW, "Below")):
@@ -135,15 +135,15 @@ def test_the_large_sheet_is_that_of_the_newest_pieces_edge(qtbot: QtBot, view: D
     assert asked.args == [1, "off"]
     assert (view.sheet, view.title) == (Sheet.FLAT_BELOW, "Below, edge 2 of 3")
     with qtbot.waitSignal(view.shade_wanted) as asked:
-        qtbot.mouseClick(view.strip.thumbs[Sheet.STEEP_LEFT], Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(view.thumbs[Sheet.STEEP_LEFT], Qt.MouseButton.LeftButton)
     assert asked.args == [2, "off"]
     assert (view.controls.edge, view.title) == (2, "Left, edge 3 of 3")
     with qtbot.assertNotEmitted(view.shade_wanted, wait=20):  # no edge lies there
-        qtbot.mouseClick(view.strip.thumbs[Sheet.STEEP_RIGHT], Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(view.thumbs[Sheet.STEEP_RIGHT], Qt.MouseButton.LeftButton)
     assert (view.controls.edge, view.title) == (2, "Right")
     view.set_pieces(PIECES[:1])  # its third edge is steep
     assert (view.sheet, view.title) == (Sheet.STEEP_RIGHT, "Right, edge 3 of 3")
-    numbers = {s: [m.edge + 1 for m in thumb.marks] for s, thumb in view.strip.thumbs.items()}
+    numbers = {s: [m.edge + 1 for m in thumb.marks] for s, thumb in view.thumbs.items()}
     assert numbers == {Sheet(0): [1], Sheet(1): [2], Sheet(2): [3], Sheet(3): []}
 
 
@@ -181,7 +181,7 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(qtbo
     assert halfplane.sheet == number
     step = sheet.plot.window().width / sheet.plot.box.width()
     assert np.abs(np.array(dual_position(halfplane)) - (25, 40)).max() <= step
-    name = view.strip.thumbs[number].text()
+    name = view.thumbs[number].text()
     assert view.readout.text().startswith(f"{name}: u = ")
     inside = halfplane.contains(POINTS)
     counts = (int((inside & LABELS).sum()), int((inside & ~LABELS).sum()))
@@ -246,12 +246,6 @@ def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(qtbot
             chosen.covered = covered
             moved += any(plain.boundingRect().intersects(place) for place in places)
     assert moved >= 2
-
-
-def test_going_back_hides_later_pieces(view: DualView) -> None:
-    view.set_pieces(PIECES[:1])
-    steps = {mark.step for sheet in view.sheets.values() for mark in sheet.chosen.marks}
-    assert steps == {1}
 
 
 def test_an_example_is_highlighted_on_every_sheet(view: DualView) -> None:
@@ -460,10 +454,10 @@ def test_small_pictures_are_of_the_theme_that_is_shown(qtbot: QtBot, view: DualV
     view.set_shading(raster())
     view.set_palette(dark)
     settle(qtbot, view)
-    changed = picture(view.strip)
+    changed = picture(view.stack.strip)
     view.set_shading(raster())
     settle(qtbot, view)
-    assert picture(view.strip) == changed
+    assert picture(view.stack.strip) == changed
 
 
 def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> None:
@@ -595,9 +589,7 @@ def test_both_palettes_and_accessible_names(view: DualView) -> None:
     names = [sheet.plot.accessibleName() for sheet in view.sheets.values()]
     assert names == [f"Dual plane, sheet {name}" for name in ("Above", "Below", "Right", "Left")]
     buttons = (view.controls.streak, view.controls.zoom, view.controls.fit)
-    thumbs = (view.strip, *view.strip.thumbs.values())
+    thumbs = (view.stack.strip, *view.thumbs.values())
     for widget in (view, view.readout, view.bar, *thumbs, *view.controls.edges, *buttons):
         assert widget.accessibleName()
-    assert view.strip.thumbs[Sheet.FLAT_BELOW].accessibleDescription() == (
-        "Edge 2 of the newest piece"
-    )
+    assert view.thumbs[Sheet.FLAT_BELOW].accessibleDescription() == ("Edge 2 of the newest piece")

@@ -10,9 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.palette import load_palette
-from geodp_app.runs.course import Course, Stop
 from geodp_app.runs.figures import Selecting
-from geodp_app.views.run.timeline import Timeline
+from geodp_app.views.run.timeline import Course, Stop, Timeline
 from learners.core.selection import SelectionProgress
 
 LEFT = Qt.MouseButton.LeftButton

@@ -28,25 +28,20 @@ from window_driver import (
     painted,
     pixel,
     point_at,
-    said,
-    type_into,
 )
 
 from assets import Example
 from geodp_app.document import targets
-from geodp_app.document.work import SampleSettings, Work
-from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.formatting import count, percentage
 from geodp_app.palette import edge_colours, load_palette
-from geodp_app.runs.course import Course
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.questions import shade_question
+from geodp_app.runs.questions import Candidate, WhatIf, shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.runs.why import published_words
-from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.run.live_run import LiveRun
+from geodp_app.views.run.timeline import Course
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
 from geometry.polygons import piece_sides
@@ -311,28 +306,6 @@ def test_a_sentence_says_why(sharp: MainWindow) -> None:
             assert f" wrongly ({f'{before:,}' if before else 'none'} before). Score: " in said
 
 
-def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(qtbot, window, sharp):
-    edges = 0
-    for shown in (window, sharp):
-        log = log_of(front(shown))
-        for step in range(1, log.planned + 1):
-            shown.runs.move_cursor(step)
-            piece = halfplanes_of(log.records[step - 1].release.piece)
-            edges += bool(piece)
-            if not piece:  # all of a zone has one label
-                assert step > TRIANGLES
-                assert "edge" not in shown.dual.title
-                continue
-            assert shown.dual.sheet == piece[0].sheet
-            assert [number for number, view in shown.dual.sheets.items() if view.isVisible()] == [
-                piece[0].sheet
-            ]
-            assert shown.dual.title.endswith(f", edge 1 of {len(piece)}") == (len(piece) > 1)
-            assert len(piece) == 3 or (step > TRIANGLES and len(piece) < 3)
-        settle(qtbot, shown)
-    assert edges > 12
-
-
 @pytest.mark.parametrize(
     ("width", "height", "least"), [(1280, 800, 420), (1440, 900, 500), (1600, 1000, 600)]
 )
@@ -431,23 +404,6 @@ def test_every_step_of_the_first_act_shows_lines_shading_numbers_and_why(qtbot, 
 def check_step_pictures(window: MainWindow) -> None:
     assert window.dual.pictures.lines is not None
     assert window.dual.pictures.shade_scale is not None
-
-
-def test_a_step_that_found_nothing_says_so_and_the_run_rests_at_its_end(qtbot, fresh):
-    """A triangle is covered long before five steps are over."""
-    window, drawing = fresh, Drawing(256, (Shape(((40, 40), (220, 60), (60, 220))),))
-    window.document.new(Work(drawing=drawing, sampling=SampleSettings(n=4_000)))
-    window.document.set_run(k=1, n_steps=5, epsilon=8.0, seed=3)
-    press_run(window)
-    finish_run(qtbot, window)
-    settle(qtbot, window)
-    log = log_of(window)
-    assert log.gains[-1] == 0
-    assert log.at_end
-    assert window.timeline.text() == "The end"
-    window.timeline.track.setValue(5)
-    taken = log.records[4].diagnostics.positives_taken
-    assert window.why.what.text().startswith("Found nothing: ") == (taken == 0)
 
 
 def test_an_edge_and_its_point_are_lit_together(qtbot: QtBot, window: MainWindow) -> None:
@@ -564,27 +520,6 @@ def test_a_single_step_in_the_second_act_is_an_edge(qtbot: QtBot, fresh: MainWin
     assert edges == sorted(set(edges))
 
 
-def ask_for(window: MainWindow, n: int) -> None:
-    """Another number of examples, typed."""
-    field = window.settings.count
-    type_into(field, str(n))
-    examples = window.document.work.examples
-    assert len(examples.points) == n
-
-
-def test_before_a_run_of_too_few_examples_it_says_how_many_would_do(qtbot, fresh):
-    window = fresh
-    ask_for(window, 30_000)
-    assert said(window, "warning") == ""
-    ask_for(window, 1_000)
-    outcome = said(window, "warning")
-    assert outcome.startswith("With so few examples at this ε up to ")
-    assert f"of the {TRIANGLES} triangles may find nothing" in outcome
-    would_do = int(outcome.split(": ")[1].split(" would do")[0].replace(",", ""))
-    ask_for(window, would_do)
-    assert said(window, "warning") == ""
-
-
 # -- the end ---------------------------------------------------------------------------------------
 
 
@@ -690,7 +625,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(qtbot, a
         assert pixel(sheet, *dual_position(halfplane)) == spot
         assert candidate == judged(window, halfplane)
         first, second = window.dual.readout.text().split("\n")
-        assert first.startswith(f"{window.dual.strip.thumbs[sheet.sheet].text()}: u = ")
+        assert first.startswith(f"{window.dual.thumbs[sheet.sheet].text()}: u = ")
         assert second == candidate.words
         assert ghost(window) == pytest.approx(bounds(window, candidate), abs=1e-6)
         shown.add(ghost(window))
@@ -699,25 +634,6 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(qtbot, a
     assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
     assert "score" not in window.dual.readout.text().split(":")[0].lower()
-
-
-def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, asked: MainWindow) -> None:
-    window, log = asked, log_of(asked)
-    window.dual.pointer.try_halfplane(chosen(window))
-    candidate = window.dual.pointer.candidate
-    assert candidate.piece == log.newest_piece
-    known = log.records[log.cursor - 1].diagnostics
-    assert candidate.score == pytest.approx(known.score)
-    release = log.records[log.cursor - 1].release
-    labelled_1 = known.positives_taken, known.negatives_taken
-    if isinstance(release, TileStep) and not release.inside:
-        # what is inside is labelled 0: those that are right come first all the same
-        inside = known.negatives_alive - labelled_1[1], known.positives_alive - labelled_1[0]
-        assert (candidate.positives, candidate.negatives) == inside
-    else:
-        assert (candidate.positives, candidate.negatives) == labelled_1
-    assert candidate.log_odds == 0
-    assert candidate.words.endswith("as likely as the chosen one")
 
 
 def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:

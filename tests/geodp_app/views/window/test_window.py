@@ -227,30 +227,6 @@ def test_export_is_a_button_that_says_what_it_waits_for_and_what_it_wrote(
     assert "privacy statement" in outcome
 
 
-def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
-    window.document.open_example("three")
-    window.document.set_sampling(n=100_000)
-    window.document.set_run(learner="cover", k=3, n_steps=3)
-    window.sample()
-    qtbot.waitUntil(lambda: window.runs.controller.state != "preparing")
-    seen: list[object] = []
-    window.runs.progressed.connect(seen.append)
-    key(window, Qt.Key.Key_F5)
-    qtbot.waitUntil(lambda: bool(seen))  # in the middle of a selection
-    with qtbot.waitSignal(window.runs.controller.stopped):
-        key(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
-    assert not window.runs.busy
-    log = window.runs.current
-    assert log is None or log.release is None
-    assert not window.commands.by_id["export_learned"].isEnabled()
-    # and the window can go on
-    window.document.set_sampling(n=500)
-    window.document.set_run(k=2, n_steps=1, finish="none")
-    window.sample()
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
-
-
 def test_a_double_click_closes_without_a_stray_vertex(window: MainWindow) -> None:
     key(window, Qt.Key.Key_P)
     click(window, 25, 25)
@@ -270,17 +246,6 @@ def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWin
     assert len(window.document.drawing.shapes) == 1
     key(window, Qt.Key.Key_Z, CONTROL)
     assert window.document.drawing.shapes == ()
-
-
-def test_a_rectangle_by_drag_and_a_vertex_by_drag(window: MainWindow) -> None:
-    key(window, Qt.Key.Key_R)
-    drag(window, (25, 25), (75, 60), (125, 100))
-    (shape,) = window.document.drawing.shapes
-    assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (125, 100)]
-    key(window, Qt.Key.Key_D)
-    drag(window, (125, 100), (150, 125), (175, 150))
-    (shape,) = window.document.drawing.shapes
-    assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (175, 150)]
 
 
 def test_drawing_without_a_mouse(window: MainWindow) -> None:
@@ -331,25 +296,6 @@ def test_every_setting_can_be_undone(window: MainWindow) -> None:
         action(window, "undo")
     assert window.document.work.run == FIRST_RUN
     assert window.settings.k.value() == FIRST_RUN["k"]
-
-
-def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_sample_back(
-    qtbot, window
-):
-    draw_l(window)
-    quick(window, k=1, n_steps=1)
-    key(window, Qt.Key.Key_F5)  # samples by itself
-    finish_run(qtbot, window)
-    log, sample = window.runs.current, window.document.work.examples
-    key(window, Qt.Key.Key_R)
-    drag(window, (210, 210), (240, 240))
-    now = window.document.work.examples
-    assert now.points is sample.points
-    assert (now.labels != sample.labels).any()
-    assert window.runs.current is not log
-    action(window, "undo")
-    assert window.document.work.examples is sample
-    assert window.runs.current is log
 
 
 def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow) -> None:
@@ -583,7 +529,7 @@ def test_the_large_sheet_has_the_same_room_whatever_was_shown_before(qtbot, wind
     room = window.dual.sheets[Sheet.FLAT_ABOVE].geometry()
     assert room.width() > 400
     for shown in (Sheet.STEEP_LEFT, Sheet.FLAT_BELOW, Sheet.STEEP_RIGHT, Sheet.FLAT_ABOVE):
-        window.dual.strip.thumbs[shown].click()
+        window.dual.thumbs[shown].click()
         qtbot.wait(20)
         action(window, "dark_theme")  # or the light one again
         qtbot.wait(20)

@@ -23,8 +23,8 @@ from geodp_app.runs.protocol import (
     ShadedSheet,
     ShadeQuestion,
 )
+from geodp_app.runs.questions import Candidate, WhatIf
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.window.main_window import MainWindow
 from learners.core.records import Diagnostics, StepRecord
@@ -152,7 +152,7 @@ def given(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str
     """What the views are told to show from now on, each with who is told."""
     outcome: list[tuple[str, Any]] = []
     views = (window.plane, window.dual, window.conics, window.chart, window.figures, window.why,
-             window.timeline, window.dual.strip, window.query_card)  # fmt: skip
+             window.timeline, window.dual.stack.strip, window.query_card)  # fmt: skip
     for view in views:
         for name in vars(type(view)):
             if name.startswith(("set_", "show_")):

@@ -37,7 +37,7 @@ from window_driver import (
 
 import geodp
 from geodp import Bounds, LearnedShape
-from geodp_app.files.exporting import export_release
+from geodp_app.files.document_files import export_release
 from geodp_app.files.ledger import Ledger
 from geodp_app.files.run_report import report
 from geodp_app.files.session import load_session
@@ -110,9 +110,6 @@ def answering() -> Iterator[Callable[[Callable[[ImportDialog], None]], list[Impo
         timer.stop()
     if failed:
         raise failed[0]
-
-
-Answering = Callable[[Callable[[ImportDialog], None]], list[ImportDialog]]
 
 
 def fill(dialog: ImportDialog, *values: str) -> None:
@@ -225,26 +222,6 @@ def test_a_file_of_any_kind_is_taken_by_clicks(window, tmp_path, monkeypatch, an
     assert work.bounds == Bounds(175, -20, -175, -10)
     rows = zip(work.examples.points.tolist(), work.examples.labels.tolist(), strict=True)
     assert sorted(rows) == [([64, 64], 1), ([192, 192], 0)]  # an index of GDAL's may turn them
-
-
-@pytest.mark.parametrize(
-    "header",
-    ["lon,latitude,lat,wet", "lon,lat,class,inside"],
-)
-def test_columns_of_one_meaning_are_asked_about(window, tmp_path, monkeypatch, answering, header):
-    path = write(tmp_path / "p.csv", f"{header}\n176,-15,-14,1\n177,-15,-14,0\n")
-    choose_file(monkeypatch, path)
-
-    def look(dialog: ImportDialog) -> None:
-        chosen = dialog.choices
-        assert "" in [each.currentText() for each in (chosen.first, chosen.second, chosen.label)]
-        fill(dialog, "175", "-20", "-175", "-10")
-        assert not dialog.take.isEnabled()
-
-    seen = answering(look)
-    by_import(window, path)
-    assert len(seen) == 1
-    assert window.document.work.examples is None or window.document.work.simulated
 
 
 def test_bad_rows_are_listed_and_left_out_only_on_demand(window, tmp_path, answering):

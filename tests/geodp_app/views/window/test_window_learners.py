@@ -132,10 +132,7 @@ every = pytest.mark.parametrize("learner", offered("window"), ids=lambda learner
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", Drawing(256, (ROUND,)))
-    made.document.set_sampling(n=4_000)
-    return made
+    return lasting.drawn(Drawing(256, (ROUND,)), 4_000)
 
 
 @every
@@ -276,14 +273,6 @@ def test_other_learners_are_told_k(imported: MainWindow) -> None:
     assert (found["discs"], found["convex-cover"], found["cover"]) == (1, 4, "auto")
 
 
-def test_a_drawing_gives_its_k_to_samples_of_it(imported: MainWindow) -> None:
-    document = imported.document
-    document.edit("draw", Drawing(document.drawing.grid, (SQUARE,)))
-    assert document.work.run["k"] == "auto"  # the drawing does not label imported examples
-    document.sample()
-    assert document.work.run["k"] == 2
-
-
 def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(qtbot: QtBot, lasting: Lasting) -> None:
     window = lasting.as_new()
     window.document.edit("draw", Drawing(256, (SQUARE,)))
@@ -344,10 +333,7 @@ ROUNDS = Drawing(256, (round_shape(90, 100, 55, 55), round_shape(180, 180, 50, 5
 
 @pytest.fixture
 def discs(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", ROUNDS)
-    made.document.set_sampling(n=6_000)
-    return made
+    return lasting.drawn(ROUNDS, 6_000)
 
 
 def run_with(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:

@@ -35,10 +35,7 @@ SETTINGS_CHANGED = "Out of date: the settings changed"
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=3_000)
-    return made
+    return lasting.drawn(TARGET, 3_000)
 
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:

@@ -1,16 +1,39 @@
-"""Opening something else never touches the session's file."""
+"""Opening something else never touches the session's file; a crash loses no work."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtWidgets import QMessageBox
-from window_driver import action, choose_file, click, drag, drop, finish_run, key, log_of
+from pytestqt.qtbot import QtBot
+from window_driver import (
+    action,
+    choose_file,
+    click,
+    drag,
+    drop,
+    finish_run,
+    key,
+    log_of,
+    open_window,
+)
 
 from assets import example_path
+from geodp_app.document.document import Document
+from geodp_app.files import autosave
+from geodp_app.files.session import load_session
+from geodp_app.palette import load_palette
+from geodp_app.views.window import window_recovery
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Sheet
 from learners.registry import offered
@@ -54,8 +77,9 @@ def by_example(window: MainWindow, path: Path) -> None:
 WAYS = (by_open, drop, by_recent, by_example)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", ["target", "examples"])
+@pytest.mark.parametrize(
+    ("kind", "way"), [*(("target", way) for way in WAYS), *(("examples", way) for way in WAYS[:3])]
+)
 def test_opening_something_else_leaves_the_session_and_its_file_alone(
     window, session, tmp_path, monkeypatch, way, kind
 ):
@@ -102,25 +126,6 @@ def test_unsaved_work_is_asked_about_before_something_else_is_opened(
     assert window.document.path is None
     action(window, "undo")  # even what was given up can be had again
     assert window.document.drawing == changed
-
-
-def test_an_import_is_an_edit_of_the_session(window, session, tmp_path, monkeypatch):
-    drawn = window.document.drawing
-    (tmp_path / "p.csv").write_text(CSV)
-    choose_file(monkeypatch, tmp_path / "p.csv")
-    action(window, "import_examples")
-    assert window.document.path == session
-    assert window.document.history.dirty
-    assert window.document.drawing == drawn
-    assert window.document.work.examples is not None
-    choose_file(monkeypatch, example_path("croatia"))
-    action(window, "import_target")
-    assert window.document.path == session
-    assert window.document.work.examples is not None
-    action(window, "undo")
-    action(window, "undo")
-    assert window.document.drawing == drawn
-    assert not window.document.history.dirty
 
 
 def test_examples_are_opened_without_a_drawing_that_is_not_theirs(
@@ -176,8 +181,9 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(qtbot, window
 
 @pytest.mark.parametrize("learner", [each.id for each in offered("window") if each.private])
 def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
-    qtbot, window, tmp_path, learner
+    qtbot, window, tmp_path, monkeypatch, learner
 ):
+    monkeypatch.setattr(window.files, "may_discard", lambda: True)
     for rows in ("", "3,4,1\n"):
         path = tmp_path / f"p{len(rows)}.csv"
         path.write_text("x,y,label\n" + rows)
@@ -189,18 +195,159 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
         log = log_of(window)
         assert log.release is not None
         qtbot.waitUntil(lambda: window.display.at_rest)
-        target = tmp_path / f"learned{len(rows)}.geojson"
-        log.cursor = 0
-        window.display.refresh()
+        window.runs.move_cursor(0)
         window.runs.move_cursor(len(log.records))
-        session = tmp_path / f"s{len(rows)}.geodp"
-        with pytest.MonkeyPatch.context() as patch:
-            choose_file(patch, target)
-            action(window, "export_learned")
-            choose_file(patch, session)
-            action(window, "save_as")
+        target = tmp_path / f"learned{len(rows)}.geojson"
+        choose_file(monkeypatch, target)
+        action(window, "export_learned")
         assert target.exists()
-        window.files.start_anew()
-        assert window.files.open(session)
-        again = log_of(window)
-        assert again.release == log.release
+
+
+# -- after a crash ---------------------------------------------------------------------------------
+
+
+# a window that draws, samples, saves for recovery, and is killed
+_CRASH = """
+import os, signal, sys
+from pathlib import Path
+from PySide6.QtCore import QStandardPaths
+sys.path.append(sys.argv[2])
+from run_charges import run_charge
+from geodp_app.palette import load_palette
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
+
+QStandardPaths.setTestModeEnabled(True)
+application = make_application(offscreen=True)
+window = MainWindow(load_palette("light"), recovery=Path(sys.argv[1]))
+window.document.open_example("L")
+window.document.set_sampling(n=500)
+window.document.sample()
+for finished in (True, False):
+    charge = run_charge(1.0, 1e-6, "add-remove", finished=finished)
+    window.document.charge(window.document.work.examples, charge)
+window.recovery.save()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crashed") / "recovery"
+    support = Path(__file__).parents[3] / "support"
+    argv = [sys.executable, "-c", _CRASH, str(folder), str(support)]
+    subprocess.run(argv, timeout=120, check=False)
+    return folder
+
+
+@pytest.fixture
+def crashed(left: Path, tmp_path: Path) -> Path:
+    """What a window has left that was killed."""
+    return shutil.copytree(left, tmp_path / "recovery")
+
+
+def reopened(qtbot: QtBot, folder: Path) -> MainWindow:
+    QStandardPaths.setTestModeEnabled(True)
+    window = MainWindow(load_palette("light"), recovery=folder)
+    qtbot.addWidget(window, before_close_func=lambda w: w.abandon())
+    return window
+
+
+def test_the_work_of_a_killed_window_is_offered_and_recovered(qtbot, crashed, monkeypatch):
+    asked: list[str] = []
+
+    def yes(box: QMessageBox) -> QMessageBox.StandardButton:
+        asked.append(box.text())
+        return QMessageBox.StandardButton.Yes
+
+    monkeypatch.setattr(QMessageBox, "exec", yes)
+    monkeypatch.setattr(MainWindow, "closeEvent", lambda _, event: event.accept())
+    window = reopened(qtbot, crashed)
+    window.begin()
+    assert "did not close properly" in asked[0]
+    work = window.document.work
+    assert work.name == "L"
+    assert len(work.examples.points) == 500
+    assert window.document.history.dirty  # it is in no file yet
+    # what runs on the sample spent came back with it
+    assert [charge.finished for charge in work.spent] == [True, False]
+    assert window.spent.words.text().startswith("2 runs, 1 not finished")
+
+
+def test_work_that_is_declined_is_gone(qtbot, crashed, monkeypatch):
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.No)
+    monkeypatch.setattr(MainWindow, "closeEvent", lambda _, event: event.accept())
+    window = reopened(qtbot, crashed)
+    assert not window.recovery.offer()
+    assert not window.recovery.offer()
+    assert not list(crashed.rglob("*.geodp"))
+
+
+def test_a_window_that_closes_leaves_nothing_to_recover(qtbot: QtBot, tmp_path: Path) -> None:
+    with open_window(tmp_path) as window:
+        window.document.open_example("tri")
+        window.recovery.save()
+        assert list((tmp_path / "recovery").rglob("*.geodp"))
+    assert not list((tmp_path / "recovery").rglob("*.geodp"))
+
+
+class SlowDisk:
+    """Sessions are written when the test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.ready = threading.Event(), threading.Event()
+        self.threads: list[threading.Thread] = []
+        plain = autosave.save_session
+
+        def write(*arguments: Any) -> None:
+            self.threads.append(threading.current_thread())
+            self.begun.set()
+            assert self.ready.wait(60)
+            plain(*arguments)
+
+        monkeypatch.setattr(autosave, "save_session", write)
+
+
+@contextmanager
+def being_kept(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[MainWindow, SlowDisk]]:
+    """A window with unsaved work, whose recovery file is being written."""
+    disk = SlowDisk(monkeypatch)
+    monkeypatch.setattr(window_recovery, "PAUSE", 1)
+    with open_window(tmp_path) as window:
+        window.document.open_example("tri")
+        window.document.change("rename", name="first")
+        qtbot.waitUntil(disk.begun.is_set)
+        yield window, disk
+
+
+def test_the_window_goes_on_while_its_work_is_kept(qtbot, tmp_path, monkeypatch):
+    with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
+        # the event loop turns, and nothing is written yet
+        assert not list((tmp_path / "recovery").rglob("*.geodp"))
+        window.document.change("rename", name="second")
+        disk.ready.set()
+        qtbot.waitUntil(lambda: len(disk.threads) == 2 and not window.recovery.beside.busy)
+        assert threading.main_thread() not in disk.threads
+        (kept,) = (tmp_path / "recovery").rglob("*.geodp")
+        assert load_session(kept).work == window.document.work
+        assert window.document.work.name == "second"
+
+
+def test_what_is_saved_elsewhere_while_it_is_kept_is_not_kept_any_more(
+    qtbot, tmp_path, monkeypatch
+):
+    with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
+        threading.Timer(0.1, disk.ready.set).start()
+        window.recovery.forget()
+        assert disk.ready.is_set()  # it has waited for the disk
+        assert not list((tmp_path / "recovery").rglob("*.geodp"))
+        qtbot.wait(50)
+        assert not list((tmp_path / "recovery").rglob("*.geodp"))
+
+
+def test_a_request_that_was_called_off_writes_nothing(tmp_path: Path) -> None:
+    kept = autosave.Autosave(tmp_path)
+    assert kept.save(Document().work, None, called_off=lambda: True) is None
+    assert not list(tmp_path.rglob("*"))

@@ -1,14 +1,17 @@
-"""The window stays alive while a run of 100,000 examples goes on in its own process, and when a
-million examples come.
+"""The real window on a real screen; and alive while large runs go on and a million examples come.
 
-What is measured leaves out how long the window's thread waits for a processor: on a busy machine
-any thread does.  What it computes counts, and what else it waits for (another thread, a disk).
+How long the window's thread is held up leaves out how long it waits for a processor: on a busy
+machine any thread does.  What it computes counts, and what else it waits for (a thread, a disk).
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +21,128 @@ from pytestqt.qtbot import QtBot
 from window_driver import finish_run, open_window
 
 from geodp import Examples, Frame
-from geodp_app.files.importing import take_examples
+from geodp_app.files.document_files import take_examples
+
+on_a_screen = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("Xvfb") is None,
+    reason="needs Xvfb (Debian: apt-get install xvfb)",
+)
+
+#: What a script does with a window of its own: `window`, in `application`.
+_WINDOW = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QStandardPaths, QTimer
+from PySide6.QtGui import QGuiApplication
+from geodp_app.palette import load_palette
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.widgets.theme import apply_theme
+
+QStandardPaths.setTestModeEnabled(True)
+application = make_application()
+palette = load_palette("light")
+apply_theme(application, palette)
+window = MainWindow(palette, recovery=Path(sys.argv[1]))
+window.show()
+"""
+
+#: Runs a script that goes on from there, with more variables of the environment; its words.
+OnScreen = Callable[..., list[str]]
+
+
+@pytest.fixture
+def display() -> Iterator[str]:
+    """A virtual screen of its own."""
+    reading, writing = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
+        pass_fds=(writing,),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing)
+    with os.fdopen(reading) as outcome:
+        number = outcome.readline().strip()
+    try:
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture
+def on_screen(display: str, tmp_path: Path) -> OnScreen:
+    def run(script: str, **variables: str) -> list[str]:
+        environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", **variables}
+        environment.pop("WAYLAND_DISPLAY", None)
+        done = subprocess.run(
+            [sys.executable, "-c", _WINDOW + script, str(tmp_path)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+_RUN = """
+window.files.begin_with_example("tri")
+window.document.set_sampling(n=2000)
+window.sample()
+
+def look():
+    log = window.runs.current
+    if log is not None and log.release is not None:
+        picture = window.screen().grabWindow(window.winId()).toImage()
+        colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7)
+                   for y in range(0, picture.height(), 7)}
+        print(QGuiApplication.platformName(), window.isVisible(), len(log.records), len(colours))
+        window.abandon()
+        application.exit(0)  # quit() would close the window, which asks about unsaved work
+
+watch = QTimer()
+watch.timeout.connect(look)
+watch.start(100)
+QTimer.singleShot(0, window.runs.run_or_pause)
+application.exec()
+"""
+
+
+@on_a_screen
+def test_a_real_window_runs_an_example(on_screen: OnScreen) -> None:
+    platform, visible, records, colours = on_screen(_RUN)
+    assert (platform, visible, records) == ("xcb", "True", "1")
+    assert int(colours) > 20  # something is painted
+
+
+_FIRST = """
+def look():
+    room = window.screen().availableGeometry()
+    print(room.width(), room.height(), window.width(), window.height())
+    window.abandon()
+    application.exit(0)
+
+QTimer.singleShot(300, look)
+application.exec()
+"""
+
+
+@on_a_screen
+@pytest.mark.parametrize(("scale", "room"), [("1", (1280, 800)), ("2", (640, 400))])
+def test_the_first_window_fits_on_the_screen_at_any_scale(on_screen, scale, room):
+    width, height, its_width, its_height = map(int, on_screen(_FIRST, QT_SCALE_FACTOR=scale))
+    assert (width, height) == room
+    assert its_width <= width
+    assert its_height <= height
+
+
+# -- alive -----------------------------------------------------------------------------------------
+
 
 #: A frame, in seconds: no longer may anything hold the window's thread.
 FRAME = 0.1

@@ -16,7 +16,6 @@ from window_driver import (
     LEFT,
     Lasting,
     action,
-    at,
     front,
     key,
     layer,
@@ -29,13 +28,13 @@ from window_driver import (
 )
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.course import Course
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.panels.settings_panel import Switch
+from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.plotting import shape_path
 from geodp_app.views.window.main_window import MainWindow
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import EdgeZone
 from learners.core.records import TileStep, predict_pieces
 from learners.core.releases import SharpenedRelease
@@ -221,27 +220,6 @@ def test_edges_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainW
     qtbot.waitUntil(lambda: window.runs.current is not log)
     assert controller.delay == 0.3
     window.runs.cancel()
-
-
-def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(qtbot, finished):
-    window, log = finished, log_of(finished)
-    step = drawn(log)
-    window.runs.move_cursor(step)
-    settle(qtbot, window)
-    zone, d = zone_of(log, step), log.tile_lattice(step).d
-    example = window.dual.sheets[Sheet.FLAT_ABOVE].example
-    inside = zone.polygon().representative_point()
-    x, y = round(inside.x), round(inside.y)
-    assert zone.holds(np.array([[x, y]]))[0]
-    QTest.mouseMove(window.plane.viewport(), at(window, x, y))
-    assert len(example.ends) == 2
-    for u, v in example.ends.tolist():
-        assert u + (v - u) * (x - zone.x0) / d == pytest.approx(y - zone.y0)
-    other = next(zone_of(log, s) for s in range(STEPS + 1, len(log.records) + 1)
-                 if s != step and zone_of(log, s).polygon().area > 100)  # fmt: skip
-    outside = other.polygon().representative_point()
-    QTest.mouseMove(window.plane.viewport(), at(window, outside.x, outside.y))
-    assert len(example.ends) == 0
 
 
 def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(qtbot, finished):

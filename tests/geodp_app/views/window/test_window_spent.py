@@ -1,4 +1,4 @@
-"""What the runs on a sample spend is kept with it: counted in full, saved, undone, and readable."""
+"""What the runs on a sample spend: noted in full, and entered in the ledger of real examples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 from run_charges import run_charge
 from window_driver import (
@@ -21,7 +20,13 @@ from window_driver import (
     run_once_more as run,
 )
 
+from geodp_app.files.ledger import Ledger, Source, past_run
+from geodp_app.files.session import load_session
+from geodp_app.palette import load_palette
+from geodp_app.views.compare.compare_window import CompareWindow
+from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.window.main_window import MainWindow
+from learners.privacy.privacy_filter import Budget
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 CSV = "x,y,label\n" + "".join(f"{x},{x * 7 % 256},{x % 2}\n" for x in range(0, 256, 2))
@@ -96,65 +101,15 @@ def test_runs_add_up_and_the_note_survives_saving_and_reopening(
     assert note(window).startswith("4 runs: together ε = 4")
 
 
-def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
-    qtbot, window, tmp_path, monkeypatch
-):
-    (tmp_path / "p.csv").write_text(CSV)
-    (tmp_path / "q.csv").write_text(CSV)
-    assert window.files.open(tmp_path / "p.csv")
-    window.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
-    run(qtbot, window)
-    run(qtbot, window)
-    two = note(window)
-    assert two.startswith("2 runs: together ε = 2")
-    assert window.document.history.dirty  # real examples: what they spent is to be kept
-    key(window, Qt.Key.Key_R)
-    drag(window, (50, 50), (120, 120), (200, 200))
-    assert note(window) == two  # drawing does not change them
-    action(window, "clear_examples")
-    assert note(window) == ""
-    action(window, "undo")
-    assert note(window) == two
-    choose_file(monkeypatch, tmp_path / "q.csv")
-    action(window, "import_examples")
-    assert window.document.work.examples is not None
-    assert note(window) == ""
-    action(window, "undo")
-    assert note(window) == two
-
-
-def test_the_note_goes_with_a_sample_and_undo_brings_both_back(qtbot, window):
-    sampled(window)
-    run(qtbot, window)
-    run(qtbot, window)
-    two = note(window)
-    assert two
-    key(window, Qt.Key.Key_F6)  # another sample
-    assert note(window) == ""
-    run(qtbot, window)
-    assert note(window) == ""
-    action(window, "undo")
-    assert note(window) == two
-    window.document.set_run(epsilon=0.5)
-    assert note(window) == two
-    run(qtbot, window)
-    assert note(window).startswith("3 runs: together ε = 2.5")
-    # an undo of the setting does not take back what was spent
-    action(window, "undo")
-    assert window.document.work.run["epsilon"] == 1.0
-    assert note(window).startswith("3 runs: together ε = 2.5")
-    key(window, Qt.Key.Key_R)
-    drag(window, (210, 210), (220, 220), (240, 240))  # labels the sample anew
-    assert note(window) == ""
-    action(window, "undo")
-    assert note(window).startswith("3 runs: together ε = 2.5")
-
-
 def test_a_cancelled_run_counts_in_full_and_the_window_says_so(
     qtbot, window, tmp_path, monkeypatch
 ):
     slow(window)
     cancelled(qtbot, window)
+    assert not window.runs.busy
+    log = window.runs.current
+    assert log is None or log.release is None
+    assert not window.commands.by_id["export_learned"].isEnabled()
     assert note(window) == "1 run, not finished: ε = 1, δ = 10⁻⁶"
     outcome = window.status_line.text()
     assert outcome.startswith("Cancelled")
@@ -208,48 +163,23 @@ def test_a_number_that_is_being_typed_survives_a_run_that_begins_and_ends(qtbot,
     assert window.document.work.run["epsilon"] == 0.7
 
 
-def test_runs_without_privacy_are_not_charged(qtbot: QtBot, window: MainWindow) -> None:
-    sampled(window)
-    window.document.set_run(seed=7)
-    run(qtbot, window)
-    window.document.set_run(learner="greedy-cover")
-    run(qtbot, window)
-    assert window.document.work.spent == ()
-
-
-def test_play_with_simulated_examples_in_no_file_is_nothing_to_ask_about(
-    qtbot, window, monkeypatch
-):
-    asked: list[str] = []
-    monkeypatch.setattr(QMessageBox, "exec", lambda box: asked.append(box.text()))
-    window.files.begin_with_example("tri")
-    window.document.set_sampling(n=500)
-    window.document.new(window.document.work)
-    run(qtbot, window)
-    run(qtbot, window)
-    assert note(window)
-    assert not window.document.history.dirty
-    window.files.open_example("L")
-    assert asked == []
-
-
-@pytest.mark.parametrize("size", [(800, 690), (1100, 760), (1366, 768), (1600, 1000)])
-def test_the_note_can_be_read_to_its_end_at_every_size_and_is_private(qtbot, window, size):
+def test_the_note_can_be_read_to_its_end_at_every_size_and_is_private(qtbot, window):
     sampled(window)
     run(qtbot, window)
     run(qtbot, window)
-    window.resize(*size)
-    qtbot.wait(50)
     card = window.spent
-    assert card.isVisible()
-    for label in (card.words, card.rule):
-        text, box = label.text(), label.contentsRect()
-        flags = int(Qt.TextFlag.TextWordWrap)
-        needed = label.fontMetrics().boundingRect(QRect(0, 0, box.width(), 10_000), flags, text)
-        assert needed.height() <= box.height(), text
-        assert needed.width() <= box.width(), text
-        whole = QRect(label.mapTo(window, QPoint(0, 0)), label.size())
-        assert window.rect().contains(whole), text
+    for size in ((800, 690), (1100, 760), (1366, 768), (1600, 1000)):
+        window.resize(*size)
+        qtbot.wait(50)
+        assert card.isVisible()
+        for label in (card.words, card.rule):
+            text, box = label.text(), label.contentsRect()
+            flags = int(Qt.TextFlag.TextWordWrap)
+            needed = label.fontMetrics().boundingRect(QRect(0, 0, box.width(), 10_000), flags, text)
+            assert needed.height() <= box.height(), text
+            assert needed.width() <= box.width(), text
+            whole = QRect(label.mapTo(window, QPoint(0, 0)), label.size())
+            assert window.rect().contains(whole), text
     action(window, "release_view")
     assert not card.isVisible()  # that a run was made again may depend on the examples
     action(window, "release_view")
@@ -268,3 +198,190 @@ def test_to_note_what_is_spent_draws_nothing_anew(qtbot, window, monkeypatch):
     assert drawn == []
     window.document.clear_examples()
     assert drawn == [None]
+
+
+# -- a ledger --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger.create(tmp_path / "geodp.ledger", budget=Budget(2.0, 1e-5))
+
+
+@pytest.fixture
+def entered(lasting: Lasting, ledger: Ledger, tmp_path: Path) -> MainWindow:
+    """Examples that were opened from beside a ledger; a run takes moments."""
+    made = lasting.as_new()
+    (tmp_path / "p.csv").write_text(CSV)
+    assert made.files.open(tmp_path / "p.csv")
+    made.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
+    return made
+
+
+def ledger_note(entered: MainWindow) -> str:
+    return entered.spent.words.text().replace("\u00a0", " ")
+
+
+def ends(ledger: Ledger) -> list[str | None]:
+    return [entry.end for entry in ledger.state().entries]
+
+
+def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
+    qtbot, entered, ledger, tmp_path
+):
+    assert entered.document.work.ledger == str(ledger.path)
+    assert ledger_note(entered) == (
+        "Ledger geodp.ledger: no run yet: together ε = 0, δ = 0, of a budget of ε = 2, δ = 10⁻⁵"
+    )
+    run(qtbot, entered)
+    assert ends(ledger) == ["released"]
+    (charge,) = entered.document.work.spent
+    (entry,) = ledger.state().entries
+    assert (entry.run, entry.verb, entry.learner) == (charge.privacy.run, "window", "cover")
+    assert entered.runs.log.release.privacy.run == entry.run  # so a file of it is not counted twice
+    assert "1 run: together ε = 1, δ = 10⁻⁶, of a budget of" in ledger_note(entered)
+    # another process spends, and the window refuses what is then too much
+    release, records = entered.runs.log.release, entered.runs.log.records
+    other = past_run(run_charge(0.5, 0.0, "add-remove", finished=True))
+    Ledger(ledger.path).join([other], Source.of_files([tmp_path / "p.csv"]))
+    failures: list[str] = []
+    entered.runs.controller.failed.connect(failures.append)
+    key(entered, Qt.Key.Key_F5)
+    qtbot.waitUntil(lambda: bool(failures))
+    assert "epsilon would be 2.5, and the budget allows 2" in failures[0]
+    assert "nothing was drawn" in entered.status_line.text()
+    assert ends(ledger) == ["released", "released"]
+    assert len(entered.document.work.spent) == 1
+    # what was there before is there still
+    assert (entered.runs.log.release, entered.runs.log.records) == (release, records)
+    assert not entered.runs.busy
+    entered.document.set_run(epsilon=0.5)
+    run(qtbot, entered)
+    assert ends(ledger) == ["released"] * 3
+    assert "3 runs: together ε = 2" in ledger_note(entered)
+
+
+def test_a_cancelled_run_counts_in_the_ledger(qtbot, entered, ledger):
+    entered.document.set_run(learner="cover", k=20, n_steps=400)
+    qtbot.waitUntil(lambda: entered.runs.controller.state != "preparing")
+    key(entered, Qt.Key.Key_F5)
+    qtbot.waitUntil(lambda: bool(entered.runs.log and entered.runs.log.records))
+    assert ends(ledger) == [None]  # on the disk since before the first draw
+    with qtbot.waitSignal(entered.runs.controller.stopped):
+        key(entered, Qt.Key.Key_F5, SHIFT)
+    assert ends(ledger) == ["cancelled"]
+    assert "1 run, not finished: together ε = 1" in ledger_note(entered)
+
+
+def test_what_a_session_spent_before_joins_with_its_next_run(qtbot, entered, ledger, tmp_path):
+    entered.document.set_ledger(None)
+    assert ledger_note(entered) == ""
+    run(qtbot, entered)
+    entered.document.set_ledger(str(ledger.path))
+    assert "1 run: together ε = 1" in ledger_note(entered)  # it is counted before it has joined
+    assert ends(ledger) == []
+    entered.document.set_run(epsilon=0.25)
+    run(qtbot, entered)
+    assert ledger.state().together == (1.25, 2e-6)
+    entered.files.save_to(tmp_path / "s.geodp")
+    kept = load_session(tmp_path / "s.geodp").work
+    assert kept.ledger == str(ledger.path)
+    assert [one.privacy.run for one in kept.spent] == [one.run for one in ledger.state().entries]
+    # a session that names none finds the one beside it
+    entered.document.set_ledger(None)
+    entered.files.save_to(tmp_path / "s.geodp")
+    entered.files.start_anew()
+    assert entered.files.open(tmp_path / "s.geodp")
+    assert entered.document.work.ledger == str(ledger.path)
+    assert "2 runs: together ε = 1.25" in ledger_note(entered)
+
+
+def test_simulated_examples_are_in_no_ledger(qtbot, entered, ledger):
+    entered.document.open_example("L")
+    entered.document.set_sampling(n=200)
+    entered.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
+    entered.sample()
+    assert entered.document.work.ledger is None
+    assert not entered.commands.by_id["ledger"].isEnabled()
+    run(qtbot, entered)
+    assert ends(ledger) == []
+
+
+def test_a_ledger_that_is_gone_or_changed_lets_nothing_run(qtbot, entered, ledger):
+    changed = ledger.path.read_bytes().replace(b'"epsilon":2.0', b'"epsilon":9.0')
+    ledger.path.write_bytes(changed)
+    entered.document.set_run(epsilon=0.5)
+    assert ledger_note(entered).startswith("Nothing can be run, as the ledger cannot be used: ")
+    failures: list[str] = []
+    entered.runs.controller.failed.connect(failures.append)
+    for reason in ("line 2 does not follow", "is not there"):
+        key(entered, Qt.Key.Key_F5)
+        qtbot.waitUntil(lambda: bool(failures))
+        assert reason in failures.pop()
+        assert entered.runs.log is None
+        ledger.path.unlink(missing_ok=True)
+
+
+def test_a_comparison_is_entered_whole(qtbot: QtBot, entered: MainWindow, ledger: Ledger) -> None:
+    compare = CompareWindow(entered.document, load_palette("light"), entered)
+    qtbot.addWidget(compare)
+    for name, box in compare.boxes.items():
+        box.setChecked(name in ("histogram", "quadtree", "greedy-convex"))
+    entered.document.set_run(epsilon=1.5)
+    compare.compare()
+    assert "epsilon would be 3" in compare.banner.text()
+    assert ends(ledger) == []
+    entered.document.set_run(epsilon=0.5)
+    compare.compare()
+    qtbot.waitUntil(lambda: not compare.controller.busy)
+    assert ends(ledger) == ["released"] * 3
+    assert ledger.state().together == (1.0, 0.0)
+    names = [entry.run for entry in ledger.state().entries if entry.spends]
+    assert [one.privacy.run for one in entered.document.work.spent] == names
+    compare.compare()
+    compare.controller.cancel()
+    assert ends(ledger)[3:] == ["cancelled"] * 3  # nobody here knows which of them had begun
+    assert ledger.state().together == (2.0, 0.0)
+
+
+def test_the_dialog_joins_begins_and_keeps_none(qtbot, entered, ledger, tmp_path, monkeypatch):
+    dialog = LedgerDialog(tmp_path, entered)
+    qtbot.addWidget(dialog)
+    chosen: list[str | None] = []
+    dialog.chosen.connect(chosen.append)
+    choose_file(monkeypatch, ledger.path)
+    dialog.join_button.click()
+    dialog.none_button.click()
+    new = tmp_path / "new.ledger"
+    choose_file(monkeypatch, new)
+    dialog.epsilon.setValue(4.0)
+    dialog.begin_button.click()
+    assert chosen == [str(ledger.path), None, str(new)]
+    state = Ledger(new).state()
+    assert state.budget == Budget(4.0, 1e-5)
+    assert state.rule.relation == "add-remove"
+    dialog.begin_button.click()
+    assert "is there already" in dialog.problem.text()
+    choose_file(monkeypatch, tmp_path / "p.csv")
+    dialog.join_button.click()
+    assert "is no ledger of geodp" in dialog.problem.text()
+    assert len(chosen) == 3
+
+
+def test_the_action_and_the_settings_lead_to_the_dialog(qtbot, entered, ledger, monkeypatch):
+    assert entered.settings.ledger.text() == "geodp.ledger…"
+
+    def choose_none(dialog: LedgerDialog) -> None:
+        assert "of a budget of" in dialog.state.text()
+        dialog.none_button.click()
+        assert dialog.state.text() == "No ledger is kept of these examples."
+        assert not dialog.none_button.isEnabled()
+
+    monkeypatch.setattr(LedgerDialog, "exec", choose_none)
+    entered.settings.ledger.click()
+    assert entered.document.work.ledger is None
+    assert entered.settings.ledger.text() == "None…"
+    action(entered, "undo")
+    assert entered.document.work.ledger == str(ledger.path)
+    action(entered, "ledger")
+    assert entered.document.work.ledger is None

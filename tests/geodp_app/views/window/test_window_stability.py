@@ -32,11 +32,9 @@ TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=3_000)
-    made.document.set_run(learner="stability", k=1, epsilon=8.0, seed=4, halts=3, kept=2)
-    return made
+    return lasting.drawn(
+        TARGET, 3_000, learner="stability", k=1, epsilon=8.0, seed=4, halts=3, kept=2
+    )
 
 
 def run(qtbot: QtBot, window: MainWindow) -> None:

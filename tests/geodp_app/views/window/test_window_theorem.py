@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import LEFT, Lasting, action, type_into
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.theorem_view import Answer, answer
+from geodp_app.runs.settings_advice import Answer, answer
 from geodp_app.views.widgets.panes import PrivateMark
 from geodp_app.views.window.main_window import MainWindow
 

@@ -24,7 +24,6 @@ from window_driver import (
     layer,
     log_of,
     painted,
-    point_at,
     run as run_to_end,
     said,
     settle,
@@ -46,11 +45,7 @@ TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=4_000)
-    made.document.set_run(learner="tiles")
-    return made
+    return lasting.drawn(TARGET, 4_000, learner="tiles")
 
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
@@ -71,17 +66,6 @@ def edges_of(log: RunLog, step: int) -> tuple[float, ...]:
 
 
 # -- the panel ---------------------------------------------------------------------------------
-
-
-def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
-    window.settings.learner_fold.button.click()
-    field = window.settings.fields["tiles"]
-    type_into(field, "7")
-    assert window.document.work.run["tiles"] == 7
-    assert window.document.history.undo_label == "change “Tiles a side”"
-    action(window, "undo")
-    assert window.document.work.run["tiles"] is None
-    assert field.text() == "automatic"
 
 
 def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> None:
@@ -228,24 +212,6 @@ def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(qtbot, wind
         assert u + (v - u) * x / d == pytest.approx(y)
     QTest.mouseMove(window.plane.viewport(), at(window, 5, 250))
     assert len(example.ends) == 0
-
-
-def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(qtbot, window):
-    log = run(qtbot, window)
-    window.runs.move_cursor(6)
-    settle(qtbot, window)
-    window.dual.show_sheet(Sheet.FLAT_BELOW)
-    settle(qtbot, window)
-    sheet = window.dual.sheets[Sheet.FLAT_BELOW]
-    point_at(qtbot, sheet, 30, 40)
-    pointed = layer(window, "pointed")
-    qtbot.waitUntil(lambda: not pointed.path().isEmpty())
-    left, bottom, right, top = edges_of(log, 6)
-    found = box_of(pointed)
-    assert found[:3] == pytest.approx((left, bottom, right))
-    # below a line from height 30 to height 40 in the tile
-    assert found[3] == pytest.approx(log.shown[-1].tile.y0 + 40, abs=1.5)
-    assert found[3] < top
 
 
 def test_an_edge_of_a_tile_can_be_asked_about(qtbot: QtBot, window: MainWindow) -> None:

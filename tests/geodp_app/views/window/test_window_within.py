@@ -20,12 +20,9 @@ from window_driver import (
     action,
     at,
     choose_file,
-    finish_run,
     key,
-    log_of,
     painted,
     run as run_to_end,
-    settle,
     shape_of,
 )
 
@@ -46,11 +43,7 @@ LEARNERS = ("cover", "tiles", "discs")
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=3_000)
-    made.document.set_run(learner="tiles", seed=5)
-    return made
+    return lasting.drawn(TARGET, 3_000, learner="tiles", seed=5)
 
 
 def written(path: Path, shape: shapely.Geometry = MAP, **member: object) -> Path:
@@ -152,53 +145,6 @@ def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
     assert alike(drawn(window), cut)
     assert window.document.work.within is not None
     assert window.runs.current is log
-
-
-def test_a_dialog_that_is_closed_changes_nothing(window, monkeypatch):
-    before = window.document.work
-    choose_file(monkeypatch, None)
-    click_menu(window, "File", "clip")
-    assert window.document.work is before
-
-
-def test_a_session_keeps_the_map_and_the_run_that_it_clips(qtbot, window, tmp_path, monkeypatch):
-    log = run_to_end(qtbot, window)
-    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
-    path = tmp_path / "kept.geodp"
-    choose_file(monkeypatch, path)
-    action(window, "save")
-    (tmp_path / "map.geojson").unlink()  # the session has it
-    release = log.release
-    window.files.start_anew()
-    assert window.document.work.within is None
-    assert window.plane.mask.veil.path().isEmpty()
-    choose_file(monkeypatch, path)
-    action(window, "open")
-    back = log_of(window)
-    assert back.release == release
-    window.runs.move_cursor(len(back.records))
-    assert alike(drawn(window), whole(back).intersection(MAP))
-    assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
-    assert window.commands.by_id["clip_no_more"].isEnabled()
-
-
-def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows(
-    qtbot, window, tmp_path, monkeypatch
-):
-    run_to_end(qtbot, window)
-    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
-    action(window, "vertices")
-    viewport, spots = window.plane.viewport(), [at(window, 216, 216), at(window, 180, 230)]
-    QTest.mousePress(viewport, LEFT, NONE, spots[0])
-    QTest.mouseMove(viewport, spots[1], 20)
-    QTest.mouseRelease(viewport, LEFT, NONE, spots[1], 20)
-    assert window.document.drawing != TARGET
-    qtbot.waitUntil(lambda: not window.runs.following and window.runs.current is not None)
-    finish_run(qtbot, window)
-    settle(qtbot, window)
-    log = log_of(window)
-    assert alike(drawn(window), log.region().intersection(MAP))
-    assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
 
 
 def test_the_outlines_of_twenty_runs_are_clipped_too(qtbot, window, tmp_path, monkeypatch):

@@ -1,36 +1,53 @@
-"""Brings files into a document: target shapes, examples, sessions.
+"""Brings files into a document, and writes files of it: target shapes, examples, sessions, bounds.
 
 To *import* a target or examples is an edit of the session that is there.  To *open* them begins
 something else: what was there goes (undo brings it back), and the session's file is let go of, so
 that it is never overwritten by other content.
+
+Only a release may be published (:mod:`learners.core.records`): the other exports are private.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
 from geodp_app.document.document import Document
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import read_examples
+from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import TEXT_ENDINGS
+from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.ledger import beside
+from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
+from geodp_app.files.run_report import records_text
 from geodp_app.files.session import load_session
+from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_reading import SEQUENCES
+from geometry.geojson_write import feature_collection, write_geojson
 from geometry.gis_files import LAYER_ENDINGS
-from geometry.mask import read_mask
+from geometry.globe import lonlat_box
+from geometry.grid import Bounds
+from geometry.mask import Mask, read_mask
+from learners import __version__
+from learners.core.learned_shape import LearnedShape
+from learners.core.records import StepRecord
+from learners.core.releases import Release
 
 Kind = Literal["session", "target", "examples"]
 
@@ -46,19 +63,12 @@ _NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The result of opening a file.
-
-    Attributes
-    ----------
-    kind : {"session", "target", "examples"}
-    note : str
-        One line for the person.
-    run : RunRecord or None
-        The run of a session.
-    """
+    """The result of opening a file."""
 
     kind: Kind
+    #: One line for the person.
     note: str
+    #: The run of a session.
     run: RunRecord | None = None
 
 
@@ -70,15 +80,11 @@ def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
     """Open a session, a target or examples: what the file is, else what it is called.
 
     A target or examples begin an untitled session with the settings and the grid that are there.
+    Raises PointsOnlyError if it is a map file of points; InputError if it is none of the three, or
+    cannot be used as it is; the document is then as it was.
 
     Parameters
     ----------
-    Raises
-    ------
-    PointsOnlyError
-        If it is a map file of points.
-    InputError
-        If it is none of the three, or cannot be used as it is; the document is then as it was.
     """
     kind = file_kind(path)
     if kind == "session":
@@ -102,12 +108,8 @@ def import_target(path: str | os.PathLike[str], document: Document) -> Opened:
     """Replace the drawing by the polygons of a GeoJSON file, in one undoable step.
 
     The grid stays.  Imported examples keep their place on the globe, if they have one, and the
-    shape is put there; else the bounds come from the file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or nothing of it is left on the grid.
+    shape is put there; else the bounds come from the file.  Raises InputError if the file cannot be
+    read, or nothing of it is left on the grid.
     """
     fields, note = _read_target(path, document.work)
     document.change(f"import {Path(path).name}", **fields)
@@ -119,26 +121,17 @@ def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
 
     The frame of the file, if it states one, becomes the document's; the drawing follows it.  One
     that a simulated sample was of goes with that sample: it has nothing to do with these examples.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a row is wrong, or columns in degrees have no public bounds:
-        neither the file's own nor the document's.
+    Raises InputError if the file cannot be read, a row is wrong, or columns in degrees have no
+    public bounds: neither the file's own nor the document's.
     """
     examples = read_examples(path, fallback=document.work.frame)
     return take_examples(path, examples, document, opening=False)
 
 
 def import_mask(path: str | os.PathLike[str], document: Document, layer: str | None = None) -> str:
-    """Clip the learned shape to the polygons of a map, in one undoable step; a line on it.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has no polygons, or none of them lie on the grid;
-        SeveralLayersError if which layer is meant is not said.
-    """
+    """Clip the learned shape to the polygons of a map, in one undoable step; a line on it.  Raises
+    InputError if the file cannot be read, has no polygons, or none of them lie on the grid;
+    SeveralLayersError if which layer is meant is not said."""
     with _refusals(path):
         mask = read_mask(path, layer, max_vertices=MOST_IN_MASK)
     document.set_within(mask)
@@ -155,16 +148,8 @@ def take_examples(
 ) -> Opened:
     """Put examples that were read into a document, in one undoable step.
 
-    Parameters
-    ----------
-    path : path-like
-        Where they come from.
-    examples : Examples
-    document : Document
-    opening : bool
-        Begin an untitled session with them, without the drawing.
-    left_out : int
-        Rows of the file that are not among them.
+    `path`: where they come from.  `opening`: begin an untitled session with them, without the
+    drawing.  `left_out`: rows of the file that are not among them.
     """
     name = Path(path).name
     work = work_with(examples, document.work, path if opening else None)
@@ -185,13 +170,8 @@ def take_examples(
 def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | None = None) -> Work:
     """The work as it would be with these examples.
 
-    Parameters
-    ----------
-    examples : Examples
-    work : Work
-    opened : path-like, optional
-        The file that is opened; None to keep the drawing, in the examples' frame, unless it is
-        that of a simulated sample.
+    `opened`: the file that is opened; None to keep the drawing, in the examples' frame, unless it
+    is that of a simulated sample.
     """
     if opened is not None:
         work = replace(_blank(work), name=Path(opened).stem[:_NAME])
@@ -223,13 +203,8 @@ def _read_target(path: str | os.PathLike[str], work: Work) -> tuple[dict[str, An
 
 
 def file_kind(path: str | os.PathLike[str]) -> Kind:
-    """What a file is, by its first bytes, else by its suffix.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is nothing known.
-    """
+    """What a file is, by its first bytes, else by its suffix; raises InputError if it cannot be
+    read, or is nothing known."""
     name = os.fspath(path)
     ending = Path(name).suffix.lower()
     kind, sequence = _SUFFIXES.get(ending), ending in SEQUENCES
@@ -276,3 +251,126 @@ def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
         if str(error).startswith(os.fspath(path)):
             raise
         raise InputError(f"{os.fspath(path)}: {error}") from None
+
+
+def export_release(
+    path: str | os.PathLike[str], release: Release, frame: Frame, within: Mask | None = None
+) -> str:
+    """The learned shape by the name's ending, GeoJSON without: what may be published.
+
+    Raises InputError if the name has another format's ending, or the file cannot be written; so do
+    the other exports.  Returns what has been written, where, and what it holds.
+
+    Parameters
+    ----------
+    within : Mask, optional
+        Public; the polygons are clipped to it.
+
+    The person was asked whether a file that is there may go; other layers of a GeoPackage stay.
+
+    """
+    check_ending(path, "a shape")
+    shape = LearnedShape(release, frame, () if within is None else (within,))
+    with named_failures(path):
+        write_files(shape_files(path, shape, overwrite=True))
+    return _written(Path(path), shape)
+
+
+def _written(path: Path, shape: LearnedShape) -> str:
+    layers = shape.layers()
+    polygons = sum(part.geom_type == "Polygon" for part in shapely.get_parts(layers["learned"]))
+    holds = [counted(polygons, "polygon")]
+    if "support" in layers:
+        holds.append("where there were enough reports")
+    whose = "its" if polygons == 1 else "their"
+    private = shape.privacy is not None and shape.privacy.private
+    holds.append(
+        f"{whose} privacy statement" if private else "the statement that the run is not private"
+    )
+    held = f"{', '.join(holds[:-1])} and {holds[-1]}"
+    clipped = f", clipped to {shape.clipped_to}" if shape.masks else ""
+    nowhere = "" if shape.frame.bounds is not None else "; at 0..1 degrees: no bounds are known"
+    kind = SHAPE_FORMATS.get(path.suffix.lower(), "GeoJSON")
+    return f"{kind} written: {path.name} in {path.parent}; {held}{clipped}{nowhere}"
+
+
+def export_target(path: str | os.PathLike[str], work: Work) -> None:
+    """The drawing as GeoJSON: private, mode 0600.  Reading it back gives the same region.
+
+    Shapes whose union has corners off the grid are features by themselves: there the union is
+    rounded, and a grid point on an edge would lie beside it.  Raises InputError if nothing is
+    drawn, or as :func:`export_release`.
+    """
+    check_ending(path, "GeoJSON")
+    region = work.drawing.region()
+    if region.is_empty:
+        raise InputError("nothing is drawn: draw a shape first")
+
+    def written(shape: BaseGeometry) -> dict[str, Any]:
+        about = {"name": work.name}
+        return feature_collection(
+            shape, work.frame, member={"version": __version__}, properties=about
+        )
+
+    collection = written(region)
+    corners = shapely.get_coordinates(region)
+    if (corners != np.rint(corners)).any():
+        features = [written(shape.region())["features"] for shape in work.drawing.shapes]
+        collection["features"] = list(itertools.chain.from_iterable(features))
+    with named_failures(path):
+        write_geojson(path, collection, private=True)
+
+
+def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:
+    """The examples as CSV with their frame: private, mode 0600."""
+    check_ending(path, "CSV")
+    write_whole(path, format_examples(examples), private=True)
+
+
+def export_steps(path: str | os.PathLike[str], records: Iterable[StepRecord]) -> None:
+    """The steps of a run as JSON lines, with the curator's diagnostics: private, mode 0600."""
+    check_ending(path, "JSON lines")
+    write_whole(path, records_text(records), private=True)
+
+
+#: In the order of :meth:`geometry.grid.Bounds.as_tuple`.
+SIDES = ("West", "South", "East", "North")
+
+
+def typed_bounds(texts: Mapping[str, str]) -> Bounds:
+    """The box that is typed; raises InputError if it is no box; the message is empty as long as
+    something is missing. `texts`: a text for each of :data:`SIDES`."""
+    values = []
+    for side in SIDES:
+        text = texts[side].strip()
+        try:
+            # a minus sign or a comma as they come from a map's page
+            values.append(float(text.replace("−", "-").replace(",", ".").rstrip("° ")))
+        except ValueError:
+            if text and text not in "-−+.":
+                raise InputError(f"{side}: {text[:40]!r} is not a number of degrees") from None
+    if len(values) < len(SIDES):
+        raise InputError("")
+    with refusals():
+        return Bounds(*values)
+
+
+def bounds_of_map(path: str | os.PathLike[str]) -> Bounds:
+    """The bounds that a map file states, else the box around its shapes.
+
+    A file of points is refused: it may hold the examples themselves.  Raises InputError if it
+    cannot be read, has no shapes, or lies nowhere on the globe.
+    """
+    name = os.fspath(path)
+    try:
+        with _refusals(path):
+            target = read_geojson(path)
+            if target.bounds is not None and target.member.get("georeferenced") is not False:
+                return target.bounds
+            if target.frame == "grid" or target.bounds is not None:
+                raise InputError(f"{name}: its shape lies nowhere on the globe; choose another map")
+            return Bounds(*lonlat_box(target.outlines))
+    except PointsOnlyError:
+        raise InputError(
+            f"{name}: has no shape; bounds are taken from shapes only, as points may be private"
+        ) from None

@@ -1,7 +1,9 @@
-"""`geodp areas` and `geodp.areas`: what of each district a learned shape covers, on the ground."""
+"""`geodp areas`, `predict` and `render`: what a shape covers, says of points and looks like."""
 
 from __future__ import annotations
 
+import csv
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from terminal import geodp as command
+from PySide6.QtGui import QImage
+from terminal import geodp as run
 
 import geodp
-from geodp import Bounds, Frame, LearnedShape
-from geometry.crs import ground_area
+from geodp import Bounds, Frame, GridMap, LearnedShape
+from geodp_app.files.learned_file import read_learned
 from geometry.grid import checked_bounds
+from geometry.polygons import ground_area
 
 geopandas = pytest.importorskip("geopandas", reason="the extra geo")
 pyproj = pytest.importorskip("pyproj", reason="the extra geo")
@@ -144,7 +148,7 @@ def test_any_format_says_the_same_and_keeps_its_columns(shape, tmp_path, read):
     for written in every if read == ".gpkg" else (".csv", read):
         out = tmp_path / f"out{written}"
         argv = ("areas", learned, "--districts", source, "-o", out, "--quiet")
-        assert command(*argv) == command(*argv) == 0  # geodp knows its own files again
+        assert run(*argv) == run(*argv) == 0  # geodp knows its own files again
         assert out.stat().st_mode & 0o777 == 0o644
         reader = geopandas.read_parquet if written == ".parquet" else geopandas.read_file
         again = reader(out)
@@ -165,7 +169,7 @@ def test_edges_of_other_systems_bend_in_geojson(released: LearnedShape, tmp_path
     geodp.save(LearnedShape(released.release, Frame(GRID, box)), tmp_path / "h.gpkg")
     squares([(-1e6, -1e6, 1e6, 1e6)], box.crs).to_file(tmp_path / "d.gpkg")
     argv = ("areas", tmp_path / "h.gpkg", "--districts", tmp_path / "d.gpkg", "-o")
-    assert command(*argv, tmp_path / "o.geojson", "--quiet") == 0
+    assert run(*argv, tmp_path / "o.geojson", "--quiet") == 0
     (found,) = geopandas.read_file(tmp_path / "o.geojson").itertuples()
     assert found.geometry.bounds[3] == 90
     assert ground_area(found.geometry) / 1e6 == pytest.approx(found.area_km2, rel=1e-5)
@@ -175,16 +179,16 @@ def test_a_table_names_the_districts_and_says_what_the_shape_is(shape, tmp_path,
     geodp.save(shape, tmp_path / "h.geojson")
     squares([(6, 36, 12.5, 42), (12.5, 36, 19, 42)], code=[7, 8]).to_file(tmp_path / "d.gpkg")
     argv = ("areas", tmp_path / "h.geojson", "--districts", tmp_path / "d.gpkg")
-    assert command(*argv) == 0
+    assert run(*argv) == 0
     lines = capfd.readouterr().out.splitlines()
     assert lines[0].split() == ["district", *COLUMNS]
     assert [line.split()[0] for line in lines[1:3]] == ["d0", "d1"]
     assert lines[-1] == shape.statement
-    assert command(*argv, "--name", "code", "-o", "-") == 0
+    assert run(*argv, "--name", "code", "-o", "-") == 0
     said = capfd.readouterr()
     assert said.out.splitlines()[0] == ",".join(["name", "code", *COLUMNS])
     assert [line.split()[0] for line in said.err.splitlines()[1:3]] == ["7", "8"]
-    assert command(*argv, "--name", "nobody") == 2
+    assert run(*argv, "--name", "nobody") == 2
     assert "missing column nobody: it has" in capfd.readouterr().err
 
 
@@ -238,3 +242,108 @@ def test_districts_that_cannot_be_used_are_refused(shape: LearnedShape, tmp_path
         with pytest.raises(geodp.InputError, match=message):
             geodp.areas(each, districts)
     assert len(geodp.areas(shape, tmp_path / "d.gpkg", layer="two")) == 1
+
+
+# -- predict and render ----------------------------------------------------------------------------
+
+
+SIDE, HERE = 64, Bounds(15, 45, 16, 46)
+BOUNDS = ("--grid", SIDE, "--bounds", "15,45,16,46")
+
+
+@pytest.fixture(scope="module")
+def learned_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A learned shape, with support, and points with a name and no label."""
+    learned_folder = tmp_path_factory.mktemp("predict")
+    rng = np.random.default_rng(1)
+    lonlat = rng.uniform((15, 45), (15.7, 46), (3000, 2))
+    inside = ((lonlat - (15.4, 45.5)) ** 2).sum(axis=1) < 0.06
+    lines = [f"{x!r},{y!r},{int(v)}" for (x, y), v in zip(lonlat.tolist(), inside, strict=True)]
+    (learned_folder / "p.csv").write_text("\n".join(["lon,lat,label", *lines, ""]))
+    argv = ("learn", learned_folder / "p.csv", *BOUNDS, "--support", 0.3, "--seed", 1, "--quiet")
+    for name in ("l.geojson", "l.gpkg"):
+        assert run(*argv, "-o", learned_folder / name) == 0
+    rows = ['"a, b",15.4,45.5', "c,15.05,45.05", "d,15.95,45.9", "e,17,45"]
+    (learned_folder / "q.csv").write_text("\n".join(["name,longitude,latitude", *rows, ""]))
+    return learned_folder
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("learned", ["l.geojson", "l.gpkg"])
+def test_rows_keep_their_columns_and_get_what_the_shape_says(learned_folder, tmp_path, learned):
+    out = tmp_path / "out.csv"
+    argv = ("predict", learned_folder / learned, learned_folder / "q.csv", "-o", out)
+    assert run(*argv) == 2  # the last point lies outside the bounds
+    assert not out.exists()
+    assert run(*argv, "--out-of-bounds", "drop") == 0
+    found = table(out)
+    assert [row["name"] for row in found] == ["a, b", "c", "d"]
+    assert found[0]["longitude"] == "15.4"
+    release = read_learned(learned_folder / learned).release
+    there = np.array([[15.4, 45.5], [15.05, 45.05], [15.95, 45.9]])
+    expected = release.predict(GridMap(SIDE, HERE).to_grid(there))
+    assert [int(row["predicted"]) for row in found] == expected.tolist()
+    assert expected[0] == 1
+    # nobody reported from the east
+    assert [row["supported"] for row in found][::2] == ["1", "0"]
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_shape_of_another_program_labels_points_too(learned_folder: Path, tmp_path: Path) -> None:
+    shape, out = tmp_path / "s.geojson", tmp_path / "out.csv"
+    ring = "[[15.3,45.4],[15.5,45.4],[15.5,45.6],[15.3,45.6],[15.3,45.4]]"
+    shape.write_text(f'{{"type":"Polygon","coordinates":[{ring}]}}')
+    argv = (
+        "predict",
+        shape,
+        learned_folder / "q.csv",
+        *BOUNDS,
+        "--out-of-bounds",
+        "drop",
+        "-o",
+        out,
+    )
+    assert run(*argv) == 0
+    assert [row["predicted"] for row in table(out)] == ["1", "0", "0"]
+    assert "supported" not in table(out)[0]
+    assert run(*argv, "--within", learned_folder / "l.geojson") == 0
+
+
+@pytest.mark.parametrize("learned", ["l.geojson", "l.gpkg"])
+def test_pictures_show_the_shape_and_nothing_of_the_examples(learned_folder, tmp_path, learned):
+    png, svg = tmp_path / "p.png", tmp_path / "p.svg"
+    for out in (png, svg):
+        assert run("render", learned_folder / learned, "-o", out, "--title", "A <flood>") == 0
+    image = QImage(str(png))
+    assert (image.width(), image.height()) == (1600, 1000)
+    colours = {image.pixelColor(x, y).name() for x in range(0, 1600, 4) for y in range(0, 1000, 4)}
+    assert "#009e73" in colours or "#c4e8dd" in colours
+    assert not colours & {"#0072b2", "#e69f00"}  # examples
+    root = ElementTree.parse(svg).getroot()
+    assert root.tag.endswith("svg")
+    text = svg.read_text()
+    assert "A &lt;flood&gt;" in text
+    assert "no: seeded" in text
+
+
+def test_polygons_of_another_program_are_drawn_on_their_own_box(tmp_path, learned_folder):
+    shape, out = tmp_path / "s.geojson", tmp_path / "p.png"
+    shape.write_text('{"type":"Polygon","coordinates":[[[1,2],[3,2],[3,5],[1,5],[1,2]]]}')
+    assert run("render", shape, "-o", out, "--quiet") == 0
+    assert run("render", shape, "-o", tmp_path / "p.gif") == 2
+    assert run("render", learned_folder / "q.csv", "-o", out) == 2
+
+
+@pytest.mark.parametrize("title", ["a\x01b", "tab\tand\x1f<&>", "\ufffe\x00", "\udcff"])
+def test_a_picture_is_readable_whatever_its_title_holds(learned_folder, tmp_path, title):
+    drawn = tmp_path / "l.svg"
+    shape = tmp_path / f"{title[:1] if title[0] != chr(0xDCFF) else 'x'}\x02.geojson"
+    shape.write_bytes((learned_folder / "l.geojson").read_bytes())
+    for argv in (("--title", title), ()):
+        assert run("render", shape, "-o", drawn, *argv, "--quiet") == 0
+        found = ElementTree.fromstring(drawn.read_text(encoding="utf-8"))
+        assert found.find("{http://www.w3.org/2000/svg}title") is not None

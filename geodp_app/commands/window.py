@@ -1,4 +1,4 @@
-"""`geodp shot` takes a picture of the window, without a display."""
+"""`geodp open` opens the window; `geodp shot` takes a picture of it, without a display."""
 
 from __future__ import annotations
 
@@ -11,10 +11,34 @@ from assets import examples
 from geodp_app.commands import arguments
 from geodp_app.commands.parser import Parser
 from geodp_app.document.work import RunSettings
+from geodp_app.errors import InputError
 from geodp_app.progress import tell
 from learners.registry import BY_ID
 
-DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
+OPEN = """Open the window.
+
+FILE is a session (.geodp), a target (.geojson) or examples (.csv). Without FILE, the window
+opens with what was there last, or with an example: the first Run needs no setup."""
+
+
+def open_options(parser: Parser) -> None:
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="what to open")
+
+
+def open(options: argparse.Namespace) -> int:
+    """Open, and stay until the window is closed; the exit code."""
+    path: Path | None = options.file
+    if path is not None and not path.is_file():
+        raise InputError(f"{path}: no such file")
+    from geodp_app.views.pictures import check_window
+
+    check_window()
+    from geodp_app.views.window.app import run_window
+
+    return run_window(path)
+
+
+SHOT = """Open the window off-screen, run, and save a picture of it.
 
 Simulated examples may be shown to anyone; a picture of real ones is private."""
 
@@ -22,8 +46,7 @@ Simulated examples may be shown to anyone; a picture of real ones is private."""
 _PARAMETERS = ("k", "epsilon", "support", "check")
 
 
-def add_options(parser: Parser) -> None:
-    """Add what the verb takes."""
+def shot_options(parser: Parser) -> None:
     arguments.add_output(parser, "PNG to write")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
@@ -56,10 +79,10 @@ def add_options(parser: Parser) -> None:
         metavar="FILE",
         help="also write the learned shape as GeoJSON",
     )
-    arguments.add_quiet(parser)
+    arguments.add_flags(parser, "quiet")
 
 
-def run(options: argparse.Namespace) -> None:
+def shot(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
     inputs = [options.file, options.within]
     arguments.check_outputs(options, inputs, output="PNG", learned="GeoJSON")
