@@ -208,7 +208,8 @@ def test_a_correct_learner_is_not_flagged(name: str) -> None:
     """Of others the fewest runs that there can be: their events are of their releases."""
     if name == "convex":
         pytest.skip("100 ms a run; the command audits it")
-    found = audited(name, RUNS.get(name, 8), seed=2)
+    fewest = 8 * len(SUBJECTS[name].pairs("add-remove"))
+    found = audited(name, RUNS.get(name, fewest), seed=2)
     assert not found.refuted
     assert found.epsilon == 1
     assert found.delta <= 1e-6
