@@ -60,20 +60,16 @@ def test_a_quick_run_prints_tables(bench, cases, monkeypatch, capsys, write):
         monkeypatch.setattr(module, "GRID", 64)  # the best piece is found sooner
     monkeypatch.setattr(bench, "draw", bench.draw.__wrapped__)  # nothing of this grid is kept
     outline = write("o.geojson", {**square_geojson(10, 20), "name": "Square"})
-    argv = [
-        "--quick",
-        "--learners",
-        "tiles",
-        "greedy-cover",
-        "--targets",
-        "tri",
-        "--outlines",
-        outline,
-    ]
-    shown = run(bench, monkeypatch, capsys, *argv)
+    monkeypatch.setattr(bench.importlib.util, "find_spec", lambda name: None)
+    argv = ["--quick", "--targets", "tri", "--outlines", outline, "--extra", "forest", "boosting"]
+    shown = run(bench, monkeypatch, capsys, *argv, "--learners", "tiles", "greedy-cover")
     head = shown.splitlines()[0]
-    assert head.startswith("`python benchmarks/accuracy.py --quick --learners tiles greedy")
+    assert head.startswith("`python benchmarks/accuracy.py --quick --targets tri")
     assert "o.geojson" in head
+    assert "diffprivlib not installed" in head
+    assert "No rows of dp-boosting: interpret-core is not installed here." in shown
+    assert "No rows of forest: scikit-learn is not installed here." in shown
+    assert "random forest" not in shown
     assert str(outline.parent) not in head
     assert head.endswith("seeds 0, 2,000 fresh points")
     assert "drawn: mean test error over all cases, in %" in shown
@@ -103,16 +99,6 @@ def test_json_lines_make_the_same_tables(bench, monkeypatch, capsys, tmp_path):
     assert "| n = 100 | n = 200 |" in shown
     assert shown.count("`python benchmarks/accuracy.py") == 2
     assert "| tiles, mean over the eight cases, n = 10,000 | ≤ 3.2 | – | not measured |" in shown
-
-
-def test_forests_that_are_missing_are_said_to_be(bench, monkeypatch, capsys):
-    monkeypatch.setattr(bench.importlib.util, "find_spec", lambda name: None)
-    argv = ["--quick", "--learners", "tiles", "--targets", "tri", "--part", "drawn"]
-    shown = run(bench, monkeypatch, capsys, *argv, "--extra", "forest", "boosting")
-    assert "No rows of dp-boosting: interpret-core is not installed here." in shown
-    assert "No rows of forest: scikit-learn is not installed here." in shown
-    assert "diffprivlib not installed" in shown.splitlines()[0]
-    assert "random forest" not in shown
 
 
 def test_boosting_is_given_directions_and_their_public_bounds(bench, cases, monkeypatch):
@@ -200,12 +186,6 @@ def test_a_share_of_the_labels_to_learn_from_is_wrong_and_no_other(cases):
     assert abs((flawed.labels != learned.labels).mean() - 0.2) < 4 * (0.16 / 5_000) ** 0.5
     assert set(flawed.labels.tolist()) == {0, 1}
     assert (fresh.labels == tested.labels).all()
-
-
-def test_there_are_eight_drawn_cases(cases):
-    drawn = list(cases.drawn_cases(cases.TARGETS, (1_000,)))
-    assert len(set(drawn)) == len(drawn) == 8
-    assert [case.k for case in drawn] == [1, 1, 2, 2, 3, 3, 5, 5]
 
 
 def test_every_seed_has_an_octagon_of_its_own(cases):

@@ -9,7 +9,6 @@ import random
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,20 +16,16 @@ import pytest
 from counted import counted
 from scipy import stats
 
-import learners.baselines.noisy_histogram
-import learners.boolean.conjunction
-import learners.cover.set_cover
 from benchmarks.audits.declared import SUBJECTS
 from benchmarks.audits.events import Audit, Auditable, Event, audit, audit_pairs
 from geodp_app.cli import main
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
-from learners.baselines.noisy_histogram import plan_histogram
 from learners.core.accuracy import clopper_pearson
 from learners.core.releases import CoverRelease
 from learners.core.selection import Cancelled
 from learners.cover.threshold_learner import threshold_mistakes, threshold_piece
-from learners.privacy.accounting import PrivacySpent, noise_scale
+from learners.privacy.accounting import PrivacySpent
 
 
 def audited(name: str, runs: int, seed: int = 1, **changes: Any) -> Audit:
@@ -171,32 +166,6 @@ def test_what_cannot_be_audited_is_refused() -> None:
 SPENT_NOTHING = CoverRelease("x", HalfplaneLattice(2), (), None, "conjunction", (), ())
 
 
-# -- learners that are broken are caught -------------------------------------------------------
-
-
-def test_halved_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def halved(epsilon: float, steps: int) -> Fraction:
-        return noise_scale(epsilon, steps) / 2
-
-    monkeypatch.setattr(learners.baselines.noisy_histogram, "noise_scale", halved)
-    found = audited("plain-histogram-cell", 1_600)
-    assert found.refuted, found
-    assert found.lower > 1.2
-
-
-def test_a_budget_forgotten_in_one_step_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The noisy number of examples takes the whole epsilon, and the cells take it once more."""
-
-    def forgetful(*arguments: Any, **named: Any) -> Any:
-        plan = plan_histogram(*arguments, **named)
-        whole = noise_scale(plan.inner, 1)
-        return replace(plan, count_scale=whole, cell_scale=whole)
-
-    monkeypatch.setattr(learners.baselines.noisy_histogram, "plan_histogram", forgetful)
-    found = audited("plain-histogram", 3_000)
-    assert found.refuted, found
-
-
 class BestSoFar(ThresholdLearner):
     """A run that half of the time is cancelled, and then returns the best that was seen."""
 
@@ -219,48 +188,14 @@ class BestSoFar(ThresholdLearner):
             return self
 
 
-def test_the_best_so_far_of_a_cancelled_run_is_caught() -> None:
-    found = audited("threshold", 3_000, learner=BestSoFar)
-    assert found.refuted, found
-
-
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [("conjunction", learners.boolean.conjunction), ("discs", learners.cover.set_cover)],
-)
-def test_thresholds_from_true_counts_are_caught(
-    name: str, module: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "discrete_laplace", lambda source, scale: 0)
-    found = audited(name, 500)
-    assert found.refuted, found
-    assert found.lower > 2
-
-
-def test_a_rate_twice_as_high_is_caught() -> None:
-    found = audited("threshold", 4_000, learner=lambda **given: Doubled(**given))
-    assert found.refuted, found
-
-
-class Doubled(ThresholdLearner):
-    """Draws at twice the epsilon that its release states."""
-
-    def fit(self, X: Any, y: Any, **_: Any) -> Doubled:
-        stated = self.plan()
-        self.epsilon *= 2
-        super().fit(X, y)
-        self.release_ = replace(self.release_, privacy=stated)
-        return self
-
-
 # -- learners that are correct are not flagged -------------------------------------------------
 
-_SHORT = {
+#: Runs of which the audit says something within moments.
+RUNS = {
     "threshold": 1_500, "private-parity": 1_500, "private-finite-class": 800,
     "plain-histogram-cell": 600, "histogram": 300, "plain-histogram": 300, "quadtree": 300,
     "conjunction": 400, "disjunction": 400, "discs": 300, "private-empirical-risk": 800,
-    "strawman-conjunction": 400, "strawman-disjunction": 400, "private-experts": 200,
-    "stable-queries": 200, "ellipses": 300,
+    "strawman-conjunction": 400, "private-experts": 200, "stable-queries": 200, "ellipses": 300,
     "private-consistent-conjunction": 400, "private-finite-class-laplace": 400,
 }  # fmt: skip
 
@@ -270,9 +205,11 @@ PRIVATE = [name for name, subject in SUBJECTS.items() if subject.private]
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_correct_learner_is_not_flagged(name: str) -> None:
+    """Of others the fewest runs that there can be: their events are of their releases."""
     if name == "convex":
         pytest.skip("100 ms a run; the command audits it")
-    found = audited(name, _SHORT.get(name, 48), seed=2)
+    fewest = 8 * len(SUBJECTS[name].pairs("add-remove"))
+    found = audited(name, RUNS.get(name, fewest), seed=2)
     assert not found.refuted
     assert found.epsilon == 1
     assert found.delta <= 1e-6
@@ -289,12 +226,6 @@ def test_a_learner_that_is_not_private_is_refuted(name: str) -> None:
     assert (found.epsilon, found.delta) == (1.0, 1e-6)
     with pytest.raises(ValueError, match="say which claim"):
         audit_pairs(factory, pairs, subject.events, 160)
-
-
-def test_some_losses_are_seen_to_be_near_the_claim() -> None:
-    """The audits are not vacuous: more than half of epsilon is seen within seconds."""
-    assert audited("private-parity", 4_000).lower > 0.5
-    assert audited("plain-histogram-cell", 2_000).lower > 0.5
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])

@@ -57,9 +57,7 @@ def test_a_part_as_it_stands_is_not_flagged(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["finite-class", "memorizing", "parity"])
-def test_what_claims_nothing_is_refuted_however_small_the_share_is(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_claims_nothing_is_refuted_however_small_the_share_is(name, monkeypatch):
     monkeypatch.setattr(everything, "SUBJECTS", {name: everything.SUBJECTS[name]})
     for nothing in ("MECHANISMS", "PARTS"):
         monkeypatch.setattr(everything, nothing, {})

@@ -62,9 +62,7 @@ def test_what_fails_in_its_process_is_a_row_that_says_so(bench: ModuleType) -> N
     assert bench.table([row], 1.0).splitlines()[-1].startswith("| five | – | – |")
 
 
-def test_the_growth_table(
-    here: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_growth_table(here, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["selection.py", "--quick", "--part", "growth"])
     here.main()
     shown = capsys.readouterr().out
@@ -76,9 +74,7 @@ def test_the_growth_table(
     assert lines[3].startswith("| triangle, tri, n = 1,000 | ")
 
 
-def test_every_step_has_a_row(
-    here: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_step_has_a_row(here, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["selection.py", "--quick", "--json", "--part", "steps"])
     here.main()
     rows = json.loads(capsys.readouterr().out)["rows"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -34,9 +33,7 @@ def lines(bench: ModuleType, errors: dict[str, str], n: int = 100) -> list[objec
     ]
 
 
-def test_the_ends_leave_a_fifth_of_the_runs_out(
-    bench: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ends_leave_a_fifth_of_the_runs_out(bench, monkeypatch):
     kind = bench.Kind("tiles", (("a", None),), ((100, 20),))
     monkeypatch.setattr(bench, "MARGIN", 1.0)
     monkeypatch.setitem(bench.KINDS, "one", kind)
@@ -51,9 +48,7 @@ def test_the_ends_leave_a_fifth_of_the_runs_out(
     assert found.largest == ((14,),) * 5
 
 
-def test_shapes_that_were_not_tried_have_a_margin(
-    bench: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shapes_that_were_not_tried_have_a_margin(bench, monkeypatch):
     kind = bench.Kind("tiles", (("a", None),), ((100, 2),))
     monkeypatch.setitem(bench.KINDS, "one", kind)
     found = bench.fit(lines(bench, {"a": "2.5 95"}), "one")
@@ -61,9 +56,7 @@ def test_shapes_that_were_not_tried_have_a_margin(
     assert found.largest == ((100,),) * 5
 
 
-def test_more_examples_are_never_worse_and_a_missing_target_hides_a_size(
-    bench: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_examples_are_never_worse_and_a_missing_target_hides_a_size(bench, monkeypatch):
     kind = bench.Kind("tiles", (("a", None), ("b", None)), ((100, 1), (200, 1), (400, 1)))
     monkeypatch.setattr(bench, "MARGIN", 1.0)
     monkeypatch.setitem(bench.KINDS, "one", kind)
@@ -78,12 +71,7 @@ def test_more_examples_are_never_worse_and_a_missing_target_hides_a_size(
     assert found.hopeless == (100,) * 5  # at least nine tenths of 20 %
 
 
-def test_it_measures_once_and_checks(
-    bench: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_it_measures_once_and_checks(bench, monkeypatch, tmp_path, capsys):
     def run(*argv: object) -> str:
         monkeypatch.setattr(sys, "argv", ["practice.py", *map(str, argv)])
         bench.main()

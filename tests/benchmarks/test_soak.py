@@ -1,4 +1,4 @@
-"""The window at work: nothing raises, nothing piles up.  The long version: benchmarks/soak.py."""
+"""The window at work: nothing raises or piles up.  At length: benchmarks/soak.py, together.py."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def test_growth_is_noticed(soak: ModuleType) -> None:
         assert len(soak.grown(first, replace(first, **more), 32)) == 1
 
 
-def test_an_early_end_says_why(
-    soak: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_early_end_says_why(soak, monkeypatch, capsys):
     """Outside of an operation, too, where the window's own hook would have kept it to itself."""
 
     def late(*_: object) -> None:
@@ -58,3 +56,19 @@ def test_an_early_end_says_why(
     monkeypatch.setattr(sys, "argv", ["soak.py"])
     assert soak.main() == 2
     assert "TimeoutError: not done in 120 s" in capsys.readouterr().out
+
+
+# -- two windows and a command --------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_two_windows_and_a_command_keep_one_budget() -> None:
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "together.py"), "--rounds", "2"],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 runs entered, 4 released, 4 seen; epsilon 0.5 of 0.5" in done.stdout

@@ -72,9 +72,7 @@ def _row(word: str, **more: object) -> Row:
                7, 2, **more)  # fmt: skip
 
 
-def test_the_command_prints_rows_and_fails_on_what_is_not_expected(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_command_prints_rows_and_fails_on_what_is_not_expected(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sources, "STORED", tmp_path / "kept.csv")
     kept = _row("confirmed", departure="here"), _row("refuted", departure="b", known_wrong=True)
     monkeypatch.setattr(sources, "ROWS", kept[:1])

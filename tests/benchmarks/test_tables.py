@@ -35,11 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ModuleType]:
 
 
 @pytest.fixture
-def printed(
-    small: Callable[..., ModuleType],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Printed:
+def printed(small, monkeypatch, capsys):
     """The lines of a program with other constants."""
 
     def run(name: str, *arguments: str, **constants: Any) -> list[str]:
@@ -103,9 +99,7 @@ def test_every_literal_of_the_target_is_needed(small: Callable[..., ModuleType])
     assert set(sparse.data) == {1}
 
 
-def test_conjunctions_have_a_table_of_examples_and_a_drawing(
-    printed: Printed, tmp_path: Path
-) -> None:
+def test_conjunctions_have_a_table_of_examples_and_a_drawing(printed, tmp_path):
     asked = ["--quick", "--part", "examples", "--picture", str(tmp_path / "drawing.svg")]
     shown = printed("conjunctions", *asked, VARIABLES=20, FRESH=1000)
     rows = [row.split("|")[1:-1] for row in shown if re.match(r"\| \d", row)]
@@ -121,9 +115,7 @@ def test_conjunctions_have_a_table_of_examples_and_a_drawing(
 
 
 @pytest.mark.parametrize("kind", ["grid", "degrees", "persons", "degrees-persons"])
-def test_rows_of_a_table_are_labelled_by_the_target_in_several_files(
-    small: Callable[..., ModuleType], tmp_path: Path, kind: str
-) -> None:
+def test_rows_of_a_table_are_labelled_by_the_target_in_several_files(small, tmp_path, kind):
     scale = small("scale", PART=2_000)
     place = scale.make_rows(tmp_path, kind, 5_000, "star")
     assert len(list(place.iterdir())) == 3
@@ -145,9 +137,7 @@ def test_scale_has_a_line_for_every_size(printed: Printed, tmp_path: Path) -> No
     assert lines[3].startswith("| grid | 3,000 | ")
 
 
-def test_files_of_the_rows_are_read_and_labelled(
-    small: Callable[..., ModuleType], printed: Printed, tmp_path: Path
-) -> None:
+def test_files_of_the_rows_are_read_and_labelled(small, printed, tmp_path):
     files = small("scale").FILES
     some = {name: files[name] for name in ("x,y,label", "with `--id`", "GeoParquet")}
     asked = ["--engine", "none", "--rows", "1e3", "--folder", str(tmp_path)]

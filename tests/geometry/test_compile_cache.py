@@ -182,26 +182,6 @@ def test_a_damaged_file_of_the_cache_is_thrown_away_and_made_anew(
     assert calls(_double) == (42, 1, 0)
 
 
-#: What the learners' own loops say of their cache.
-LOOP = """
-import numpy as np
-from geometry.rings import crossings_up_to
-edges = np.array([[0.0, 0.0, 4.0, 4.0], [0.0, 4.0, 4.0, 0.0], [3.0, 0.0, 3.0, 1.5]])
-print(crossings_up_to(9, edges), end="")
-"""
-
-
-def test_learners_run_with_a_damaged_cache(tmp_path):
-    environment = dict(os.environ) | {"NUMBA_CACHE_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
-    environment["PYTHONPATH"] = str(ROOT)
-    assert load(environment, LOOP) == "2"
-    files = [*tmp_path.rglob("*.nb[ic]")]
-    assert files
-    for file in files:
-        file.write_bytes(file.read_bytes()[:-40])
-    assert load(environment, LOOP) == "2"
-
-
 def test_a_cache_that_cannot_be_written_to_is_no_failure(monkeypatch, tmp_path):
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
 

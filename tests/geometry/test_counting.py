@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -164,9 +163,7 @@ def test_columns_hold_every_example_in_its_cell() -> None:
 @pytest.mark.parametrize("placed", [spread, crowded, last_column])
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 @pytest.mark.parametrize("d", WIDE)
-def test_wide_counts_match_membership(
-    d: int, measure: str, placed: Callable[[int, np.random.Generator], np.ndarray]
-) -> None:
+def test_wide_counts_match_membership(d, measure, placed):
     """Crossings within columns and exactly between two of them; rulers may change at both."""
     rng = np.random.default_rng(d)
     lattice = HalfplaneLattice(d, measure)

@@ -58,9 +58,7 @@ def test_text_that_cannot_be_encoded_touches_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_bytes_reach_the_disk_before_the_name_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_reach_the_disk_before_the_name_changes(tmp_path, monkeypatch):
     order: list[str] = []
 
     def spy(name: str) -> None:

@@ -167,9 +167,7 @@ def read_case(request: pytest.FixtureRequest) -> tuple[BaseGeometry, Bounds]:
     return land() if shape is None else shape, bounds
 
 
-def test_a_map_in_degrees_labels_points_by_where_they_are(
-    read_case: tuple[BaseGeometry, Bounds], tmp_path: Path
-) -> None:
+def test_a_map_in_degrees_labels_points_by_where_they_are(read_case, tmp_path):
     shape, bounds = read_case
     path = tmp_path / "map.geojson"
     path.write_text(json.dumps(geojson(shape)))
@@ -205,9 +203,7 @@ def _nothing(frame: Frame) -> Examples:
         (box(-170, -40, -95, -5), Bounds(140, -45, -100, 0)),
     ],
 )
-def test_the_command_line_and_python_draw_the_same_labels(
-    tmp_path: Path, shape: BaseGeometry, bounds: Bounds
-) -> None:
+def test_the_command_line_and_python_draw_the_same_labels(tmp_path, shape, bounds):
     path, out = tmp_path / "map.geojson", tmp_path / "s.csv"
     path.write_text(json.dumps(geojson(shape)))
     edges = ",".join(map(str, bounds.as_tuple()))
@@ -319,9 +315,7 @@ def test_a_disc_round_a_pole_has_its_area() -> None:
         (DISC, crs(3857, 1.8e7, -3e6, 2.3e7, 2e6), Bounds(160, -20, -160, 20)),
     ],
 )
-def test_a_drawing_keeps_its_place_in_another_frame(
-    shape: BaseGeometry, old: Bounds, new: Bounds
-) -> None:
+def test_a_drawing_keeps_its_place_in_another_frame(shape, old, new):
     drawing = Drawing.of(shape, D)
     change = GridChange(Frame(D, old), Frame(D, new))
     points = grid_points()
@@ -359,9 +353,7 @@ def test_a_drawing_keeps_its_place_in_another_frame(
         (shapely.union(box(-150, 1, -140, 2), box(30, 1, 40, 2)), (-150, 1, 40, 2)),
     ],
 )
-def test_the_box_of_a_map_is_the_narrowest(
-    tmp_path: Path, shape: BaseGeometry, expected: tuple[float, ...]
-) -> None:
+def test_the_box_of_a_map_is_the_narrowest(tmp_path, shape, expected):
     assert lonlat_box(shape) == expected
     path = tmp_path / "map.geojson"
     path.write_text(json.dumps(geojson(shape) | {"bbox": list(expected)}))
@@ -428,9 +420,7 @@ def test_the_way_to_a_box_leads_back_where_operations_of_proj_meet(bounds: Bound
         (2193, 27200, 172, -43, 0.5),
     ],
 )
-def test_points_and_polygons_take_one_way_between_two_systems(
-    source: int, target: int, lon: float, lat: float, width: float
-) -> None:
+def test_points_and_polygons_take_one_way_between_two_systems(source, target, lon, lat, width):
     """That of PROJ at the middle of the box, without a third system between."""
     names = f"EPSG:{source}", f"EPSG:{target}"
     rng = np.random.default_rng(source)

@@ -117,9 +117,7 @@ def test_products_at_corners_of_boxes_fit_64_bits(d: int, measure: str) -> None:
 
 
 @pytest.mark.parametrize("lattice", SMALL[:6], ids=str)
-def test_raising_u_or_v_shrinks_upper_sheets_and_grows_the_others(
-    lattice: HalfplaneLattice,
-) -> None:
+def test_raising_u_or_v_shrinks_upper_sheets_and_grows_the_others(lattice):
     """So a box of dual points has its extreme halfplanes at two corners."""
     points = grid_points(lattice.d)
     for u, v in admitted(lattice)[::5]:
@@ -179,9 +177,7 @@ def test_unusable_lattices_are_refused(arguments: tuple, message: str) -> None:
         ("paper", Sheet.FLAT_BELOW, 33, 0),
     ],
 )
-def test_halfplanes_outside_the_class_are_refused(
-    measure: str, sheet: Sheet, u: int, v: int
-) -> None:
+def test_halfplanes_outside_the_class_are_refused(measure, sheet, u, v):
     """The class is what carries base measure, nothing else."""
     with pytest.raises(ValueError, match="not in the"):
         HalfplaneLattice(4, measure, 0).halfplane(sheet, u, v)
@@ -199,9 +195,7 @@ LATTICES = [
 
 
 @pytest.mark.parametrize("lattice", LATTICES, ids=str)
-def test_the_halfplane_holds_the_example_on_its_side_of_the_dual_line(
-    lattice: HalfplaneLattice,
-) -> None:
+def test_the_halfplane_holds_the_example_on_its_side_of_the_dual_line(lattice):
     """And an example is on the boundary exactly when the dual point is on the dual line."""
     grid = grid_points(lattice.d).tolist()
     incident = 0

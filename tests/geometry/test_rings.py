@@ -177,9 +177,7 @@ def test_the_union_of_wedges_at_one_point_is_what_geos_makes_of_it(wedges: Any) 
 
 
 @pytest.mark.parametrize("wedges", [star, fan, overlapping])
-def test_thousands_of_wedges_are_united_by_few_that_meet(
-    wedges: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_thousands_of_wedges_are_united_by_few_that_meet(wedges, monkeypatch):
     """GEOS is never given many sides at one point, which takes it the square of their number."""
     shapes = wedges(4000, 1 << 20)
     given = []

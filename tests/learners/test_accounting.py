@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -97,9 +96,7 @@ def test_zcdp_epsilon_is_the_optimum_over_orders(rho: float, delta: float) -> No
 
 @pytest.mark.parametrize("rho", [0.001, 0.02, 0.3])
 @pytest.mark.parametrize("deviations", [0.5, 2.0, 4.0])
-def test_zcdp_conversion_covers_the_gaussian_mechanism_closely(
-    rho: float, deviations: float
-) -> None:
+def test_zcdp_conversion_covers_the_gaussian_mechanism_closely(rho, deviations):
     epsilon = rho + deviations * math.sqrt(2 * rho)
     exact = gaussian_delta(rho, epsilon)
     assert zcdp_epsilon(rho, 8 * exact) < epsilon <= zcdp_epsilon(rho, exact)
@@ -142,19 +139,6 @@ def test_selections_of_range_eta_cost_no_more_than_zcdp_grants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "eta"), [(4, 0.2207), (8, 0.1561), (16, 0.1104), (32, 0.0780), (64, 0.0552)]
-)
-def test_zcdp_grants_the_known_rates_at_epsilon_1(steps: int, eta: float) -> None:
-    granted = dict(selection_account(1.0, 1e-6, steps).alternatives)
-    assert granted["zcdp"] == pytest.approx(eta, abs=5e-5)
-    assert granted["basic"] == 1.0 / steps
-    assert granted["set-cover"] == pytest.approx(0.0653, abs=5e-5)
-    assert granted["set-cover"] == pytest.approx(
-        math.log(1 + 1.0 / math.log(math.e / 1e-6)), rel=1e-12
-    )
-
-
-@pytest.mark.parametrize(
     ("steps", "name"),
     [(1, "basic"), (5, "basic"), (6, "zcdp"), (45, "zcdp"), (46, "set-cover"), (400, "set-cover")],
 )
@@ -191,9 +175,7 @@ def test_eta_falls_with_the_number_of_steps_and_never_below_the_set_cover_rate()
         ),
     ],
 )
-def test_what_states_no_guarantee_is_refused(
-    asked: Callable[..., Any], arguments: tuple[Any, ...], reason: str
-) -> None:
+def test_what_states_no_guarantee_is_refused(asked, arguments, reason):
     with pytest.raises(ValueError, match=reason):
         asked(*arguments)
 
@@ -295,9 +277,7 @@ def etas(steps: int) -> dict[str, float]:
 @pytest.mark.parametrize("role", ["disjunction", "conjunction"])
 @pytest.mark.parametrize("steps", [4, 7])
 @pytest.mark.parametrize("name", ["basic", "zcdp", "set-cover"])
-def test_every_account_holds_exactly_on_enumerated_selections(
-    role: Role, steps: int, name: str
-) -> None:
+def test_every_account_holds_exactly_on_enumerated_selections(role, steps, name):
     exact = worst_selection(role, steps, etas(steps)[name])
     assert exact <= (1e-12 if name == "basic" else DELTA)
 
@@ -324,9 +304,7 @@ def test_one_selection_of_rate_epsilon_is_tight() -> None:
 @pytest.mark.parametrize("role", ["disjunction", "conjunction"])
 @pytest.mark.parametrize("steps", [2, 3])
 @pytest.mark.parametrize("name", ["basic", "zcdp", "set-cover"])
-def test_noisy_counts_and_selections_together_hold_exactly(
-    role: Role, steps: int, name: str
-) -> None:
+def test_noisy_counts_and_selections_together_hold_exactly(role, steps, name):
     noise = 0.2
     eta = etas(steps)[name]
     for k in (1, 2):
@@ -371,9 +349,7 @@ budgets = st.builds(
 
 
 @given(budgets, st.data())
-def test_every_step_costs_something_and_no_step_more_than_the_run(
-    privacy: PrivacySpent, data: st.DataObject
-) -> None:
+def test_every_step_costs_something_and_no_step_more_than_the_run(privacy, data):
     last = privacy.steps
     # the ends, and two steps that follow one another anywhere between
     j = data.draw(st.integers(0, last - 1))

@@ -37,7 +37,7 @@ from learners.privacy.accounting import Charge, PrivacySpent
 from learners.privacy.noise import most_noise
 from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import accounting_document, check_statement
-from learners.privacy.randomness import SeededRandom, SystemRandom
+from learners.privacy.randomness import SystemRandom
 
 # -- the law -------------------------------------------------------------------------------
 
@@ -111,14 +111,6 @@ def test_a_coin_looks_at_neither_place_nor_label() -> None:
         found.add(tuple(held.amounts.tolist()))
     words = np.frombuffer(tape, dtype="<u2") < 2**14
     assert found == {(int(words[:13].sum()), int(words[13:].sum()))}
-
-
-@pytest.mark.parametrize("part", [2.0**-16, 0.1, 0.9])
-def test_coins_have_the_stated_rate(part: float) -> None:
-    points = np.array([[x, 0] for x in range(8)])
-    counts = GridCounts(8, points, points[:, 0] > 3, np.full(8, 40_000))
-    held = divided(counts, part, SeededRandom(3))[1]
-    assert stats.binomtest(held.n, counts.n, round(part * 2**16) / 2**16).pvalue > 1e-4
 
 
 def test_what_is_counted_is_what_was_kept() -> None:
@@ -221,12 +213,6 @@ def release() -> Any:
     return NoisyHistogramLearner(grid=8, cells=4, check=0.25, seed=2).fit(*rows(n=4000)).release_
 
 
-def test_a_seed_repeats_the_check(release: Any) -> None:
-    again = NoisyHistogramLearner(grid=8, cells=4, check=0.25, seed=2).fit(*rows(n=4000))
-    assert again.release_ == release
-    assert not release.privacy.private
-
-
 def test_files_bring_it_back(release: Any) -> None:
     data = release_to_dict(release)
     assert release_from_dict(data) == release
@@ -303,9 +289,7 @@ def test_next_to_no_noise_leaves_the_limits_of_clopper_and_pearson(wrong: int, r
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(7, 3), Fraction(40), Fraction(3000)])
 @pytest.mark.parametrize("several", [1, 2, 4, 16])
-def test_the_most_that_noise_makes_is_exceeded_as_rarely_as_said(
-    scale: Fraction, several: int
-) -> None:
+def test_the_most_that_noise_makes_is_exceeded_as_rarely_as_said(scale, several):
     """The law of the sum by Fourier's way."""
     size = 1 << math.ceil(math.log2(2 * float(scale) * (30 + 6 * several)))
     reach = size // 2 - 1
@@ -365,7 +349,7 @@ def missed(n: int, runs: int) -> list[int]:
     return misses
 
 
-@pytest.mark.parametrize(("n", "runs"), [(300, 120), (3000, 60), (30_000, 30)])
+@pytest.mark.parametrize(("n", "runs"), [(300, 120), (3000, 60)])
 def test_real_runs_hold_what_they_say(n: int, runs: int) -> None:
     for found in missed(n, runs):
         assert stats.binom.sf(found - 1, runs, 0.05) > 1e-4

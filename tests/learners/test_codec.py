@@ -146,9 +146,7 @@ def test_a_statement_that_its_charges_do_not_compose_to_is_refused() -> None:
         ({"private": False}, "value that it cannot have"),  # a seeded run has no name
     ],
 )
-def test_a_statement_of_a_cover_that_was_changed_is_refused(
-    change: dict[str, Any], message: str
-) -> None:
+def test_a_statement_of_a_cover_that_was_changed_is_refused(change, message):
     data = written(KINDS["cover"])["privacy"]
     assert privacy_from_dict(data).epsilon == 1.0
     with pytest.raises(ValueError, match=message):
@@ -250,9 +248,7 @@ def test_the_margin_of_votes_is_a_member_that_cannot_be_left_out() -> None:
         ("experts", "rounds", [2.5, "3"]),
     ],
 )
-def test_a_parameter_is_of_its_kind_and_in_its_range(
-    name: str, parameter: str, wrong: list[Any]
-) -> None:
+def test_a_parameter_is_of_its_kind_and_in_its_range(name, parameter, wrong):
     data = written(KINDS[name])
     assert parameter in data["parameters"]
     for value in wrong:

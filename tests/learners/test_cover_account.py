@@ -186,9 +186,7 @@ def test_rates_at_epsilon_1(steps: int, eta: float) -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
-def test_eta_falls_with_steps_and_noise_and_rises_with_the_budget(
-    epsilon: float, delta: float
-) -> None:
+def test_eta_falls_with_steps_and_noise_and_rises_with_the_budget(epsilon, delta):
     by_steps = [run_rate(epsilon, delta, m, 0.2 * epsilon / m) for m in (1, 2, 5, 20, 200)]
     by_noise = [run_rate(epsilon, delta, 6, s * epsilon / 6) for s in (0.0, 0.1, 0.3, 0.6, 0.9)]
     assert all(after < before for before, after in pairwise(by_steps))
@@ -244,9 +242,7 @@ ROUNDED = [
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "steps", "share"), [*ROUNDED, (1.0, 1e-6, 3000, 0.2)])
-def test_what_is_given_up_pays_for_rounding_and_leaves_some_of_delta(
-    epsilon: float, delta: float, steps: int, share: float
-) -> None:
+def test_what_is_given_up_pays_for_rounding_and_leaves_some_of_delta(epsilon, delta, steps, share):
     noise = share * epsilon / steps
     eta = run_rate(epsilon, delta, steps, noise)
     assert precise_delta(eta, steps, epsilon, noise) <= Decimal(delta) * Decimal(1 - 2e-10)
@@ -291,9 +287,7 @@ NEGLECTING += [(5440.0, 1e-40, 300, "add-remove"), (5440.0, 1e-40, 300, "replace
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "steps", "neighbours"), NEGLECTING)
-def test_a_run_pays_for_what_its_arithmetic_neglects(
-    epsilon: float, delta: float, steps: int, neighbours: Neighbours
-) -> None:
+def test_a_run_pays_for_what_its_arithmetic_neglects(epsilon, delta, steps, neighbours):
     plan = plan_budget(epsilon, delta, steps, 0.1, neighbours, private=True)
     assert precise_run_delta(plan) <= Decimal(delta)
     # and hardly any rate is lost for it

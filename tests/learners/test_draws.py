@@ -182,9 +182,7 @@ _DRAWERS = {
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_run_is_a_function_of_its_examples_and_its_source(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_a_function_of_its_examples_and_its_source(name, monkeypatch):
     logs: list[Counter[str]] = [Counter(), Counter()]
     first, again = (release(name, 11, log, 0, monkeypatch) for log in logs)
     assert release_to_dict(first) == release_to_dict(again)
@@ -218,9 +216,7 @@ def floats(data: Any, under: str = "") -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_what_is_drawn_is_published_in_whole_numbers(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_drawn_is_published_in_whole_numbers(name, monkeypatch):
     """The floats of a release are public parameters: the same for both neighbours in all runs."""
     seen = [
         floats(release_to_dict(release(name, seed, Counter(), side, monkeypatch)))
@@ -233,9 +229,7 @@ def test_what_is_drawn_is_published_in_whole_numbers(
 
 
 @pytest.mark.parametrize("name", ["tiles", "cover", "discs", "threshold", "histogram", "quadtree"])
-def test_files_are_a_function_of_the_whole_numbers(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_a_function_of_the_whole_numbers(name, monkeypatch):
     """Coordinates are floats, but made from the release's integers: they say no more than these."""
     made = release(name, 3, Counter(), 0, monkeypatch)
     frame = Frame(made.d, None)

@@ -1,4 +1,4 @@
-"""What every learner does with examples, parameters and names; scikit-learn is not needed."""
+"""What every learner does with examples, labels, parameters and names; without scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import scipy.sparse
 from every_learner import every_learner
 
 import learners
-from learners.core.examples import check_examples, check_points
+from learners import QuadtreeLearner
+from learners.core.examples import (
+    OPPOSITES,
+    as_numbers,
+    check_examples,
+    check_labels,
+    check_points,
+    meant,
+)
 from learners.core.sklearn_support import NotFittedError
 
 SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)
@@ -166,3 +174,103 @@ def test_whole_numbers_are_taken_in_any_form():
 def test_labels_that_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         check_examples([[1, 2], [3, 4]], y, 16)
+
+
+# -- labels ---------------------------------------------------------------------------------
+
+
+def test_no_word_says_both() -> None:
+    ones, zeros = ({pair[side] for pair in OPPOSITES} for side in (0, 1))
+    assert not ones & zeros
+    assert all(meant(word) is True for word in ones)
+    assert all(meant(word) is False for word in zeros)
+    assert meant("maybe") is None
+    assert meant(" YES ") is True
+    assert meant("0.0") is False
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1, 0, 1], [1.0, 0.0, 1.0], [True, False, True], [1, -1, 1], ["yes", "no", "yes"],
+        ["True", "false", "1"], np.array(["in", "out", "in"], dtype=object), [1, "no", True],
+    ],
+)  # fmt: skip
+def test_all_ways_of_saying_so_are_the_same_labels(labels: object) -> None:
+    assert check_labels(labels, 3).tolist() == [True, False, True]  # type: ignore[arg-type]
+
+
+def test_a_label_becomes_the_same_whatever_the_others_are() -> None:
+    words = np.array([word for pair in OPPOSITES for word in pair] + ["maybe"])
+    together = as_numbers(words)
+    alone = np.concatenate([as_numbers(words[i : i + 1]) for i in range(len(words))])
+    assert np.array_equal(together, alone, equal_nan=True)
+
+
+POINTS = np.array([[x, y] for x in range(9) for y in range(9)] * 40)
+LOW = POINTS.sum(axis=1) < 7
+
+
+@pytest.mark.parametrize(
+    ("zero", "one", "positive"),
+    [
+        (0, 1, None), (False, True, None), (-1, 1, None), (-1.0, 1.0, None), ("no", "yes", None),
+        ("outside", "inside", None), ("FALSE", "TRUE", None), ("water", "forest", "forest"),
+        ("yes", "no", "no"), (7, 3, 3), (1, -1, -1), (0, 1, 1), (2.5, 0.5, 0.5),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_labels_come_back_as_they_came(zero, one, positive, as_objects):
+    y = np.where(LOW, np.array([one]), np.array([zero]))
+    y = y.astype(object) if as_objects else y
+    model = QuadtreeLearner(grid=8, seed=1, positive=positive).fit(POINTS, y)
+    predicted = model.predict(POINTS)
+    assert predicted.dtype == y.dtype
+    assert float(np.mean(predicted == y)) == model.score(POINTS, y) > 0.9
+    assert model.classes_.tolist() == sorted([zero, one])
+    assert model.labels_.tolist() == [zero, one]
+    assert {*next(iter(model.staged_predict(POINTS))).tolist()} <= {zero, one}
+    # what may be published holds neither
+    plain = QuadtreeLearner(grid=8, seed=1).fit(POINTS, LOW)
+    assert model.release_ == plain.release_
+    assert set(model.release_.predict(POINTS).tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("label", "positive", "pair"),
+    [
+        (1, None, [0, 1]), (0, None, [0, 1]), (-1, None, [-1, 1]), ("yes", None, ["no", "yes"]),
+        ("Outside", None, ["Outside", "Inside"]), ("forest", "forest", ["not forest", "forest"]),
+        ("water", "forest", ["water", "forest"]), (True, None, [False, True]), (7, 7, [0, 7]),
+    ],
+)  # fmt: skip
+def test_a_sample_of_one_class_has_the_opposite_for_the_other(label, positive, pair):
+    model = QuadtreeLearner(grid=8, seed=1, positive=positive).fit(POINTS, [label] * len(POINTS))
+    assert model.labels_.tolist() == pair
+    empty = QuadtreeLearner(grid=8, seed=1).fit(POINTS[:0], [])
+    assert empty.classes_.tolist() == [0, 1]
+
+
+def test_other_labels_need_the_one_that_is_1() -> None:
+    y = np.where(LOW, "forest", "water")
+    with pytest.raises(ValueError, match=r"row 0: label .*'forest'.*positive= names the label"):
+        QuadtreeLearner(grid=8).fit(POINTS, y)
+    y[3] = "rock"
+    with pytest.raises(ValueError, match=r"besides 'forest' .* 'water' and 'rock'|'rock' and"):
+        QuadtreeLearner(grid=8, positive="forest").fit(POINTS, y)
+    for none in (float("nan"), None):
+        with pytest.raises(ValueError, match="row 1: label"):
+            QuadtreeLearner(grid=8, positive="a").fit(POINTS[:2], np.array(["a", none], object))
+
+
+@pytest.mark.parametrize("pair", [(-1, 1), ("no", "yes")])
+def test_scores_of_scikit_learn_compare_what_the_examples_say(pair: tuple[object, object]) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    from sklearn.model_selection import cross_val_score
+
+    y = np.array(pair)[LOW.astype(int)]
+    model = QuadtreeLearner(grid=8, seed=1).fit(POINTS, y)
+    assert metrics.accuracy_score(y, model.predict(POINTS)) == model.score(POINTS, y) > 0.9
+    assert model.score(POINTS, np.where(LOW, "inside", "outside")) == model.score(POINTS, y)
+    assert metrics.f1_score(y, model.predict(POINTS), pos_label=pair[1]) > 0.9
+    assert cross_val_score(model, POINTS, y, cv=3, scoring="accuracy").min() > 0.9

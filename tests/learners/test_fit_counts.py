@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from concept_laws import assert_same_law as assert_concept_law
 from counted import counted
-from envelope_laws import assert_same_law, factorise_everything, score_of
 from grids import grid_points
 from numpy.typing import NDArray
 
@@ -153,48 +151,6 @@ def test_diagnostics_of_a_sample_taken_many_times_are_its_own_times_as_many(name
             left = left & ~decided if learner.role == "disjunction" else left & decided
 
 
-# -- the law --------------------------------------------------------------------------------
-
-
-def crowd(d: int, n: int, seed: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """n grid points, each with up to so many examples of one label."""
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, (n, 2))
-    labels = (points.sum(axis=1) < d) ^ (rng.random(n) < 0.15)
-    times = rng.integers(1, most + 1, n)
-    return np.repeat(points, times, axis=0), np.repeat(labels, times)
-
-
-@pytest.mark.parametrize(
-    ("piece", "d", "rate", "factorised"),
-    [
-        ("halfplane", 9, 0.5, False),
-        ("halfplane", 9, 0.5, True),
-        ("triangle", 7, 0.8, True),
-        ("halfplane", 5000, 0.4, False),
-    ],
-)
-def test_draws_follow_the_law_of_the_single_examples(
-    piece: PieceKind, d: int, rate: float, factorised: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The law of the arrangement, whose weights are Python's integers, and held by every row."""
-    if factorised:
-        factorise_everything(monkeypatch)
-    points, labels = crowd(min(d, 2400), 11, seed=d, most=6)
-    selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 22)
-    score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
-    draws = 1200 if d == 9 else 800
-    selected = assert_same_law(selection, points, labels, score, rate, draws, seed=5)
-    if factorised:
-        assert sum(one.details["factorised"] > 0 for one in selected) > draws / 3
-
-
-def test_concepts_follow_the_law_of_the_single_examples() -> None:
-    points, labels = crowd(2, 20, seed=6, most=5)
-    selection = ConceptSelection(HalfplaneLattice(2, bits=0), 2, table_bytes=1 << 18)
-    assert_concept_law(selection, points, labels, 0.2, 460)
-
-
 # -- 64 bits --------------------------------------------------------------------------------
 
 #: A power of two: rates divided by it give the same doubles.
@@ -237,9 +193,7 @@ def test_64_bits_draw_concepts_as_32_do(d: int) -> None:
 @pytest.mark.parametrize(
     ("piece", "role"), [("triangle", "disjunction"), ("halfplane", "conjunction")]
 )
-def test_the_best_piece_of_many_is_that_of_few(
-    piece: PieceKind, role: Any, weight: int | None
-) -> None:
+def test_the_best_piece_of_many_is_that_of_few(piece, role, weight):
     """A product of a weight and a loss may be far beyond 64 bits."""
     few = counted(*rows(30, 300), 30)
     found = []
@@ -293,9 +247,7 @@ CROWD = 123_456_789
         ),
     ],
 )
-def test_counts_that_cannot_be_used_are_refused_before_anything_is_drawn(
-    counts: Any, said: str, k: int | None
-) -> None:
+def test_counts_that_cannot_be_used_are_refused_before_anything_is_drawn(counts, said, k):
     learner = PolygonUnionLearner(k=k, grid=8)
     with pytest.raises(ValueError, match=said) as refusal:
         learner.steps_counts(counts)

@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 import pytest
 from counted import counted
+from heard_draws import silent_noise
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
-from silent_noise import silent_noise
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from learners.baselines import noisy_histogram
@@ -205,9 +205,7 @@ def test_fine_cells_are_even_or_grid_points() -> None:
 # -- privacy -------------------------------------------------------------------------------
 
 
-def test_noise_is_drawn_for_all_parts_of_an_example_and_for_every_cell(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_noise_is_drawn_for_all_parts_of_an_example_and_for_every_cell(monkeypatch):
     asked = silent_noise(monkeypatch, noisy_histogram)
     counts = one(3, 4, 1, 8)
     field = noisy_field(counts, 5, Fraction(3, 2), SeededRandom(0))
@@ -217,9 +215,7 @@ def test_noise_is_drawn_for_all_parts_of_an_example_and_for_every_cell(
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize(("d", "per_side"), [(1, 1), (1, 2), (2, 2), (4, 3)])
-def test_neighbours_differ_by_epsilon_at_most_over_every_noisy_field(
-    epsilon: float, d: int, per_side: int
-) -> None:
+def test_neighbours_differ_by_epsilon_at_most_over_every_noisy_field(epsilon, d, per_side):
     plan = plan_histogram(epsilon, 1e-6, "add-remove", True, counted=False)
     scale = float(SHARES * plan.cell_scale)
     # beyond the fields themselves the ratio of two values' probabilities stays the same

@@ -83,9 +83,7 @@ def least(path: Path, square: float, most: float, stops: list[tuple[Path, int]])
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_of_all_paths_with_corners_among_the_stops_it_is_the_lightest(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_all_paths_with_corners_among_the_stops_it_is_the_lightest(seed, monkeypatch):
     """Against an enumeration, areas by shapely: paths that go ahead only have the same."""
     monkeypatch.setattr(sides, "_DISTANCES", np.array([1.0, 2.5]))
     monkeypatch.setattr(sides, "_MOST_STOPS", 2)
@@ -152,9 +150,7 @@ def test_a_path_from_the_rim_begins_where_it_began() -> None:
 
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.floats(0.2, 30.0), st.integers(2, 30), st.floats(0.1, 400.0))
-def test_any_path_keeps_its_ends_and_never_turns_farther(
-    seed: int, unit: float, stretches: int, most: float
-) -> None:
+def test_any_path_keeps_its_ends_and_never_turns_farther(seed, unit, stretches, most):
     """Long ones too, of right angles as borders have them."""
     rng = np.random.default_rng(seed)
     steps = np.zeros((stretches + 1, 2))

@@ -33,7 +33,6 @@ from learners import ConvexPolygonLearner, DiscUnionLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import TileStep
 from learners.core.releases import SharpenedRelease
-from learners.core.selection import Role
 from learners.cover import set_cover
 from learners.cover.set_cover import (
     Budget,
@@ -75,9 +74,7 @@ def budget_of(eta: float, steps: int) -> Budget:
 @pytest.mark.parametrize("role", ["disjunction", "conjunction"])
 @pytest.mark.parametrize("steps", [2, 3])
 @pytest.mark.parametrize("least", [1, 2])
-def test_a_run_that_may_end_costs_no_more_than_the_planned_one(
-    monkeypatch: pytest.MonkeyPatch, role: Role, steps: int, least: int
-) -> None:
+def test_a_run_that_may_end_costs_no_more_than_the_planned_one(monkeypatch, role, steps, least):
     """Every transcript of all tiny samples and all their neighbours; counts end it below `least`.
 
     Rates are lower in steps with more left, and lower again where there was more at first.
@@ -324,9 +321,7 @@ def test_learn_needs_no_k(points: Path, tmp_path: Path, asked: list[str]) -> Non
         (["plan", "--theorem", "set-cover", "--k", "auto"], "--k auto means nothing to a theorem"),
     ],
 )
-def test_where_k_is_needed_it_is_asked_for(
-    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], argv: list[str], reason: str
-) -> None:
+def test_where_k_is_needed_it_is_asked_for(points, tmp_path, capsys, argv, reason):
     given = [str(points) if word == "P" else word for word in argv]
     out = ["-o", str(tmp_path / "l.geojson"), "--grid", "64"] if argv[0] == "learn" else []
     assert main([*given, *out]) == 2
@@ -341,9 +336,7 @@ def test_plan_says_that_nothing_is_proved(capsys: pytest.CaptureFixture[str]) ->
     assert math.isclose(found["epsilon"], 1)
 
 
-def test_compare_needs_no_k(
-    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_needs_no_k(points, tmp_path, capsys):
     folder = tmp_path / "shapes"
     argv = ["compare", str(points), "--learners", "cover", "--seed", "1", "--grid", "64"]
     assert main([*argv, "--json", "--quiet", "-o", str(folder)]) == 0

@@ -80,9 +80,7 @@ class Tree:
 @pytest.mark.parametrize(
     "gamma", [Fraction(0), Fraction(1, 7), Fraction(1, 2), Fraction(1), Fraction(5, 3), Fraction(4)]
 )
-def test_bernoulli_exp_has_probability_exp_minus_gamma(
-    monkeypatch: pytest.MonkeyPatch, gamma: Fraction
-) -> None:
+def test_bernoulli_exp_has_probability_exp_minus_gamma(monkeypatch, gamma):
     tree = Tree(rare=1e-12)
 
     def branch(source: object, numerator: int, denominator: int) -> bool:
@@ -133,9 +131,7 @@ SCALES = [Fraction(*ratio) for ratio in ((1, 3), (1, 1), (3, 2), (5, 2), (40, 7)
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
-def test_discrete_laplace_has_the_stated_law(
-    monkeypatch: pytest.MonkeyPatch, scale: Fraction
-) -> None:
+def test_discrete_laplace_has_the_stated_law(monkeypatch, scale):
     """So neighbouring counts differ by the stated ratio, and attain it."""
     law, stated = enumerated(monkeypatch, scale), laplace(scale, 30)
     assert [law.get(z, 0.0) for z in range(-30, 31)] == pytest.approx(stated, abs=1e-11)
@@ -148,15 +144,6 @@ def test_discrete_laplace_has_the_stated_law(
 def counted(drawn: ArrayLike, reach: int) -> NDArray[np.int64]:
     """How often each of -reach..reach is drawn; tails pooled."""
     return np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=2 * reach + 1)
-
-
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3, 2), Fraction(10**9, 123_456_789)])
-def test_draws_follow_the_law(scale: Fraction) -> None:
-    source, reach = SeededRandom(2024), math.ceil(math.log(30) * scale)
-    found = counted([discrete_laplace(source, scale) for _ in range(6000)], reach)
-    assert_counted(pooled(scale, reach), found, outcomes=2 * reach - 1)
-    with pytest.raises(AssertionError):  # a scale off by a fifth would be noticed
-        assert_counted(pooled(scale * 6 / 5, reach), found, outcomes=2 * reach - 1)
 
 
 def test_impossible_parameters_are_refused() -> None:
@@ -202,9 +189,7 @@ def enumerated_integers(tree: Tree) -> Callable[[RandomSource, int, int], NDArra
 
 
 @pytest.mark.parametrize(("u", "s"), [(0, 2), (1, 2), (1, 3), (2, 3), (1, 1)])
-def test_array_coins_have_probability_exp_minus_u_over_s(
-    monkeypatch: pytest.MonkeyPatch, u: int, s: int
-) -> None:
+def test_array_coins_have_probability_exp_minus_u_over_s(monkeypatch, u, s):
     tree = Tree(rare=1e-8)
     monkeypatch.setattr(noise, "below_array", enumerated_integers(tree))
     law = tree.outcomes(lambda: bool(exp_coins(SeededRandom(0), np.array([u]), s)[0]))
@@ -267,7 +252,7 @@ def test_array_noise_has_the_stated_law(monkeypatch: pytest.MonkeyPatch, scale: 
     assert drawn == pytest.approx(laplace(scale, 30), abs=1e-11)
 
 
-ARRAY_SCALES = [Fraction(1, 2), Fraction(3, 2), noise_scale(0.98, 1), noise_scale(0.07, 3)]
+ARRAY_SCALES = [Fraction(1, 2), noise_scale(0.07, 3)]
 
 
 @pytest.mark.parametrize("scale", ARRAY_SCALES, ids=str)

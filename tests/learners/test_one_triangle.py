@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 from arrangement_laws import arrangement_law
 from counted import counted
-from envelope_laws import assert_same_law, random_examples
+from envelope_laws import random_examples
 from tiny_samples import excess
 from watched_selections import watched_selections
 
@@ -20,7 +19,6 @@ from learners.core.releases import CoverRelease
 from learners.core.selection import mistakes_score
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.cover.set_cover import plan_budget
-from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.composition import run_rate
 
 EPSILON, DELTA = 0.8, 0.01
@@ -63,19 +61,9 @@ def test_every_neighbour_keeps_the_promise() -> None:
     assert worst[eta] <= DELTA < worst[2 * eta]
 
 
-@pytest.mark.parametrize("measure", ["chord", "paper"])
-def test_its_draws_follow_the_enumerated_law(measure: str) -> None:
-    points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
-    rate = 0.7 if measure == "chord" else 0.8
-    assert_same_law(selection, points, labels, mistakes_score(int(labels.sum())), rate, 700, 5)
-
-
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("sampler", ["envelope", "arrangement"])
-def test_all_of_epsilon_goes_into_one_draw_by_mistakes(
-    monkeypatch: pytest.MonkeyPatch, neighbours: Any, sampler: str
-) -> None:
+def test_all_of_epsilon_goes_into_one_draw_by_mistakes(monkeypatch, neighbours, sampler):
     asked = watched_selections(monkeypatch)
     points, labels = random_examples(8, 12, seed=3)
     model = PolygonUnionLearner(k=1, grid=8, seed=5, neighbours=neighbours, selection=sampler)

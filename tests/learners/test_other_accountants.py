@@ -174,9 +174,7 @@ def test_many_runs_cost_less_by_their_distributions_than_by_sums(google, runs) -
 
 
 @pytest.mark.parametrize(("steps", "least"), [(4, 1.01), (12, 1.1), (40, 1.6)])
-def test_a_covers_own_account_is_less_than_what_its_charges_compose_to(
-    google, steps, least
-) -> None:
+def test_a_covers_own_account_is_less_than_what_its_charges_compose_to(google, steps, least):
     """An example stops mattering once it is decided: no composition of charges knows that."""
     plan = plan_budget(1.0, 1e-6, steps, 0.1, "add-remove", True).spent
     found = composed(google, accounting_document(plan)).get_epsilon_for_delta(plan.delta)

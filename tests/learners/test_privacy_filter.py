@@ -359,9 +359,7 @@ def test_numbers_count_as_they_are_written() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-5])
-def test_what_the_divergence_may_add_up_to_converts_to_the_budget(
-    epsilon: float, delta: float
-) -> None:
+def test_what_the_divergence_may_add_up_to_converts_to_the_budget(epsilon, delta):
     budget = Budget(epsilon, delta)
     rule = Rule.of_budget(budget, "add-remove", "renyi")
     assert rule.order is not None

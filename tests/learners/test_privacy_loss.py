@@ -17,7 +17,6 @@ from learners.baselines.quadtree import plan_quadtree
 from learners.boolean.conjunction import strawman_budget
 from learners.cover.set_cover import plan_budget
 from learners.cover.sharpening import plan_sharpened
-from learners.declaration import Learner
 from learners.finite.experts import plan_experts
 from learners.privacy.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
 from learners.privacy.composition import selections_delta
@@ -129,9 +128,7 @@ def test_what_a_charge_is_in_other_terms() -> None:
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("learner", offered("learn"), ids=lambda learner: learner.id)
-def test_the_charges_of_learners_of_the_plane_make_up_the_whole(
-    learner: Learner, neighbours: str
-) -> None:
+def test_the_charges_of_learners_of_the_plane_make_up_the_whole(learner, neighbours):
     check_charges(learner.build(neighbours=neighbours).plan())
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from
 from counted import counted
+from heard_draws import silent_noise
 from known_targets import halved, mean_error
 from noise_laws import at_least
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from geometry.tiling import Tile, TileIndex
 from learners import QuadtreeLearner
 from learners.baselines import quadtree
 from learners.baselines.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
-from learners.core.releases import TilesRelease
 from learners.privacy.randomness import RandomSource, SeededRandom
 
 #: x0, y0, x1, y1, both ends included.
@@ -149,9 +147,7 @@ def drawn_law(
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7, 3)])
-def test_trees_are_drawn_by_the_stated_law(
-    monkeypatch: pytest.MonkeyPatch, d: int, scale: Fraction
-) -> None:
+def test_trees_are_drawn_by_the_stated_law(monkeypatch, d, scale):
     rng = np.random.default_rng(d)
     decay = math.ceil(scale * 1.3863)
     for n in (0, 1, 6, 14):
@@ -165,15 +161,12 @@ def test_trees_are_drawn_by_the_stated_law(
             assert drawn[tree] == pytest.approx(chance, rel=1e-9)
 
 
-@pytest.mark.parametrize("scale", [Fraction(2, 5), Fraction(7, 3), Fraction(10)])
-def test_comparisons_have_the_stated_chance(scale: Fraction) -> None:
-    for score in (-7, -1, 0, 1, 2, 9):
-        scores = np.full(20_000, score)
-        share = quadtree.exceeds(scores, scale, SeededRandom(score + 50)).mean()
-        chance = split_chance(score, scale)
-        assert chance + stay_chance(score, scale) == pytest.approx(1, rel=1e-12)
-        spread = math.sqrt(chance * (1 - chance) / 20_000)
-        assert abs(share - chance) < 5 * spread + 1e-12
+def test_comparisons_are_of_scores_with_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So they have the stated chance."""
+    asked = silent_noise(monkeypatch, quadtree, [1, 3, -2, 0])
+    found = quadtree.exceeds(np.array([-1, -2, 3, 0]), Fraction(2, 5), SeededRandom(1))
+    assert found.tolist() == [False, True, True, False]
+    assert asked == [(Fraction(2, 5), 4)]
 
 
 # -- neighbours ----------------------------------------------------------------------------
@@ -269,30 +262,26 @@ def test_the_numerical_check_would_notice_a_decay_too_small_or_scores_that_rise(
 # -- whole runs ----------------------------------------------------------------------------
 
 
-def test_releases_follow_the_stated_law() -> None:
-    examples: tuple[Example, ...] = ((0, 0, 1), (0, 0, 1), (1, 0, 0), (1, 1, 1), (1, 1, 0))
-    table, budget, runs = np.array(examples), plan(1.5), 2000
-    found: Counter[tuple[int, ...]] = Counter()
-    for seed in range(runs):
-        model = QuadtreeLearner(epsilon=1.5, grid=1, seed=seed).fit(table[:, :2], table[:, 2])
-        assert isinstance(model.release_, TilesRelease)
-        found[tuple(int(step.inside) for step in model.release_.tiles)] += 1
-    split = split_chance(biased(examples, (0, 0, 1, 1), 0, budget.decay), budget.tree_scale)
-    # positives less negatives: of the whole square, of its points
-    law = {(one,): (1 - split) * majority(1, one, budget.leaf_scale) for one in (0, 1)}
-    for labels in itertools.product((0, 1), repeat=4):
-        chances = [
-            majority(c, one, budget.leaf_scale)
-            for c, one in zip((2, -1, 0, 0), labels, strict=True)
-        ]
-        law[labels] = split * math.prod(chances)
-    assert sum(law.values()) == pytest.approx(1)
-    assert_drawn_from(law, found, runs, outcomes=15)
+@pytest.mark.parametrize("split", [False, True])
+def test_leaves_have_the_signs_of_their_examples_with_noise(split, monkeypatch) -> None:
+    asked, compared = silent_noise(monkeypatch, quadtree, [-1, 2, 1, 0]), []
 
+    def exceeds(scores: NDArray[np.int64], scale: Fraction, _: object) -> NDArray[np.bool_]:
+        compared.append(scale)
+        return np.full(len(scores), split)
 
-def majority(difference: int, one: int, scale: Fraction) -> float:
-    """That a leaf with this difference is labelled `one`."""
-    return (split_chance if one else stay_chance)(difference, scale)
+    monkeypatch.setattr(quadtree, "exceeds", exceeds)
+    table, budget = np.array([(0, 0, 1), (0, 0, 1), (1, 0, 0), (1, 1, 1), (1, 1, 0)]), plan(1.5)
+    tiles = (
+        QuadtreeLearner(epsilon=1.5, grid=1, seed=1).fit(table[:, :2], table[:, 2]).release_.tiles
+    )
+    more = [
+        sum(2 * y - 1 for *p, y in table if each.tile.holds(np.array([p]))[0]) for each in tiles
+    ]
+    assert sorted(more) == ([-1, 0, 0, 2] if split else [1])
+    expected = [m + noise > 0 for m, noise in zip(more, [-1, 2, 1, 0], strict=False)]
+    assert [each.inside for each in tiles] == expected
+    assert (asked, set(compared)) == ([(budget.leaf_scale, len(tiles))], {budget.tree_scale})
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12, 64, 1000])
@@ -319,6 +308,5 @@ def test_a_tile_of_one_point_is_never_split(monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_array_equal(boxes[owner][:, :2], counts.points)
 
 
-@pytest.mark.parametrize(("n", "most"), [(10_000, 0.046), (100_000, 0.0155)])
-def test_the_examples_are_learned_as_well_as_stated(n: int, most: float) -> None:
-    assert mean_error(lambda: QuadtreeLearner(seed=1), n) < most
+def test_the_examples_are_learned_as_well_as_stated() -> None:
+    assert mean_error(lambda: QuadtreeLearner(seed=1), 10_000) < 0.046

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import shapely
 from grids import grid_points
 
-from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
-from learners.core.codec import release_from_dict, release_to_dict
-from learners.core.records import Piece, predict_pieces
+from geometry.halfplane import Halfplane, HalfplaneLattice, Measure
+from learners.core.records import predict_pieces
 from learners.core.releases import CoverRelease
 from learners.core.selection import Role
 from learners.privacy.accounting import Charge, PrivacySpent
@@ -60,9 +58,7 @@ def random_release(role: Role, seed: int, measure: Measure = "chord") -> CoverRe
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 @pytest.mark.parametrize("seed", range(5))
-def test_prediction_is_containment_in_the_shape_off_its_boundaries(
-    role: Role, measure: Measure, seed: int
-) -> None:
+def test_prediction_is_containment_in_the_shape_off_its_boundaries(role, measure, seed):
     release = random_release(role, seed, measure)
     shape = release.shape()
     assert shape.is_valid
@@ -107,27 +103,3 @@ def test_no_pieces_mean_nothing_or_everything() -> None:
     assert predict_pieces("conjunction", (), points).all()
     assert replace(random_release("disjunction", 1), pieces=()).shape().is_empty
     assert replace(random_release("conjunction", 1), pieces=()).shape().area == D * D
-
-
-# -- files ---------------------------------------------------------------------------------
-
-
-def test_big_integers_survive_json() -> None:
-    lattice = HalfplaneLattice(1024, "paper")
-    piece: Piece = (lattice.halfplane(Sheet.FLAT_BELOW, lattice.low, lattice.high - 1),)
-    release = replace(
-        random_release("conjunction", 1), lattice=lattice, pieces=(piece,), thresholds=(-5,)
-    )
-    again = release_from_dict(json.loads(json.dumps(release_to_dict(release))))
-    assert isinstance(again, CoverRelease)
-    assert again.pieces[0][0].v == lattice.high - 1
-    assert again == release
-
-
-# -- what is published ---------------------------------------------------------------------
-
-
-def test_a_release_cannot_be_changed() -> None:
-    release = random_release("disjunction", 1)
-    with pytest.raises(FrozenInstanceError):
-        release.thresholds = ()  # type: ignore[misc]

@@ -212,7 +212,7 @@ for argv in (
     ["learn", "p.csv", "--learner", "majority", "--epsilon", "2", "-o", "l.geojson"],
     ["evaluate", "l.geojson", "p.csv"],
     ["compare", "p.csv", "--learners", "majority,tiles", "--json"],
-    ["audit", "--learner", "majority", "--runs", "2000", "--json"],
+    ["audit", "--learner", "majority", "--runs", "400", "--json"],
     ["learners", "--markdown"],
     ["learn", "--help"],
 ):

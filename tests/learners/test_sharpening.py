@@ -101,9 +101,7 @@ def zone_laws(
 
 
 @pytest.mark.parametrize("side", [3, 2])
-def test_one_example_moves_all_zones_together_by_no_more_than_the_rate(
-    coarse: None, side: int
-) -> None:
+def test_one_example_moves_all_zones_together_by_no_more_than_the_rate(coarse, side):
     """All samples of up to two examples, or one, and all their neighbours with one more."""
     rate = 0.7
     zones = EdgeZones(triangles(2), side).all()
@@ -177,9 +175,7 @@ BUDGETS = [(1.0, 1e-6), *itertools.product((0.05, 1.0, 20.0), (1e-3, 1e-12))]
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
-def test_cover_and_zones_spend_no_more_than_epsilon(
-    epsilon: float, delta: float, neighbours: Neighbours
-) -> None:
+def test_cover_and_zones_spend_no_more_than_epsilon(epsilon, delta, neighbours):
     twice = 2 if neighbours == "replace-one" else 1
     for steps in (1, 4, 8, 60):
         budget = plan_sharpened(epsilon, delta, steps, 0.1, neighbours, private=True)
@@ -247,9 +243,7 @@ def test_a_delta_that_pays_for_no_arithmetic_is_refused() -> None:
         ({"k": 2, "alpha": 0.1, "finish": "none"}, 12, 2),
     ],
 )
-def test_a_run_has_so_many_triangles_and_charges(
-    parameters: dict[str, Any], steps: int, charged: int
-) -> None:
+def test_a_run_has_so_many_triangles_and_charges(parameters, steps, charged):
     model = PolygonUnionLearner(grid=16, **parameters)
     planned = model.plan()
     assert (planned.steps, planned.epsilon) == (steps, model.epsilon)
@@ -474,18 +468,14 @@ def test_a_run_that_is_cancelled_in_a_zone_releases_nothing() -> None:
         (0.1, 10**9, 10**9, 1e-7),
     ],
 )
-def test_what_a_step_has_still_to_cover_weighs_few_nats(
-    eta: float, noisy: int, first: int, rate: float
-) -> None:
+def test_what_a_step_has_still_to_cover_weighs_few_nats(eta, noisy, first, rate):
     """100 in the first step; then a quarter of the examples weighs 60, together."""
     assert rate_before_sharpening(eta, noisy, first) == pytest.approx(rate, rel=1e-12)
 
 
 @pytest.mark.parametrize("finish", ["sharpen", "none"])
 @pytest.mark.parametrize("epsilon", [0.4, 60.0])
-def test_selections_have_the_rate_that_their_counts_leave(
-    monkeypatch: pytest.MonkeyPatch, epsilon: float, finish: Any
-) -> None:
+def test_selections_have_the_rate_that_their_counts_leave(monkeypatch, epsilon, finish):
     """By the published counts alone, and never above what is charged."""
     asked = watched_selections(monkeypatch)
     model = PolygonUnionLearner(k=2, grid=64, n_steps=2, seed=5, epsilon=epsilon, finish=finish)

@@ -16,12 +16,10 @@ from learners.registry import LEARNERS
 pytest.importorskip("sklearn", minversion="1.8", reason="scikit-learn is an extra")
 
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     RandomizedSearchCV,
-    cross_val_predict,
     cross_val_score,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -154,30 +152,6 @@ def test_tags_tell_a_binary_classifier_of_whole_numbers(model):
 def test_without_a_seed_a_private_learner_is_not_deterministic():
     assert get_tags(learners.QuadtreeLearner()).non_deterministic
     assert not get_tags(learners.GreedyUnionLearner()).non_deterministic
-
-
-@pytest.mark.parametrize("model", every_learner(), ids=name)
-def test_a_clone_has_the_parameters_and_no_hypothesis(model):
-    X, y = triangle(200)
-    model = clone(model).fit(X, y)
-    check_is_fitted(model)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    with pytest.raises(NotFittedError):
-        check_is_fitted(copy)
-    with pytest.raises(NotFittedError, match="has not been fitted yet"):
-        copy.predict(X)
-
-
-@pytest.mark.parametrize("model", every_learner()[:4], ids=name)
-def test_cross_validation(model):
-    X, y = triangle()
-    scores = cross_val_score(model, X, y, cv=3)
-    assert scores.shape == (3,)
-    assert scores.min() > 0.85
-    assert set(cross_val_predict(model, X, y, cv=3)) == {0, 1}
-    by_name = cross_val_score(model, X, y, cv=3, scoring="balanced_accuracy")
-    assert by_name.min() > 0.85
 
 
 def warned(search, X, y):

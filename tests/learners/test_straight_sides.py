@@ -53,9 +53,7 @@ def corners(shape: BaseGeometry) -> int:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_side_that_is_drawn_in_sixteen_tiles_is_one_line_and_nearer_to_the_truth(
-    seed: int,
-) -> None:
+def test_a_side_that_is_drawn_in_sixteen_tiles_is_one_line_and_nearer_to_the_truth(seed):
     truth = below([(300 + 20 * i, 320 + 20 * i) for i in range(16)])
     drawn = noisy(lambda x: 300 + x * 20 / SIDE, 1.0, seed)
     found = straight(drawn, 8.0)
@@ -163,9 +161,7 @@ def test_tiles_that_touch_at_a_point_and_no_more_stay() -> None:
 
 
 @given(st.integers(0, 10**6), st.floats(0.5, 200), st.floats(0, 60))
-def test_any_outline_gives_a_valid_one_and_no_change_is_too_large(
-    seed: int, unit: float, spread: float
-) -> None:
+def test_any_outline_gives_a_valid_one_and_no_change_is_too_large(seed, unit, spread):
     rng = np.random.default_rng(seed)
     drawn = noisy(lambda x: 500 + 100 * math.sin(x / rng.integers(20, 400)), spread, seed)
     hole = shapely.affinity.translate(drawn, 0, -rng.uniform(0, 300))

@@ -6,13 +6,12 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
-from functools import cache
+from types import ModuleType
 from unittest import mock
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
-from noise_laws import laplace
+from heard_draws import heard_choices
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
@@ -20,7 +19,7 @@ from geometry.tiling import TileIndex, tile_square
 from learners import PolygonUnionLearner
 from learners.core.selection import Cancelled
 from learners.privacy.randomness import SeededRandom
-from learners.tiles import tile_choice, tile_run
+from learners.tiles import fewest_mistakes as tile_mistakes, tile_choice, tile_run
 from learners.tiles.fewest_mistakes import fewest_in_tile, scaled
 from learners.tiles.tile_choice import (
     CHOICE_SHARE,
@@ -35,7 +34,7 @@ from learners.tiles.tile_choice import (
     usual_per_side,
     wrong_share,
 )
-from learners.tiles.tiles import MISTAKES_SHARE, plan_tiles
+from learners.tiles.tiles import plan_tiles
 
 D = 11
 
@@ -72,9 +71,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
         (1_000_000, (7, 10, 15, 21, 29, 41, 58)),
     ],
 )
-def test_the_list_reaches_from_half_the_usual_number_to_four_times(
-    count: int, per_side: tuple[int, ...]
-) -> None:
+def test_the_list_reaches_from_half_the_usual_number_to_four_times(count, per_side):
     listed = candidates(count, 1.0, 1024)
     assert tuple(listed) == per_side
     assert tuple(listed.values()) == (4, 8, 16, 8, 4, 2, 1)
@@ -149,9 +146,7 @@ def test_the_grid_points_that_are_kept_are_scattered_and_always_the_same() -> No
         assert abs(part - 0.2) < 0.025
 
 
-def test_only_so_many_examples_are_scored(
-    listed: dict[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_so_many_examples_are_scored(listed, monkeypatch):
     counts, scored = coast(200, 4000), []
 
     def fewest(kept: GridCounts, *others: object) -> NDArray[np.int64]:
@@ -186,20 +181,16 @@ def law(
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
-def test_the_draw_follows_its_law(
-    listed: dict[int, int], monkeypatch: pytest.MonkeyPatch, wrong: float
-) -> None:
-    counts, rate = coast(60, 700), CHOICE_SHARE
-    source, draws, stated = SeededRandom(3), 360, law(counts, listed, rate, wrong)
-    found = cache(fewest_mistakes)
-    monkeypatch.setattr(
-        tile_choice, "fewest_mistakes", lambda scored, *outcome: found(counts, *outcome[:3]).copy()
-    )
-    drawn = Counter(choose_per_side(counts, 700, 1.0, 2, source, wrong=wrong) for _ in range(draws))
-    assert_drawn_from(stated, drawn, draws, 4)
-    # neither without the scores, nor with twice the rate
-    assert power(stated, law(counts, listed, 1e-9, wrong), draws) > 0.995
-    assert power(stated, law(counts, listed, 2 * rate, wrong), draws) > 0.995
+def test_the_draw_follows_its_law(listed: dict[int, int], monkeypatch, wrong: float) -> None:
+    counts = coast(60, 700)
+    heard = heard_choices(monkeypatch, tile_choice, 3)
+    assert choose_per_side(counts, 700, 1.0, 2, SeededRandom(3), wrong=wrong) == [*listed][3]
+    ((scores, rate, weights),) = heard
+    assert (rate, weights) == (CHOICE_SHARE, [*listed.values()])
+    assert len(set(scores)) == len(listed)
+    masses = np.array(weights) * np.exp(rate * (np.array(scores) - max(scores)))
+    stated = law(counts, listed, CHOICE_SHARE, wrong)
+    assert masses / masses.sum() == pytest.approx([*stated.values()], rel=1e-9)
 
 
 def test_no_neighbour_is_more_than_the_rate_apart() -> None:
@@ -242,30 +233,13 @@ def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(("eta", "per_side", "edge"), [(0.25, 4, 16), (1.0, 6, 4), (9.0, 6, 4)])
-def test_mistakes_are_those_of_the_usual_number_with_noise(
-    monkeypatch: pytest.MonkeyPatch, eta: float, per_side: int, edge: int
-) -> None:
+def test_mistakes_are_those_of_the_usual_number_with_noise(monkeypatch, eta, per_side, edge):
     """That of a rate of at most 1, and the noise is the one of the stated scale."""
-    counts, scale, count = coast(60, 700), Fraction(3, 2), 28_000
+    monkeypatch.setattr(tile_choice, "discrete_laplace", lambda source, scale: int(10 * scale))
+    counts = coast(60, 700)
     least = int(fewest_mistakes(counts, (per_side,), 2, edge)[0])
-    monkeypatch.setattr(tile_choice, "fewest_mistakes", cache(fewest_mistakes))
-    source, draws = SeededRandom(5), 4000
-    found = [noisy_mistakes(counts, count, eta, 2, scale, source) for _ in range(draws)]
-    stated = dict(zip(range(-60, 61), laplace(scale, 60), strict=True))
-    assert_drawn_from(stated, Counter(each - least for each in found), draws, 9)
-    wider = dict(zip(range(-60, 61), laplace(Fraction(9, 5), 60), strict=True))
-    assert power(stated, wider, draws) > 0.995
-
-
-def test_the_noise_of_mistakes_is_what_they_are_charged() -> None:
-    for neighbours, epsilon in itertools.product(("add-remove", "replace-one"), (0.1, 1.0, 30.0)):
-        budget = plan_tiles(epsilon, 1e-6, neighbours, True, True, tiles_counted=True, chosen=True)
-        charge = budget.spent.charge("noisy number of mistakes")
-        inner = epsilon if neighbours == "add-remove" else epsilon / 2
-        assert charge.each == MISTAKES_SHARE * inner
-        assert 0.999 * charge.each < float(1 / budget.mistakes_scale) <= charge.each
-    without = plan_tiles(1.0, 1e-6, "add-remove", True, True, tiles_counted=True)
-    assert without.mistakes_scale is without.spent.charge("noisy number of mistakes") is None
+    found = noisy_mistakes(counts, 28_000, eta, 2, Fraction(3, 2), SeededRandom(5))
+    assert found == least + 15
 
 
 def test_a_share_of_wrong_labels_lies_between_nothing_and_a_third() -> None:
@@ -342,3 +316,131 @@ def test_a_cancelled_choice_draws_nothing(listed: dict[int, int]) -> None:
 
     with pytest.raises(Cancelled):
         choose_per_side(coast(60, 700), 700, 1.0, 2, SeededRandom(1), watch)
+
+
+# -- the fewest mistakes, against all pieces one by one -------------------------------------
+
+#: Bins along a side and apexes along a side, few enough to list all pieces.
+SIDE, APEXES = 2, 4
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module as Python, with few bins and apexes."""
+    monkeypatch.setattr(tile_mistakes, "SIDE", SIDE)
+    monkeypatch.setattr(tile_mistakes, "APEXES", APEXES)
+    monkeypatch.setattr(tile_mistakes, "_BINS", 4 * SIDE)
+    return tile_mistakes
+
+
+def around(place: tuple[int, int], point: tuple[int, int], w: int) -> Fraction:
+    """How far along the border, counterclockwise, the ray through a point leaves the square."""
+    (a, b), (x, y) = place, point
+    reached = [Fraction(w - a, x - a)] if x > a else [Fraction(-a, x - a)] if x < a else []
+    reached += [Fraction(w - b, y - b)] if y > b else [Fraction(-b, y - b)] if y < b else []
+    across, up = a + min(reached) * (x - a), b + min(reached) * (y - b)
+    if up == 0 and across < w:
+        return across
+    if across == w and up < w:
+        return w + up
+    return 3 * w - across if up == w and across > 0 else 4 * w - up
+
+
+def bins_from(place: tuple[int, int], points: NDArray[np.int64], w: int) -> list[int]:
+    """The bin of every point, -1 for one at the place."""
+    return [
+        -1 if tuple(point) == place else int(around(place, tuple(point), w) * SIDE / w) % (4 * SIDE)
+        for point in points.tolist()
+    ]
+
+
+def all_pieces(points: NDArray[np.int64], w: int) -> dict[int, set[tuple[bool, ...]]]:
+    """What the pieces of each number of edges hold of the points."""
+    ends = [(w * k // SIDE, 0) for k in range(SIDE)] + [(w, w * k // SIDE) for k in range(SIDE)]
+    ends += [(w - x, w - y) for x, y in ends]
+    count = 4 * SIDE
+    seen = [bins_from(end, points, w) for end in ends]
+    chords = {
+        (p, q): tuple(p <= b < q for b in seen[p])
+        for p, q in itertools.combinations(range(count + 1), 2)
+    }
+    pieces = {0: {(True,) * len(points)}, 1: set(chords.values()), 2: set()}
+    for ((p, q), first), ((r, s), second) in itertools.product(chords.items(), repeat=2):
+        if q <= r:
+            pieces[2].add(tuple(map(max, first, second)))
+        if r <= p and q <= s:
+            # what lies beyond the outer one, and the inner one
+            pieces[2].add(tuple(a or not b for a, b in zip(first, second, strict=True)))
+    steps = [(2 * i + 1) * w // (2 * APEXES) for i in range(APEXES)]
+    for apex in itertools.product(steps, repeat=2):
+        bins = bins_from(apex, points, w)
+        for p, q in itertools.combinations(range(count + 1), 2):
+            pieces[2].add(tuple(p <= b < q for b in bins))
+    return pieces
+
+
+def sample(rng: np.random.Generator, width: int, m: int) -> tuple[NDArray[np.int64], ...]:
+    places = rng.permutation(2 * width * width)[:m]
+    points = np.stack([places // 2 // width, places // 2 % width], axis=1)
+    return points, places % 2 == 1, rng.integers(1, 4, m)
+
+
+@pytest.mark.parametrize("edges", [1, 2])
+@pytest.mark.parametrize("edge", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_fewest_are_those_of_all_pieces(small, seed, edge, edges):
+    points, labels, amounts = sample(np.random.default_rng(seed), 4, 14)
+    points, w = small.scaled(points, 4)
+    held = {edges: np.array(sorted(pieces)) for edges, pieces in all_pieces(points, int(w)).items()}
+    least = min(
+        int(((inside != (labels ^ swapped)) @ amounts).min()) + edge * count
+        for count, inside in held.items()
+        for swapped in (False, True)
+        if count <= edges
+    )
+    assert small.fewest_in_tile.py_func(points, labels, amounts, w, edges, edge) == least
+
+
+def test_what_is_seen_from_a_box_lies_between_what_two_corners_see(small: ModuleType) -> None:
+    w = small.scaled(np.zeros((1, 2), dtype=np.int64), 4)[1]
+    points = small.scaled(np.array(list(itertools.product(range(4), repeat=2))), 4)[0]
+    steps = [(2 * i + 1) * w // (2 * APEXES) for i in range(APEXES)]
+    outcome = 0
+    for x0, x1, y0, y1 in itertools.product(steps, repeat=4):
+        if x0 > x1 or y0 > y1:
+            continue
+        inside = [
+            (x, y) for x, y in itertools.product(steps, repeat=2) if x0 <= x <= x1 and y0 <= y <= y1
+        ]
+        for point in points:
+            x, y = point
+            if x0 <= x <= x1 and y0 <= y <= y1:
+                continue
+            low = small.seen_first(x, y, x0, y0, x1, y1, w)
+            high = small.seen_last(x, y, x0, y0, x1, y1, w)
+            if low > high:
+                continue
+            outcome += 1
+            for apex in inside:
+                assert low <= bins_from(apex, point[None], w)[0] <= high
+    assert outcome > 500
+
+
+def test_compiled_it_is_the_same_and_one_example_changes_it_by_at_most_one() -> None:
+    rng = np.random.default_rng(1)
+    width = 7
+    for m in (5, 30):
+        points, labels, _ = sample(rng, width, m)
+        places, w = scaled(points, width)
+        amounts = np.ones(m, dtype=np.int64)
+        before = fewest_in_tile(places, labels, amounts, w, 2, 1)
+        assert before == fewest_in_tile.py_func(places, labels, amounts, w, 2, 1)
+        changes = set()
+        for x, y in rng.integers(0, width, (20, 2)):
+            more = np.concatenate([places, scaled(np.array([[x, y]]), width)[0]])
+            for label in (False, True):
+                after = fewest_in_tile(
+                    more, np.append(labels, label), np.ones(m + 1, dtype=np.int64), w, 2, 1
+                )
+                changes.add(int(after - before))
+        assert changes == {0, 1}

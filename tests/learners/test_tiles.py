@@ -13,13 +13,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 from grids import disc
+from numpy.typing import NDArray
+from shapely.geometry import MultiPoint, Polygon
 
 from geometry.halfplane import HalfplaneLattice
-from learners import PolygonUnionLearner
+from geometry.polygons import contains_points, piece_polygon
+from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.core.records import TileStep
-from learners.core.releases import TilesRelease
+from learners.core.releases import CoverRelease
 from learners.core.selection import Selected, Watch
+from learners.cover.polygons import fit_convex
 from learners.cover.set_cover import plan_budget
 from learners.envelope.concept_selection import ConceptDraw
 from learners.privacy.accounting import (
@@ -31,8 +36,9 @@ from learners.privacy.accounting import (
 )
 from learners.privacy.composition import spent_after
 from learners.privacy.randomness import SeededRandom
+from learners.tiles import tiles
 from learners.tiles.tile_choice import MOST_PER_SIDE, usual_per_side
-from learners.tiles.tiles import noisy_count, plan_tiles
+from learners.tiles.tiles import MISTAKES_SHARE, noisy_count, plan_tiles
 
 
 def fitted(d: int = 64, n: int = 4000, **parameters: Any) -> PolygonUnionLearner:
@@ -42,45 +48,46 @@ def fitted(d: int = 64, n: int = 4000, **parameters: Any) -> PolygonUnionLearner
 # -- the account ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"counted": False},
+        {"counted": True},
+        {"counted": True, "tiles_counted": True},
+        {"counted": True, "tiles_counted": True, "chosen": True},
+        *({"counted": True, "support": share} for share in (1e-3, 0.1, 1 / 3, 0.9)),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
-def test_count_and_one_tile_spend_no_more_than_epsilon(
-    epsilon: float, neighbours: Any, counted: bool
-) -> None:
-    budget = plan_tiles(epsilon, 1e-6, neighbours, True, counted)
+def test_count_and_one_tile_spend_no_more_than_epsilon(epsilon, neighbours, form):
+    """And what else there may be: support, mistakes, the numbers of examples in tiles."""
+    budget = plan_tiles(epsilon, 1e-6, neighbours, True, **form)
     inner = epsilon if neighbours == "add-remove" else halve_for_replacement(epsilon, 1e-6)[0]
-    count = 1 / budget.scale if budget.scale is not None else Fraction(0)
-    spent = float(count) + budget.eta + 2 * ARITHMETIC
-    assert 0.999 * inner < spent <= inner * (1 + 1e-15)
-    assert (budget.scale is None) == (not counted)
-    statement = budget.spent
-    assert (statement.epsilon, statement.account, statement.steps) == (epsilon, "basic", 1)
-    names = ["noisy number of examples"] * counted + ["selections"]
-    assert [charge.name for charge in statement.charges] == names
+    support = form.get("support", 0.0)
+    mistakes = MISTAKES_SHARE * form.get("chosen", False)
+    count = 0.02 * (1 - support - mistakes) / (1 + form.get("tiles_counted", False))
+    noisy = {
+        "noisy number of examples": (budget.scale, count * form["counted"]),
+        "support counts": (budget.support_scale, support),
+        "noisy number of mistakes": (budget.mistakes_scale, mistakes),
+        "tile counts": (budget.tile_scale, count * form.get("tiles_counted", False)),
+    }
+    noisy = {name: each for name, each in noisy.items() if each != (None, 0)}
+    statement, drawn = budget.spent, Fraction(budget.eta)
+    assert [charge.name for charge in statement.charges] == [*noisy, "selections"]
     assert statement.charges[-1].each == budget.eta
-    assert not counted or statement.charges[0].each == 0.02 * inner
-    charged = sum(charge.alone for charge in statement.charges) + 2 * ARITHMETIC
-    assert 0.999 * inner < charged <= inner * (1 + 1e-15)
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
-def test_counts_of_tiles_have_half_of_what_the_count_has_else(
-    epsilon: float, neighbours: Any
-) -> None:
-    plain = plan_tiles(epsilon, 1e-6, neighbours, True, True)
-    budget = plan_tiles(epsilon, 1e-6, neighbours, True, True, tiles_counted=True)
-    assert (budget.eta, plain.tile_scale) == (plain.eta, None)
-    assert budget.scale is not None
-    assert (budget.scale, budget.mistakes_scale) == (budget.tile_scale, None)
-    charges = {charge.name: charge.alone for charge in budget.spent.charges}
-    assert list(charges) == ["noisy number of examples", "tile counts", "selections"]
-    assert 2 * charges["tile counts"] == plain.spent.charges[0].alone
-    # what is drawn costs no more than what is charged
-    assert float(1 / budget.scale) <= charges["tile counts"]
-    inner = epsilon if neighbours == "add-remove" else halve_for_replacement(epsilon, 1e-6)[0]
-    assert 0.999 * inner < sum(charges.values()) + 2 * ARITHMETIC <= inner * (1 + 1e-15)
+    for charge, (scale, share) in zip(statement.charges, noisy.values(), strict=False):
+        assert charge.each == pytest.approx(share * inner, rel=1e-14)
+        # the noise is at least as wide as what is charged, and hardly wider
+        assert 0.999 * charge.each < 1 / scale <= Fraction(charge.each)
+        drawn += 1 / scale
+    arithmetic = 2 * Fraction(ARITHMETIC)
+    assert 0.999 * inner < drawn + arithmetic <= Fraction(inner) * (1 + Fraction(1, 10**15))
+    charged = sum(Fraction(charge.alone) for charge in statement.charges) + arithmetic
+    assert abs(charged - Fraction(inner)) <= Fraction(inner) * Fraction(1, 10**14)
+    assert (statement.epsilon, statement.account, statement.steps) == (epsilon, "basic", 1)
 
 
 def test_delta_pays_for_neglected_events_only() -> None:
@@ -112,11 +119,9 @@ def test_one_tile_costs_as_much_as_all() -> None:
     assert [spent_after(spent, j)[0] for j in (0, 1, 35, 36)] == [0.0, 1.0, 1.0, 1.0]
 
 
-def test_the_count_is_the_number_of_examples_with_laplace_noise() -> None:
-    source = SeededRandom(1)
-    drawn = np.array([noisy_count(700, Fraction(50), source) for _ in range(4000)]) - 700
-    assert abs(np.mean(drawn)) < 5
-    assert np.mean(np.abs(drawn)) == pytest.approx(50, rel=0.06)
+def test_the_count_is_the_number_of_examples_with_laplace_noise(monkeypatch) -> None:
+    monkeypatch.setattr(tiles, "discrete_laplace", lambda source, scale: 10 * scale)
+    assert noisy_count(700, Fraction(50), SeededRandom(1)) == 1200
 
 
 # -- tiles ---------------------------------------------------------------------------------
@@ -158,20 +163,11 @@ def test_an_example_reaches_its_own_tile_only() -> None:
 
 
 def test_records_add_up_to_the_release() -> None:
-    points, labels = disc(64, 4000)
     model = PolygonUnionLearner(grid=64, seed=5)
-    records = list(model.steps(points, labels))
-    release = model.release_
-    assert isinstance(release, TilesRelease)
+    records = list(model.steps(*disc(64, 4000)))
     assert {r.steps for r in records} == {len(records)}
-    assert release.tiles == tuple(r.release for r in records)
-    for record, predicted in zip(records, model.staged_predict(points), strict=True):
-        assert isinstance(record.release, TileStep)
-        held = record.release.tile.holds(points)
-        mistakes = np.count_nonzero(predicted[held] != labels[held])
-        # the last record changes labels beside its own piece
-        assert record.diagnostics.score == -mistakes or record.release.tidied is not None
-    assert model.score(points, labels) > 0.98
+    assert model.release_.tiles == tuple(r.release for r in records)
+    assert model.score(*disc(64, 4000)) > 0.98
 
 
 # -- edges ---------------------------------------------------------------------------------
@@ -277,3 +273,74 @@ def test_a_process_forked_after_a_run_can_learn_too() -> None:
     child.kill()
     assert not hangs
     assert child.exitcode == 0
+
+
+# -- the convex polygon fitted to a region --------------------------------------------------
+
+
+def octagon(d: int, seed: int) -> Polygon:
+    """The hull of random points that has eight corners."""
+    rng = np.random.default_rng(seed)
+    while True:
+        hull = MultiPoint(rng.random((9, 2)) * d).convex_hull
+        if len(hull.exterior.coords) == 9:
+            return hull
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_convex_region_is_fitted_closely(seed: int) -> None:
+    target = octagon(256, seed)
+    edges = fit_convex(HalfplaneLattice(256), lambda p: contains_points(target, p).astype(int))
+    shape = piece_polygon(edges, 256)
+    assert shapely.area(shape.symmetric_difference(target)) < 0.01 * target.area
+    assert len(edges) <= 12
+
+
+def test_a_spur_far_away_does_not_draw_the_polygon_out() -> None:
+    square = shapely.box(60, 60, 160, 160)
+    spur = shapely.box(230, 230, 233, 233)
+
+    def predict(points: NDArray[np.int64]) -> NDArray[np.int64]:
+        return contains_points(square.union(spur), points).astype(np.int64)
+
+    shape = piece_polygon(fit_convex(HalfplaneLattice(256), predict), 256)
+    assert shapely.area(shape.symmetric_difference(square)) < 0.04 * square.area
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("d", [1, 16, 300])
+def test_one_label_everywhere(d: int, label: int) -> None:
+    edges = fit_convex(HalfplaneLattice(d), lambda p: np.full(len(p), label))
+    grid = np.array([[x, y] for x in range(0, d + 1, max(1, d // 16)) for y in (0, d // 2, d)])
+    held = np.ones(len(grid), dtype=bool)
+    for edge in edges:
+        held &= edge.contains(grid)
+    assert np.mean(held == label) > (0.95 if d > 1 else 0.2)
+
+
+def test_the_number_of_edges_can_be_limited() -> None:
+    target = octagon(256, 1)
+    edges = fit_convex(HalfplaneLattice(256), lambda p: contains_points(target, p).astype(int), 5)
+    assert len(edges) <= 5
+
+
+def test_the_learner_releases_a_convex_polygon_at_the_price_of_its_tiles() -> None:
+    target = octagon(256, 2)
+    points = np.random.default_rng(0).integers(0, 257, (20_000, 2))
+    labels = contains_points(target, points)
+    model = ConvexPolygonLearner(grid=256, seed=3)
+    records = list(model.steps(points, labels))
+    release = model.release_
+    assert isinstance(release, CoverRelease)
+    assert release.role == "conjunction"
+    assert release.thresholds == ()
+    assert release.pieces == tuple(r.release.piece for r in records)
+    assert [r.steps for r in records] == [len(records)] * len(records)
+    privacy = release.privacy
+    assert (privacy.account, privacy.epsilon, privacy.steps) == ("basic", 1.0, 1)
+    outcome = {"tiles", "edges", "noisy_count", "noisy_mistakes", "choice_rate"}
+    assert set(dict(release.parameters)) == outcome
+    errors = [r.diagnostics.empirical_error for r in records]
+    assert errors[-1] == pytest.approx(1 - model.score(points, labels))
+    assert errors[-1] < 0.02
+    assert shapely.equals(model.polygons_.convex_hull, model.polygons_)

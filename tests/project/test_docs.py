@@ -6,15 +6,21 @@ That their commands and examples run: test_doc_examples.  Examples in docstrings
 
 from __future__ import annotations
 
+import inspect
 import json
+import linecache
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import learners
+from learners import PolygonUnionLearner
+from learners.privacy.randomness import SeededRandom
+from learners.tiles import tile_run
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -185,3 +191,128 @@ def test_the_api_reference_is_built_and_every_public_name_is_in_it(packages, tmp
     page = (tmp_path / "learners.html").read_text(encoding="utf-8")
     missing = [name for name in learners.__all__ if f'id="{name}"' not in page]
     assert not missing
+
+
+# -- each thing has one place ---------------------------------------------------------------
+
+PRODUCT = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for folder in ("geometry", "learners", "geodp_app")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+} | {"geodp.py": (ROOT / "geodp.py").read_text(encoding="utf-8")}
+
+
+def rows() -> list[tuple[str, ...]]:
+    """Thing, its places and what holds it, of each row."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## One road for each thing")[1].split("\n## ")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
+    return [tuple(re.split(r"(?<!\\) \| ", line.strip("| "))) for line in lines[1:]]
+
+
+ROWS = rows()
+
+
+def test_the_table_names_what_people_look_for() -> None:
+    assert len(ROWS) > 12
+    assert len({row[0] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_it_is_done_there_alone(row: tuple[str, ...]) -> None:
+    _, places, held = row
+    named = [place.removeprefix("../") for place in re.findall(r"\]\(([^)#]+)\)", places)]
+    assert named, "no place is named"
+    assert all((ROOT / place).exists() for place in named)
+    searched = re.findall(r"`([^`]+)`", held)
+    for pattern in searched:
+        words = re.compile(pattern.replace("\\|", "|"), re.MULTILINE)
+        found = [name for name, text in PRODUCT.items() if words.search(text)]
+        assert found, f"{pattern} is nowhere"
+        others = [name for name in found if not any(name.startswith(place) for place in named)]
+        assert not others, f"{pattern} is elsewhere, too"
+    contracts = re.findall(r"“([^”]+)”", held)
+    declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert all(f'name = "{contract}"' in declared for contract in contracts)
+    tests = [test for test in re.findall(r"\]\(\.\./([^)]+)\)", held)]
+    assert all((ROOT / test).is_file() for test in tests)
+    assert searched or contracts or tests, "nothing holds it"
+
+
+# -- the ten steps of docs/guarantee.md -----------------------------------------------------
+
+PAGE = (ROOT / "docs" / "guarantee.md").read_text(encoding="utf-8")
+
+#: Lines of code in backticks, and the module that they are in.
+_QUOTED = re.compile(r"((?:`[^`]+`(?: and\s)?)+)\sin \[\w+\]\(\.\./([\w/]+\.py)\)")
+
+
+def quoted() -> dict[Path, list[str]]:
+    """The lines that the page quotes, by file."""
+    found: dict[Path, list[str]] = {}
+    for lines, path in _QUOTED.findall(PAGE):
+        found.setdefault(ROOT / path, []).extend(re.findall(r"`([^`]+)`", lines))
+    return found
+
+
+def test_quoted_lines_are_in_the_code() -> None:
+    lines = quoted()
+    assert sum(map(len, lines.values())) >= 12
+    for path, some in lines.items():
+        code = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in some:
+            assert line in code, f"{path.name}: {line}"
+
+
+def test_letters_are_names_of_the_code() -> None:
+    rows = re.findall(r"^\| [^|]*(?:\\\|[^|]*)*\|.*\| (`.*) \|$", PAGE, re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+    assert len(names) >= 14
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "learners").rglob("*.py"))
+    for name in names:
+        assert re.search(rf"\b{re.escape(name)}\b", code), name
+
+
+class Watched(SeededRandom):
+    """A source that takes down for which lines of the learners its bits are."""
+
+    asked: list[set[tuple[str, str]]]
+
+    def bytes(self, count: int) -> bytes:
+        frame = inspect.currentframe()
+        lines = set()
+        while frame is not None:
+            name = frame.f_code.co_filename
+            lines.add((name, linecache.getline(name, frame.f_lineno).strip()))
+            frame = frame.f_back
+        self.asked.append(lines)
+        return super().bytes(count)
+
+    def spawn(self) -> Watched:
+        child = Watched(self._seed, f"{self._path}/child {len(self.asked)}")
+        child.asked = self.asked
+        return child
+
+
+def test_a_run_draws_by_the_lines_of_the_page_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call of the source comes through one of them, and each of them calls it."""
+    source = Watched(1)
+    source.asked = []
+    monkeypatch.setattr(tile_run, "open_source", lambda seed: source)
+    monkeypatch.setattr("learners.tiles.tile_choice.LEAST_PAYS", 50)
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, 17, (400, 2))
+    labels = points.sum(axis=1) < 16
+    PolygonUnionLearner(grid=16, support=0.1, epsilon=2.0).fit(points, labels)
+    drawing = {
+        (str(path), line)
+        for path, lines in quoted().items()
+        for line in lines
+        if re.search(r"source|draw\.complete", line) and "SystemRandom" not in line
+    }
+    assert len(drawing) == 8
+    seen: set[tuple[str, str]] = set()
+    for lines in source.asked:
+        assert lines & drawing, sorted(line for _, line in lines)
+        seen |= lines & drawing
+    assert seen == drawing

@@ -1,4 +1,4 @@
-"""What is installed, and with what: packages, ranges for users, pins for development."""
+"""What is installed, with what, and what of it is loaded: packages, ranges, pins."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from geodp_app.commands.parser import VERBS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -224,3 +226,64 @@ def test_a_distribution_over_a_package_is_named(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "other-geometry ('geometry') lies over packages of geodp" in done.stderr
+
+
+# -- what a program loads before it is needed -----------------------------------------------
+
+LEARN = """
+from learners import QuadtreeLearner
+try:
+    QuadtreeLearner().predict([[0, 0]])
+except ValueError:
+    pass
+QuadtreeLearner(grid=16).fit([[1, 2]], [1]).predict([[0, 0]])
+"""
+EVERY_LEARNER = """
+import learners, learners.theory.pac, learners.theory.theorems
+for name in learners.__all__:
+    getattr(learners, name)
+"""
+DOCUMENT = """
+import geodp_app.document.document, geodp_app.files.document_files
+import geodp_app.files.autosave, geodp_app.files.session
+"""
+PARSER = "from geodp_app.commands.parser import build_parser; build_parser()"
+#: Measured: `import geodp` takes 60 ms beside numpy's own; one of these would double it.
+LARGE = "PySide6 numba scipy shapely pandas matplotlib sklearn ibis"
+
+
+def loaded(program: str) -> tuple[set[str], str]:
+    """The modules that a program has loaded at its end, and what it says."""
+    program += "\nimport sys; print(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *said, names = done.stdout.splitlines()
+    return set(names.split()), "\n".join(said)
+
+
+def test_programs_go_without() -> None:
+    """Carried out one after the other: what one of them loads the later ones are found with."""
+    steps = [
+        ("import learners, learners.catalogue", "numba scipy"),
+        ("import geodp; assert 'PolygonUnionLearner' in dir(geodp)", LARGE),
+        ("import geodp_app.files.run_record", "numba"),
+        (DOCUMENT, "numba PySide6 pyqtgraph scipy"),
+        (PARSER, "PySide6 pyqtgraph numba scipy ibis duckdb pyarrow"),
+        ("from geodp_app.cli import main; main(['--version'])", "scipy"),
+        # numba looks up scipy's version, which loads none of its parts
+        (EVERY_LEARNER, "scipy.special scipy.ndimage"),
+        (LEARN, "sklearn"),
+    ]
+    shown = "import sys; print(); print('loaded', *sys.modules)"
+    _, said = loaded("\n".join(f"{program}\n{shown}" for program, _ in steps))
+    after = [set(line.split()) for line in said.splitlines() if line.startswith("loaded ")]
+    for (program, without), modules in zip(steps, after, strict=True):
+        assert not modules & set(without.split()), program
+        assert modules & {"geodp", "geodp_app", "learners"}
+
+
+def test_help_loads_no_verb_and_none_of_what_verbs_need() -> None:
+    modules, said = loaded("from geodp_app.cli import main; main(['--help'])")
+    verbs = {f"geodp_app.commands.{verb}" for verb in ("learn", "open")}
+    assert not modules & {"numpy", "shapely", *verbs}
+    assert all(f"    {verb} " in said for verb in VERBS)

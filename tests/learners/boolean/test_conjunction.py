@@ -230,9 +230,7 @@ def test_greedy_stops_when_told_and_when_nothing_is_gained() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("form", "seed"), [("dense", 0), ("csr", 1), ("csc", 2)])
-def test_scores_and_books_agree_with_brute_force(
-    monkeypatch: pytest.MonkeyPatch, role: Role, form: str, seed: int
-) -> None:
+def test_scores_and_books_agree_with_brute_force(monkeypatch, role, form, seed):
     """What the mechanism is asked at each step is recounted in plain Python."""
     X, y, _ = random_sample(role, seed, n=150)
     k, d = 3, X.shape[1]

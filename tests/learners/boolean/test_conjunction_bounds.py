@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +18,6 @@ from learners.boolean.consistent_conjunction import (
 from learners.cover.set_cover import plan_budget
 from learners.privacy.composition import advanced_rate, selection_account
 from learners.theory.cover_sizes import cover_examples, cover_steps
-from learners.theory.pac import check_promise
-
-# the simulations are those of the table of promises
-sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
-promises = importlib.import_module("promises.boolean")
 
 # -- bounds --------------------------------------------------------------------------------
 
@@ -89,18 +81,7 @@ def test_bounds_refuse_what_is_no_probability(bad: float) -> None:
         cover_examples(3, 0, 0.1, 0.1)
 
 
-# -- error by many runs --------------------------------------------------------------------
-
-#: A run of the naive account is one of the others with less rate.
-RUNS, NAMES = 200, [name for name in promises.PROMISES if "naive" not in name]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_far_fewer_examples_do_not(name: str) -> None:
-    """So the check would notice: with a 150th of the examples, failures exceed beta."""
-    promise = promises.PROMISES[name]
-    run = promises.run_of(promise, max(1, promise.examples // 150))
-    assert check_promise(run, alpha=promises.ALPHA, beta=promises.BETA, runs=100).refuted
+# -- accounts ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("steps", [1, 12, 300])
@@ -131,9 +112,7 @@ def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
 
 @pytest.mark.parametrize("steps", [1, 10, 1000])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-6), (8.0, 0.01)])
-def test_advanced_composition_is_solved_for_its_rate(
-    epsilon: float, delta: float, steps: int
-) -> None:
+def test_advanced_composition_is_solved_for_its_rate(epsilon, delta, steps):
     eta = advanced_rate(epsilon, delta, steps)
 
     def cost(rate: float) -> float:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from heard_draws import heard_choices, silent_noise
+from noise_laws import at_least
 from numpy.typing import NDArray
 from tiny_samples import all_neighbours, excess, most_moved
 
-from learners import PrivateConsistentConjunctionLearner, PrivateConsistentDisjunctionLearner
+from learners import (
+    PrivateConsistentConjunctionLearner,
+    PrivateConsistentDisjunctionLearner,
+    StrawmanConjunctionLearner,
+    StrawmanDisjunctionLearner,
+)
 from learners.boolean import conjunction, consistent_conjunction
-from learners.boolean.conjunction import LiteralCover, private_literal_steps
-from learners.boolean.formulas import read_columns
+from learners.boolean.conjunction import LiteralCover, private_literal_steps, strawman_budget
+from learners.boolean.formulas import candidate_literal, read_columns
 from learners.core.selection import Role
 from learners.cover.set_cover import Budget
 from learners.privacy.composition import advanced_rate, run_delta, run_rate, selection_account
 from learners.privacy.randomness import SeededRandom
+from learners.theory.cover_sizes import strawman_examples
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 
@@ -112,9 +122,7 @@ EPSILON, DELTA = 0.2, 0.02
     ("role", "k", "fixed"),
     [("conjunction", 1, 0), ("conjunction", 2, 1), ("disjunction", 1, 1), ("disjunction", 2, 2)],
 )
-def test_selections_of_whole_runs_are_private_for_all_neighbours(
-    monkeypatch: pytest.MonkeyPatch, role: Role, k: int, fixed: int
-) -> None:
+def test_selections_of_whole_runs_are_private_for_all_neighbours(monkeypatch, role, k, fixed):
     """Three steps over two variables: every transcript, samples of up to two examples."""
     steps, d = 3, 2
     pairs = all_neighbours(examples(d), 1)
@@ -141,9 +149,7 @@ def test_selections_of_whole_runs_are_private_for_all_neighbours(
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_counts_and_selections_together_are_private_for_all_neighbours(
-    monkeypatch: pytest.MonkeyPatch, role: Role
-) -> None:
+def test_counts_and_selections_together_are_private_for_all_neighbours(monkeypatch, role):
     """Two steps over one variable with the noise: all thresholds of -2..4, all literals."""
     steps, share, eta = 2, 1.5, 0.4
     p = math.exp(-share)
@@ -169,9 +175,7 @@ def test_counts_and_selections_together_are_private_for_all_neighbours(
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_one_example_moves_every_score_the_same_way_by_at_most_k(
-    monkeypatch: pytest.MonkeyPatch, role: Role
-) -> None:
+def test_one_example_moves_every_score_the_same_way_by_at_most_k(monkeypatch, role):
     k = 3
     for one, other in all_neighbours(examples(2), 2):
         a, b = (
@@ -191,9 +195,7 @@ def test_one_example_moves_every_score_the_same_way_by_at_most_k(
 )
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("monotone", [False, True])
-def test_the_law_over_all_formulas_for_all_neighbours(
-    monkeypatch: pytest.MonkeyPatch, learner: Any, relation: Any, monotone: bool
-) -> None:
+def test_the_law_over_all_formulas_for_all_neighbours(monkeypatch, learner, relation, monotone):
     epsilon = 0.8
     laws: dict[Sample, NDArray[np.float64]] = {}
 
@@ -209,3 +211,84 @@ def test_the_law_over_all_formulas_for_all_neighbours(
         made.fit(*arrays(sample, 2))
     assert {len(one) for one in laws.values()} == {4 if monotone else 10}
     assert 0.6 * epsilon < most_moved(laws.__getitem__, pairs) <= epsilon + 1e-12
+
+
+# -- the list of good literals and the cover from it ----------------------------------------
+
+D, STEPS = 2, 2
+KINDS = [(*x, y) for x in itertools.product((0, 1), repeat=D) for y in (0, 1)]
+Rows = tuple[tuple[int, ...], ...]
+LEARNERS = {"conjunction": StrawmanConjunctionLearner, "disjunction": StrawmanDisjunctionLearner}
+
+
+def law(role: Role, sample: Rows, budget: Budget) -> dict[tuple, float]:
+    """Probability of every list and every sequence of candidates, by the books of the engine."""
+    table = np.array(sample, dtype=np.int64).reshape(-1, D + 1)
+
+    def listed(lost: int) -> float:
+        """P(lost + noise <= margin)."""
+        return at_least(lost - budget.margin, budget.scale)
+
+    def fresh() -> LiteralCover:
+        return LiteralCover(read_columns(table[:, :D]), table[:, D] == 1, role)
+
+    @cache
+    def gained(taken: tuple[int, ...]) -> tuple[int, ...]:
+        cover = fresh()
+        for one in taken:
+            cover.take(one, 0.0, 0.0)
+        return tuple(cover.gained().tolist())
+
+    chances = [listed(int(lost)) for lost in fresh().lost()[:-1]]
+    found = {}
+    for flags in itertools.product((False, True), repeat=2 * D):
+        chosen = [i for i, one in enumerate(flags) if one] + [2 * D]
+        share = math.prod(c if one else 1 - c for c, one in zip(chances, flags, strict=True))
+        for sequence in itertools.product(chosen, repeat=STEPS):
+            weight = share
+            for step, one in enumerate(sequence):
+                scores = gained(sequence[:step])
+                odds = [math.exp(budget.eta * scores[other]) for other in chosen]
+                weight *= math.exp(budget.eta * scores[one]) / sum(odds)
+            found[flags, sequence] = weight
+    assert math.isclose(sum(found.values()), 1)
+    return found
+
+
+@pytest.mark.parametrize("role", ["conjunction", "disjunction"])
+def test_the_whole_law_keeps_epsilon_and_delta_for_all_neighbours(role: Role) -> None:
+    """Lists are published too: what is released is a function of them and of the draws."""
+    epsilon, delta = 0.8, 0.02
+    budget = strawman_budget(epsilon, delta, D, STEPS, 0.3)
+    pairs = all_neighbours(KINDS, 1)
+    laws = cache(lambda sample: list(law(role, sample, budget).values()))
+    assert max(excess(laws(a), laws(b), epsilon) for a, b in pairs) <= delta
+    # not for want of trying: a rate four times as high breaks it
+    doubled = replace(budget, eta=4 * budget.eta)
+    gains = (1, 1, 0) if role == "conjunction" else (0, 0, 1)
+    p, q = law(role, (), doubled), law(role, (gains,), doubled)
+    assert sum(max(0.0, q[t] - math.exp(epsilon) * p[t]) for t in p) > delta
+
+
+@pytest.mark.parametrize("role", ["conjunction", "disjunction"])
+def test_literals_of_the_noisy_list_are_drawn_by_what_they_gain(role: Role, monkeypatch) -> None:
+    table = np.array([(1, 0, 1), (1, 0, 1), (0, 1, 0), (1, 1, 0), (0, 0, 1), (0, 0, 1)])
+    cover = LiteralCover(read_columns(table[:, :D]), table[:, D] == 1, role)
+    budget = strawman_budget(4.0, 1e-6, D, STEPS, 0.3)
+    # two just within the margin, the others just beyond
+    beyond = np.array([0, 1, 1, 0])
+    noise = budget.margin + beyond - cover.lost()[:-1]
+    asked = silent_noise(monkeypatch, conjunction, noise.tolist())
+    heard = heard_choices(monkeypatch, conjunction, 1)
+    model = LEARNERS[role](k=1, epsilon=4.0, n_steps=STEPS, beta=0.3, seed=1)
+    release = model.fit(table[:, :D], table[:, D]).release_
+    assert asked == [(budget.scale, 2 * D)]
+    assert release.literals == (candidate_literal(role, 3, D),) * STEPS
+    for scores, rate, _ in heard:
+        assert (scores, rate) == (cover.gained()[[0, 3, 2 * D]].tolist(), Fraction(budget.eta))
+        cover.take(3, 0.0, 0.0)
+    assert len(heard) == STEPS
+
+
+def test_a_hopeless_budget_has_no_number_of_examples() -> None:
+    assert strawman_examples(50, 3, 1e-9, 0.1, epsilon=1e-6).examples is None

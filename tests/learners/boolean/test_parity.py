@@ -157,9 +157,7 @@ def test_one_block_of_every_small_sample_is_private(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, SOURCE_LIMIT])
-def test_the_sources_rate_is_private_and_for_one_example_more_costs_hardly_more_than_p(
-    epsilon: float,
-) -> None:
+def test_the_sources_rate_is_private_and_for_one_example_more_costs_hardly_more_than_p(epsilon):
     plan = plan_parity(epsilon, beta=None, constants="source")
     p = Fraction(plan.used, COIN)
     assert float(p) == pytest.approx(epsilon / 4)
@@ -188,9 +186,7 @@ def test_one_block_is_private_when_an_example_is_replaced(epsilon: float) -> Non
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("test_share", [0.0, 0.25])
-def test_all_blocks_and_the_test_together_cost_one_epsilon(
-    neighbours: str, test_share: float
-) -> None:
+def test_all_blocks_and_the_test_together_cost_one_epsilon(neighbours, test_share):
     # e^-rate must be rational: 1/2, so epsilon is ln 2, or ln 4 when an example is replaced
     decay = Fraction(1, 2)
     factor = 1 if neighbours == "add-remove" else 2

@@ -107,9 +107,7 @@ for loop in sorted(beside.LOOPS)[1:]:
 """
 
 
-def test_loops_that_the_second_process_compiles_are_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loops_that_the_second_process_compiles_are_waited_for(tmp_path, monkeypatch):
     (tmp_path / "prompt_helper.py").write_text(_PROMPT)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
     monkeypatch.setattr(compiled_beside, "draw_once", lambda: None)
@@ -130,9 +128,7 @@ def test_loops_that_the_second_process_compiles_are_waited_for(
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_without_a_second_process_nothing_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, frozen: bool
-) -> None:
+def test_without_a_second_process_nothing_is_waited_for(monkeypatch, frozen):
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError("no such file")
 

@@ -34,12 +34,8 @@ NEVER, ALWAYS = -1.0, math.inf
     ("measure", "edges", "n", "rate", "nats_by_chance"),
     [
         # so many examples that 480 draws tell the rate
-        ("chord", 1, 20, 0.6, NEVER),
-        ("chord", 2, 40, 0.3, NEVER),
         ("chord", 3, 60, 0.3, NEVER),
-        ("paper", 1, 20, 0.8, NEVER),
         ("paper", 2, 60, 0.4, NEVER),
-        ("paper", 3, 40, 0.8, NEVER),
         ("chord", 2, 40, 0.3, ALWAYS),
     ],
 )

@@ -1,4 +1,4 @@
-"""Boxes that are merged again still hold every piece once, under a bound that is none too low."""
+"""Boxes that are merged or cut hold every piece once, under a bound that is none too low."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from compiled import compiled
 from counted import counted
 from dual_boxes import edges_in, some_edge
 from envelope_laws import factorise_everything, watched_strands
+from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
 from learners.core.selection import Cancelled, PieceKind, set_cover_score
-from learners.envelope import race, strands
+from learners.envelope import boxes as box_loops, race, strands
 from learners.envelope.boxes import (
     NEGATIVES,
     ORDERS,
@@ -26,6 +28,7 @@ from learners.envelope.boxes import (
     SHEETS,
     edge_count,
     edge_in,
+    first_boxes,
     orders_of,
 )
 from learners.envelope.compaction import compact
@@ -102,9 +105,7 @@ def orders_covered(
         ("paper", "triangle", 1, 0, 0.3),
     ],
 )
-def test_merged_boxes_hold_every_piece_once(
-    measure: str, piece: PieceKind, d: int, bits: int, rate: float
-) -> None:
+def test_merged_boxes_hold_every_piece_once(measure, piece, d, bits, rate):
     lattice = HalfplaneLattice(d, measure, bits=bits)
     merged = 0
 
@@ -154,9 +155,7 @@ def test_bounds_never_fall_below_a_value_after_compactions(measure: str) -> None
 
 
 @pytest.mark.parametrize("factorised", [False, True])
-def test_the_mass_rises_by_no_more_than_allowed(
-    factorised: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mass_rises_by_no_more_than_allowed(factorised, monkeypatch):
     """The tree holds the masses of the boxes that are left; a merged box is plain."""
     if factorised:
         factorise_everything(monkeypatch)
@@ -227,9 +226,7 @@ def test_only_boxes_that_meet_in_a_face_are_merged() -> None:
     assert partition.tally[COMPACTIONS] == 3
 
 
-def test_a_budget_is_kept_and_compaction_ends_when_it_brings_little(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_budget_is_kept_and_compaction_ends_when_it_brings_little(monkeypatch):
     """From some point on trials go on without splits, and the selection still ends."""
     monkeypatch.setattr(race, "_WORTH_TWO", 2)
     rng = np.random.default_rng(4)
@@ -244,3 +241,63 @@ def test_a_budget_is_kept_and_compaction_ends_when_it_brings_little(
     assert max(most) <= 2048
     assert drawn.details["compactions"] > 4
     assert drawn.details["strands_full"] == 2
+
+
+# -- boxes are cut to what carries base measure ---------------------------------------------
+
+trim = compiled(box_loops.trim)
+
+LATTICE = HalfplaneLattice(3, bits=1)
+SIDE = LATTICE.d << LATTICE.bits
+INTERVALS = st.tuples(
+    st.integers(LATTICE.low, LATTICE.high), st.integers(LATTICE.low, LATTICE.high)
+).map(lambda ends: (min(ends), max(ends) + 1))
+
+
+def admitted(u0: int, u1: int, v0: int, v1: int) -> set[tuple[int, int]]:
+    return {(u, v) for u in range(u0, u1) for v in range(v0, v1) if LATTICE.admits(u, v)}
+
+
+@settings(max_examples=600, deadline=None)
+@given(u=INTERVALS, v=INTERVALS, e=st.integers(0, 2))
+def test_a_trimmed_rectangle_is_the_bounding_box_of_its_admitted_points(u, v, e):
+    box = np.zeros(16, dtype=np.int64)
+    box[4 * e : 4 * e + 4] = *u, *v
+    rest = np.delete(box, range(4 * e, 4 * e + 4))
+    points = admitted(*u, *v)
+    changed = trim(SIDE, box, e)
+    u0, u1, v0, v1 = box[4 * e : 4 * e + 4].tolist()
+    assert changed == ((u0, u1, v0, v1) != (*u, *v))
+    assert (np.delete(box, range(4 * e, 4 * e + 4)) == rest).all()
+    if not points:
+        assert u0 == u1 or v0 == v1
+        return
+    assert (u0, u1) == (min(p[0] for p in points), max(p[0] for p in points) + 1)
+    assert (v0, v1) == (min(p[1] for p in points), max(p[1] for p in points) + 1)
+
+
+@pytest.mark.parametrize("bits", [0, 2])
+def test_refined_boxes_still_cover_the_class(bits: int) -> None:
+    """After a selection every admitted lattice point lies in exactly one box."""
+    rng = np.random.default_rng(5)
+    points = rng.integers(0, 10, (2000, 2))
+    labels = (points.sum(axis=1) < 9) ^ (rng.random(2000) < 0.2)
+    lattice = HalfplaneLattice(9, bits=bits)
+    score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
+    with watched_strands() as seen:
+        selection = EnvelopeSelection(lattice, "halfplane")
+        selection.select(counted(points, labels, 9), score, 0.5, SeededRandom(1))
+    boxes = np.concatenate([s.partition.boxes[: s.partition.tally[BOXES]] for s in seen])
+    assert len(boxes) > 2 * len(first_boxes(lattice, 1))
+    found = [
+        (int(box[SHEETS]) & 7, u, v)
+        for box in boxes
+        for u in range(box[0], box[1])
+        for v in range(box[2], box[3])
+        if lattice.admits(u, v)
+    ]
+    assert len(found) == len(set(found)) == len(lattice.sheets) * lattice.points_per_sheet
+    # most straddling rectangles have been cut
+    volume = sum(int((box[1] - box[0]) * (box[3] - box[2])) for box in boxes)
+    whole = len(lattice.sheets) * (lattice.high + 1 - lattice.low) ** 2
+    assert volume - len(found) < (whole - len(found)) / 2

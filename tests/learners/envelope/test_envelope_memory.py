@@ -131,9 +131,7 @@ def test_a_seed_draws_the_same_from_rows_of_32_and_of_64_bits(
     assert draws(lattice, piece) == narrow
 
 
-def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(monkeypatch):
     """Lines of all slopes and heights: each is read in exactly one box."""
     lattice = HalfplaneLattice(MAX_D, "paper")
     monkeypatch.setattr(race, "_WORTH_TWO", 2)

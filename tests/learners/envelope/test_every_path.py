@@ -220,9 +220,7 @@ def crowd_strand(monkeypatch: pytest.MonkeyPatch, halved: bool, most_boxes: int)
 
 @pytest.mark.parametrize("most_boxes", [4, 1 << 10])
 @pytest.mark.parametrize("halved", [False, True])
-def test_every_path_of_boxes_that_leave_places_open(
-    halved: bool, most_boxes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_path_of_boxes_that_leave_places_open(halved, most_boxes, monkeypatch):
     """Also when boxes are used up and merged again."""
     monkeypatch.setattr(strands, "_RISE", 1e9)
     monkeypatch.setattr(strands, "_PROGRESS", -1e9)
@@ -279,9 +277,7 @@ def test_every_path_of_factorised_boxes(edges: list[Edge], score: Score, paired:
 
 
 @pytest.mark.parametrize("merge_all", [False, True])
-def test_every_path_when_the_boxes_are_used_up(
-    merge_all: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_path_when_the_boxes_are_used_up(merge_all, monkeypatch):
     """Boxes are merged again, or trials go on from the boxes as they are."""
     if merge_all:
         monkeypatch.setattr(strands, "_RISE", 1e9)
@@ -378,9 +374,7 @@ def races(
     The next trial is a strand's with probability its mass over the mass of all: waits forget.
     """
 
-    def go_on(
-        now: Sequence[Strand], given: Fraction, past: Order
-    ) -> Iterator[tuple[Fraction, Order]]:
+    def go_on(now, given, past):
         masses = [Fraction(strand.mass) for strand in now]
         for number, strand in enumerate(now):
             for trial in trials(strand, LATTICE, MOST):
@@ -488,9 +482,7 @@ def test_a_bound_that_is_too_low_is_seen() -> None:
     assert off(accepted, law) > 0.01
 
 
-def test_a_place_of_both_labels_that_is_held_for_less_is_seen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_place_of_both_labels_that_is_held_for_less_is_seen(monkeypatch):
     strand = crowd_strand(monkeypatch, halved=False, most_boxes=1 << 10)
     law = ideal_law(orders_in(CROWD_ROWS, LATTICE, PRIOR), crowd_value, RATE)
     low = copy_of(strand)

@@ -206,9 +206,7 @@ def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattic
 
 @pytest.mark.parametrize("places", [289, 12])
 @pytest.mark.parametrize("lattice", LATTICES, ids=lambda lattice: lattice.measure)
-def test_pairs_of_cells_count_what_both_edges_leave_uncertain(
-    lattice: HalfplaneLattice, places: int
-) -> None:
+def test_pairs_of_cells_count_what_both_edges_leave_uncertain(lattice, places):
     """Also more entries than a word has bits, and grid points with many examples."""
     rng = np.random.default_rng(places)
     most = 0
@@ -239,9 +237,7 @@ def test_pairs_of_cells_count_what_both_edges_leave_uncertain(
 @pytest.mark.parametrize("shortest", [1, 4 * SIDE])
 @pytest.mark.parametrize("edges", [1, 2, 3])
 @pytest.mark.parametrize("lattice", LATTICES, ids=lambda lattice: lattice.measure)
-def test_no_piece_is_above_its_cells_bound(
-    lattice: HalfplaneLattice, edges: int, shortest: int
-) -> None:
+def test_no_piece_is_above_its_cells_bound(lattice, edges, shortest):
     rng = np.random.default_rng(11 + edges)
     tight = 0
     for trial in range(60):

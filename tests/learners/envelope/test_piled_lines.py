@@ -15,9 +15,6 @@ from piled import draw_in_time
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.core.selection import (
-    PieceKind,
-)
 from learners.envelope import pile_gains, piled_lines
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.pile_gains import find_piles
@@ -60,9 +57,7 @@ def test_every_set_that_a_line_parts_is_known() -> None:
 
 @pytest.mark.parametrize("few", [0, 1 << 10])
 @pytest.mark.parametrize("bits", [3, 62])
-def test_edges_gain_no_more_in_piles_than_is_said(
-    few: int, bits: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_edges_gain_no_more_in_piles_than_is_said(few, bits, monkeypatch):
     """Up to three edges together, in rectangles of every size down to a single line."""
     monkeypatch.setattr(pile_gains, "_FEW_WORDS", few)
     monkeypatch.setattr(pile_gains, "_BITS", bits)
@@ -168,14 +163,11 @@ def test_a_node_weighs_what_its_leaves_do() -> None:
 @pytest.mark.parametrize(
     ("piece", "role", "k", "seed"),
     [
-        ("triangle", "disjunction", 1, 2),
         ("triangle", "disjunction", 2, 3),
         ("halfplane", "conjunction", 2, 3),
     ],
 )
-def test_draws_follow_the_enumerated_law(
-    piece: PieceKind, role: str, k: int, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_draws_follow_the_enumerated_law(piece, role, k, seed, monkeypatch):
     # room for a small grid: less to clear before each draw
     for name in ("_MOST_BOXES", "_MOST_NODES"):
         monkeypatch.setattr(piled_lines, name, 1 << 12)
@@ -192,18 +184,12 @@ def test_draws_follow_the_enumerated_law(
     ("places", "kind", "steps", "n", "role", "most"),
     [
         (300, "at", 0, 100_000, "disjunction", 40_000),
-        (300, "at", 0, 100_000, "conjunction", 40_000),
-        (3, "near", 1, 2_000, "disjunction", 100_000),
         (300, "near", 1, 2_000, "disjunction", 100_000),
         (1, "near", 3, 2_000, "disjunction", 100_000),
-        (3, "near", 3, 2_000, "disjunction", 60_000),
-        (30, "near", 3, 2_000, "disjunction", 30_000),
         (30, "near", 3, 2_000, "conjunction", 30_000),
     ],
 )
-def test_piles_take_few_boxes(
-    places: int, kind: Any, steps: int, n: int, role: Any, most: int
-) -> None:
+def test_piles_take_few_boxes(places, kind, steps, n, role, most):
     drawn = draw_in_time(places, kind, steps, n, role, most, margin=26)
     assert drawn.details == {}
     assert len(drawn.piece) == (3 if role == "disjunction" else 1)

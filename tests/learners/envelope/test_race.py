@@ -39,9 +39,7 @@ def drawn(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_seed_means_one_run_however_slow_each_strand_is(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seed_means_one_run_however_slow_each_strand_is(seed, monkeypatch):
     plain = strands.Strand.advance
     slices: list[strands.Strand] = []
     seen: dict[int, int] = {}
@@ -88,9 +86,7 @@ def test_no_strand_is_far_ahead_of_another_in_a_turn() -> None:
         assert [one.slices for one in pair] == expected
 
 
-def test_a_strand_that_fails_does_not_leave_the_other_waiting(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_strand_that_fails_does_not_leave_the_other_waiting(monkeypatch):
     plain = strands.Strand.advance
     asked = []
 
@@ -105,9 +101,7 @@ def test_a_strand_that_fails_does_not_leave_the_other_waiting(
 
 
 @pytest.mark.parametrize("last", [1, 40])
-def test_a_cancel_is_heard_after_every_slice_and_ends_both_strands(
-    last: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cancel_is_heard_after_every_slice_and_ends_both_strands(last, monkeypatch):
     plain = strands.Strand.advance
     slices: list[int] = []
     outcome: list[int] = []

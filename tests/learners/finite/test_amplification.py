@@ -72,9 +72,7 @@ class Enumerated:
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_every_transcript_of_all_neighbours_is_within_epsilon(
-    monkeypatch: pytest.MonkeyPatch, neighbours: str
-) -> None:
+def test_every_transcript_of_all_neighbours_is_within_epsilon(monkeypatch, neighbours):
     epsilon = 1.5
     enumerated = Enumerated(monkeypatch, epsilon, neighbours)
     worst = tiny_samples.most_moved(
@@ -132,9 +130,7 @@ def test_runs_without_an_answer_are_left_out() -> None:
         (PrivateFiniteClassLearner(concepts=TINY, epsilon=0.0), {}, "epsilon"),
     ],
 )
-def test_what_cannot_be_amplified_is_refused(
-    learner: Any, options: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_amplified_is_refused(learner, options, message):
     with pytest.raises(ValueError, match=message):
         AmplifiedLearner(learner=learner, **options).fit([0, 1], [0, 1])
 

@@ -8,10 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from chi_square import assert_counted
+from heard_draws import heard_choices
 from numpy.typing import NDArray
 
 from learners import MultiplicativeWeights, PrivateExperts
+from learners.finite import experts
 from learners.finite.experts import hedge_rate, plan_experts, regret_bound
 from learners.privacy.accounting import Neighbours
 
@@ -70,9 +71,7 @@ def true_delta(rate: float, epsilon: float, rounds: int, experts: int, by: Neigh
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(("rounds", "experts"), [(2, 3), (4, 2)])
-def test_every_transcript_of_small_games_is_within_the_budget(
-    neighbours: Neighbours, rounds: int, experts: int
-) -> None:
+def test_every_transcript_of_small_games_is_within_the_budget(neighbours, rounds, experts):
     epsilon = 1.0
     plan = plan_experts(experts, rounds, epsilon, 1e-6, neighbours)
     # few rounds: basic composition, no delta
@@ -113,14 +112,14 @@ def test_the_set_cover_account_is_not_used() -> None:
 # -- runs ----------------------------------------------------------------------------------
 
 
-def test_draws_follow_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learners.finite.experts.plan_experts", cache(plan_experts))
+def test_experts_are_drawn_by_their_losses_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     losses = np.array([[0, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 2]])
-    counts = np.zeros(3)
-    for seed in range(1500):
-        game = PrivateExperts(experts=3, rounds=4, epsilon=6.0, bound=2, seed=seed)
-        counts[game.run(losses).chosen[3]] += 1
-    assert_counted(np.exp(-game.plan.rate * losses[:3].sum(axis=0) / 2), counts, outcomes=3)
+    heard = heard_choices(monkeypatch, experts, 1)
+    game = PrivateExperts(experts=3, rounds=4, epsilon=6.0, bound=2, seed=1)
+    assert tuple(game.run(losses).chosen) == (1, 1, 1, 1)
+    sums = np.vstack([np.zeros((1, 3), dtype=int), np.cumsum(losses, axis=0)[:3]])
+    assert [scores for scores, *_ in heard] == (-sums).tolist()
+    assert [float(rate) for _, rate, _ in heard] == pytest.approx([game.plan.rate / 2] * 4)
 
 
 def test_with_enough_budget_the_rate_is_hedges() -> None:

@@ -8,10 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from chi_square import assert_counted
 from concept_matrix import concept_matrix
+from heard_draws import heard_choices, silent_noise
 from numpy.typing import NDArray
-from silent_noise import silent_noise
 from tiny_samples import all_neighbours, most_moved
 
 from benchmarks.promises.bounds import learning_run
@@ -112,9 +111,7 @@ def law(
 
 @pytest.mark.parametrize("concepts", [TINY, PointClass(3), ThresholdClass(2, "x < t")])
 @pytest.mark.parametrize("epsilon", [0.3, 4.0])
-def test_neighbours_of_every_small_sample_are_within_epsilon(
-    epsilon: float, concepts: ConceptClass
-) -> None:
+def test_neighbours_of_every_small_sample_are_within_epsilon(epsilon, concepts):
     for relation in ("add-remove", "replace-one"):
         rate = law_rate(epsilon, relation)
         worst = most_moved(lambda s: law(s, rate, concepts), all_neighbours(KINDS, 3, relation))  # noqa: B023
@@ -129,24 +126,20 @@ def law_rate(epsilon: float, neighbours: str) -> float:
     return choice.spent.charges[0].each
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
-    sample = ((0, 1), (1, 0), (1, 1), (2, 1), (2, 1))
-    X, y = np.array(sample).T
-    counts = np.zeros(4)
-    for seed in range(2000):
+@pytest.mark.parametrize(("neighbours", "rate"), [("add-remove", 1.5), ("replace-one", 0.75)])
+def test_a_concept_is_drawn_by_its_mistakes_at_the_stated_rate(neighbours, rate, monkeypatch):
+    sample = [(0, 1), (1, 0), (1, 1), (2, 1), (2, 1)]
+    for index in range(4):
+        heard = heard_choices(monkeypatch, empirical_risk, index)
         model = PrivateFiniteClassLearner(
-            concepts=TINY, epsilon=1.5, neighbours=neighbours, seed=seed  # type: ignore[arg-type]
-        ).fit(X, y)  # fmt: skip
-        counts[model.release_.index] += 1
-    rate = {"add-remove": 1.5, "replace-one": 0.75}[neighbours]
-    assert model.privacy_.charges == (Charge("selections", rate),)
-    assert_counted(law(sample, rate), counts, outcomes=4)
+            concepts=TINY, epsilon=1.5, neighbours=neighbours, seed=1
+        ).fit(*np.array(sample).T)
+        assert model.release_.index == index
+        assert heard == [([-each for each in brute_mistakes(TINY, sample)], rate, None)]
+        assert model.privacy_.charges == (Charge("selections", rate),)
 
 
-def test_laplace_adds_noise_of_the_classs_size_to_every_sum(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_laplace_adds_noise_of_the_classs_size_to_every_sum(monkeypatch):
     asked = silent_noise(monkeypatch, empirical_risk)
     for neighbours, factor in (("add-remove", 1), ("replace-one", 2)):
         for bound in (1, 5):
@@ -187,18 +180,17 @@ def test_a_million_thresholds() -> None:
 # -- private ERM ---------------------------------------------------------------------------
 
 
-def test_erm_weighs_whole_losses() -> None:
+def test_erm_weighs_whole_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.array([[0, 3, 1], [2, 0, 3]])
-    X, y = np.array([0, 1, 1, 0, 1]), np.zeros(5)
+    X = np.array([0, 1, 1, 0, 1])
     sums = table[X].sum(axis=0)
-    counts = np.zeros(3)
-    for seed in range(1500):
-        model = PrivateERM(losses=lambda X, y: table[X], bound=3, epsilon=2.0, seed=seed)
-        counts[model.fit(X, y).release_.index] += 1
+    heard = heard_choices(monkeypatch, empirical_risk, 2)
+    model = PrivateERM(losses=lambda X, y: table[X], bound=3, epsilon=2.0, seed=1)
+    model.fit(X, np.zeros(5))
     # per example, whose loss is 3 at most
+    assert heard == [((-sums).tolist(), pytest.approx(2 / 3), None)]
     assert model.privacy_.charges[0].each == pytest.approx(2)
-    assert_counted(np.exp(-2 / 3 * sums), counts, outcomes=3)
-    assert model.diagnostics_.loss == sums[model.release_.index] / 5
+    assert model.diagnostics_.loss == sums[2] / 5
     assert model.diagnostics_.least_loss == sums.min() / 5
 
 
@@ -247,9 +239,7 @@ def test_erm_rounds_real_losses_one_by_one_and_in_batches(monkeypatch: pytest.Mo
         ({"bound": 0}, [[0, 0]], "bound must be a whole number"),
     ],
 )
-def test_impossible_losses_and_parameters_are_refused(
-    options: dict[str, object], losses: object, message: str
-) -> None:
+def test_impossible_losses_and_parameters_are_refused(options, losses, message):
     model = PrivateERM(losses=lambda X, y: losses, **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=message):
         model.fit(np.zeros((1, 1)), np.zeros(1))

@@ -120,9 +120,7 @@ class Tossed:
 @pytest.mark.parametrize(
     ("weight", "threshold", "outcome"), [(0.0, 0.1, "yes"), (0.5, 0.1, "no"), (0.02, 0.012, "open")]
 )
-def test_consistent_randomization_has_a_verdict(
-    weight: float, threshold: float, outcome: str
-) -> None:
+def test_consistent_randomization_has_a_verdict(weight, threshold, outcome):
     rng = np.random.default_rng(2)
     n, chunks = 4000, 600 if weight != 0.02 else 30
     X, y = rng.random((n, 1)), (rng.random(n) < 0.3).astype(int)

@@ -184,9 +184,7 @@ def test_the_default_base_learns_a_triangle() -> None:
         ({"base": 1}, "fit and predict"), ({"workers": 0}, "workers"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_before_anything_is_drawn(
-    wrong: dict[str, Any], message: str
-) -> None:
+def test_what_is_wrong_is_said_before_anything_is_drawn(wrong, message):
     with pytest.raises(ValueError, match=message):
         learner(**wrong).steps(np.array([[0, 1]] if "grid" in wrong else [[3, 4]]), [1])
 

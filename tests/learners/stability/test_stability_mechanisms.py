@@ -204,9 +204,7 @@ def neighbours(values: tuple[int, ...], far: tuple[int, ...]):  # type: ignore[n
 @pytest.mark.parametrize(
     ("epsilon", "delta", "halts"), [(1.0, 0.1, 1), (1.0, 0.02, 2), (2.0, 0.3, 2), (3.0, 0.1, 3)]
 )
-def test_stable_queries_keep_epsilon_and_delta_for_every_neighbour(
-    epsilon: float, delta: float, halts: int
-) -> None:
+def test_stable_queries_keep_epsilon_and_delta_for_every_neighbour(epsilon, delta, halts):
     budget = plan(epsilon, delta, 3, halts)
     top, worst = budget.margin + 1, 0.0
     for far in itertools.product((0, 1, top), repeat=3):
@@ -252,9 +250,7 @@ def test_the_margin_does_not_depend_on_the_number_of_queries() -> None:
 
 @pytest.mark.parametrize("halts", [1, 3, 30, 300])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_the_printed_constants_hold_with_room_and_the_tight_ones_are_smaller(
-    halts: int, epsilon: float
-) -> None:
+def test_the_printed_constants_hold_with_room_and_the_tight_ones_are_smaller(halts, epsilon):
     printed = plan(epsilon, 1e-6, 1000, halts, constants="printed")
     rate = math.sqrt(32 * halts * math.log(2 / 1e-6)) / epsilon
     assert float(printed.threshold_scale) == pytest.approx(rate, rel=1e-5)

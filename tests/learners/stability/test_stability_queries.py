@@ -148,9 +148,7 @@ def answers_law(labels: tuple[int, ...], chunks: int, m: int, budget: Any) -> La
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "halts"), [(1.0, 0.3, 1), (0.5, 0.2, 2)])
-def test_whole_runs_keep_epsilon_and_delta_for_all_neighbours(
-    epsilon: float, delta: float, halts: int
-) -> None:
+def test_whole_runs_keep_epsilon_and_delta_for_all_neighbours(epsilon, delta, halts):
     budget = plan_sparse_vector(epsilon, delta, queries=2, halts=halts)
     worst = worst_of_neighbours(lambda labels: answers_law(labels, 3, 2, budget), 4, epsilon)
     assert 0 < worst <= delta

@@ -105,9 +105,7 @@ def facts_of(votes: tuple[int, int]) -> tuple[tuple[int, int], ...]:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.3), (2.0, 0.1)])
-def test_run_and_questions_together_keep_epsilon_and_delta_for_all_neighbours(
-    epsilon: float, delta: float
-) -> None:
+def test_run_and_questions_together_keep_epsilon_and_delta_for_all_neighbours(epsilon, delta):
     budget = plan_sparse_vector(epsilon, delta, queries=4, halts=2)
     of = cache(lambda votes: interaction_law(facts_of(votes), budget))
     assert sum(divided_law((1, 0, 1), 3, of).values()) == pytest.approx(1)

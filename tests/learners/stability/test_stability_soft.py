@@ -51,9 +51,7 @@ def test_an_interval_of_half_a_width_lies_in_one_bin_of_either(width: float) -> 
 
 @pytest.mark.parametrize("width", [1.0, 0.5, 0.3, 0.1])
 @pytest.mark.parametrize("bins", BINS)
-def test_a_middle_is_within_half_a_width_and_every_prediction_counts(
-    width: float, bins: Bins
-) -> None:
+def test_a_middle_is_within_half_a_width_and_every_prediction_counts(width, bins):
     for value in np.linspace(0, 1, 301):
         counts, middles = bin_counts(np.array([value]), width, bins)
         assert counts.sum() == 1
@@ -86,8 +84,7 @@ def soft_law(
             laws[far] = pass_law(far, budget, reach=150)
         return laws[far].get(outcomes, 0.0)
 
-    def step(at: int, which: int, far: tuple[int, ...], out: tuple[bool, ...],
-             outcome: tuple[object, ...]) -> None:  # fmt: skip
+    def step(at, which, far, out, outcome):  # fmt: skip
         if out.count(False) == budget.halts or at == len(columns):
             rest = (None,) * (len(columns) - len(outcome))
             found[outcome + rest] = found.get(outcome + rest, 0.0) + probability(far, out)

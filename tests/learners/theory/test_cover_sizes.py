@@ -171,9 +171,7 @@ def test_the_noise_stays_within_its_bound_as_often_as_claimed():
 @pytest.mark.parametrize(
     ("k", "alpha", "epsilon", "loss"), [(4, 0.1, 1.0, 50.0), (2, 0.3, 0.1, 0.1)]
 )
-def test_printed_examples_are_the_least_of_claim_3_1(
-    k: int, alpha: float, epsilon: float, loss: float
-) -> None:
+def test_printed_examples_are_the_least_of_claim_3_1(k, alpha, epsilon, loss):
     log = math.log(2 / alpha)
     delta = 2 * k * log / epsilon * math.log(2 * k * log / 0.05)
 

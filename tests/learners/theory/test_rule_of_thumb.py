@@ -42,7 +42,6 @@ slow = pytest.mark.slow
     ("kind", "name", "n", "model"),
     [
         ("few-edges", "star", 9_000, PolygonUnionLearner()),
-        ("few-edges", "tri", 9_000, PolygonUnionLearner(epsilon=10.0)),
         pytest.param("few-edges", "three", 20_000, PolygonUnionLearner(epsilon=0.3), marks=slow),
         ("outlines", "switzerland", 9_000, PolygonUnionLearner()),
         pytest.param("outlines", "croatia", 9_000, PolygonUnionLearner(), marks=slow),
@@ -185,9 +184,7 @@ def test_settings_have_their_kinds() -> None:
         ("tiles", {"grid": 2**20}, "d = 256 to 16,384"),
     ],
 )
-def test_other_settings_were_not_measured(
-    learner: str, changes: dict[str, Any], reason: str
-) -> None:
+def test_other_settings_were_not_measured(learner, changes, reason):
     with pytest.raises(NotMeasuredError, match=reason):
         kinds(learner, **changes)
 

@@ -36,15 +36,6 @@ def n_for(theorem: Theorem, alpha: float) -> int:
 
 
 @by_name
-def test_both_directions_agree(theorem: Theorem) -> None:
-    n = n_for(theorem, 0.1)
-    alpha = alpha_for(theorem, n, BETA, EVERYTHING)
-    # widths of soft labels are 1 over a whole number: 0.0938 takes as many
-    assert 0.0937 < alpha <= 0.1 * 1.001
-    assert n_for(theorem, alpha) <= n
-
-
-@by_name
 def test_the_number_for_an_error_gives_it_back(theorem: Theorem) -> None:
     for asked in (0.1, 0.05, 0.0123):
         n = examples_for(theorem, asked, BETA, EVERYTHING)
@@ -52,6 +43,10 @@ def test_the_number_for_an_error_gives_it_back(theorem: Theorem) -> None:
             continue
         alpha = alpha_for(theorem, n, BETA, EVERYTHING)
         assert alpha <= asked
+        if asked == 0.1:
+            # widths of soft labels are 1 over a whole number: 0.0938 takes as many
+            assert alpha > 0.0937
+            assert n_for(theorem, alpha) <= n
         # three digits: what is printed is no less than what is proved
         assert float(f"{alpha:.3g}") == alpha
 
@@ -139,9 +134,7 @@ def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
         (["--theorem", "experts", "--experts", "0"], "must be at least 1, not 0"),
     ],
 )
-def test_plan_says_what_is_wrong(
-    asked: list[str], outcome: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_says_what_is_wrong(asked, outcome, capsys):
     assert main(["plan", *asked]) == 2
     shown = capsys.readouterr()
     assert outcome in shown.err
