@@ -15,6 +15,7 @@ from learners import __version__
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.codec_parts import step_to_dict
+from learners.core.learned_shape import unit_words
 from learners.core.records import StepRecord
 from learners.core.releases import (
     ConicRelease,
@@ -26,7 +27,6 @@ from learners.core.releases import (
     support_cost,
     support_shape,
     support_words,
-    unit_words,
 )
 from learners.declaration import Learner
 from learners.privacy.accounting import (

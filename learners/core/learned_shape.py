@@ -28,7 +28,7 @@ from learners import __version__
 from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
-from learners.core.releases import Release, support_shape, support_words, unit_words
+from learners.core.releases import Release, support_shape, support_words
 from learners.privacy.accounting import PrivacySpent, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
 
@@ -402,3 +402,16 @@ def plot_patch(drawn: Drawn, frame: Frame, **style: Any) -> Any:
     look = {"edgecolor": drawn.colour, "linewidth": drawn.line, "facecolor": fill}
     look |= {"facecolor": "none", "hatch": "//"} if drawn.hatched else {}
     return PathPatch(Path(place, np.concatenate(codes) if codes else None), **look | style)
+
+
+def unit_words(release: Release) -> str:
+    """What an example is, where it is one of a person's rows; empty if rows are persons."""
+    unit, privacy = dict(release.parameters).get("unit"), release.privacy
+    if unit is None:
+        return ""
+    if privacy is None or privacy.rows == 1:
+        return f"an example is one row of each {unit}"
+    return (
+        f"each {unit} counts as {privacy.rows} examples, so many different rows of that one or, "
+        "of whoever has fewer, these in turn"
+    )

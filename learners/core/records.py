@@ -356,3 +356,11 @@ class Mistakes:
         """Of a step: (negatives, positives) that it has seen and taken, and the other fields."""
         wrong = self._false_positives, self._false_negatives
         return StepDiagnostics.tallied(alive, taken, wrong, self._n, **others)
+
+
+def final_labels(
+    steps: Sequence[TileStep], points: NDArray[np.int64], drawn: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Labels 0/1 of points that are drawn so, after the last of some steps."""
+    tidied = steps[-1].tidied
+    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)

@@ -45,6 +45,7 @@ from learners.core.records import (
     StepRelease,
     TileStep,
     edge_lines,
+    final_labels,
     line_borders,
     predict_pieces,
     step_borders,
@@ -170,14 +171,6 @@ class CoverRelease(PiecesRelease):
         return piece_polygon(tuple(h for piece in self.pieces for h in piece), self.d)
 
 
-def _final_labels(
-    steps: Sequence[TileStep], points: NDArray[np.int64], drawn: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Labels 0/1 of points that are drawn so, after the last of some steps."""
-    tidied = steps[-1].tidied
-    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class TilesRelease(Release):
     """Tiles that divide the square, each labelled by a piece of its own.
@@ -209,14 +202,14 @@ class TilesRelease(Release):
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             if len(rows):
                 labels[rows] = step.predict(points[rows])
-        return _final_labels(self.tiles, points, labels)
+        return final_labels(self.tiles, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first tile, the second, and so on; 0 in tiles still to come."""
         labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             labels[rows] = step.predict(points[rows])
-            yield _final_labels((step,), points, labels)
+            yield final_labels((step,), points, labels)
 
     def _borders(self) -> NDArray[np.float64] | None:
         return step_borders(self.tiles)
@@ -288,7 +281,7 @@ class SharpenedRelease(Release):
         labels = predict_pieces("disjunction", self.pieces, points)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-        return _final_labels(self.zones, points, labels)
+        return final_labels(self.zones, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first triangle, the second, and so on, and then zone after zone."""
@@ -298,7 +291,7 @@ class SharpenedRelease(Release):
             yield labels.astype(np.int64)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-            yield _final_labels((step,), points, labels)
+            yield final_labels((step,), points, labels)
 
     def _borders(self) -> NDArray[np.float64] | None:
         lines = edge_lines(self.pieces)
@@ -451,19 +444,6 @@ def support_cost(release: Release) -> float:
         return 0.0
     moves = 2 if release.privacy.neighbours == "replace-one" else 1
     return charge.alone * moves * release.privacy.rows
-
-
-def unit_words(release: Release) -> str:
-    """What an example is, where it is one of a person's rows; empty if rows are persons."""
-    unit, privacy = dict(release.parameters).get("unit"), release.privacy
-    if unit is None:
-        return ""
-    if privacy is None or privacy.rows == 1:
-        return f"an example is one row of each {unit}"
-    return (
-        f"each {unit} counts as {privacy.rows} examples, so many different rows of that one or, "
-        "of whoever has fewer, these in turn"
-    )
 
 
 def for_persons(release: Release, unit: str | None, *asked: Any) -> Release:
