@@ -21,6 +21,7 @@ from window_driver import (
     at,
     choose_file,
     key,
+    log_of,
     painted,
     run as run_to_end,
     shape_of,
@@ -145,6 +146,27 @@ def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
     assert alike(drawn(window), cut)
     assert window.document.work.within is not None
     assert window.runs.current is log
+
+
+def test_a_session_keeps_the_map_and_the_run_that_it_clips(qtbot, window, tmp_path, monkeypatch):
+    log = run_to_end(qtbot, window)
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    path = tmp_path / "kept.geodp"
+    choose_file(monkeypatch, path)
+    action(window, "save")
+    (tmp_path / "map.geojson").unlink()  # the session has it
+    release = log.release
+    window.files.start_anew()
+    assert window.document.work.within is None
+    assert window.plane.mask.veil.path().isEmpty()
+    choose_file(monkeypatch, path)
+    action(window, "open")
+    back = log_of(window)
+    assert back.release == release
+    window.runs.move_cursor(len(back.records))
+    assert alike(drawn(window), whole(back).intersection(MAP))
+    assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
+    assert window.commands.by_id["clip_no_more"].isEnabled()
 
 
 def test_the_outlines_of_twenty_runs_are_clipped_too(qtbot, window, tmp_path, monkeypatch):
