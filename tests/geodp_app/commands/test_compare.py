@@ -174,7 +174,7 @@ def test_wrong_options_are_named(points, tmp_path, capsys, argv, reason):
 
 
 def test_a_folder_that_cannot_be_made_is_found_first(points, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(command, "compare", lambda *args: pytest.fail("learned first"))
+    monkeypatch.setattr(comparison, "compare", lambda *args: pytest.fail("learned first"))
     assert "is a file; name a new folder" in fails(capsys, "compare", points, "-o", points)
     assert "is not empty; name a new folder" in fails(capsys, "compare", points, "-o", tmp_path)
     assert "there is no folder" in fails(capsys, "compare", points, "-o", tmp_path / "a" / "b")
