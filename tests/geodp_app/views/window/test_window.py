@@ -448,7 +448,7 @@ def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
     line = window.status_line
     assert line.text()
     monkeypatch.setattr(layout, "TELL_FOR", 50)
-    window.tell("somewhere.geojson: shapes: 2, vertices: 11")
+    window.status_line.tell("somewhere.geojson: shapes: 2, vertices: 11")
     line.say(hint="Click to place a vertex.")
     assert line.text().startswith("somewhere")
     # pointing at a command of a menu
@@ -559,7 +559,7 @@ def test_the_first_window_is_no_larger_than_the_screen(qtbot: QtBot, tmp_path: P
 
 @pytest.mark.parametrize("size", [(640, 400), (800, 600), (1366, 728)])
 def test_any_size_can_be_had_and_everything_reached(qtbot, window, size):
-    window.tell("A long sentence that would not fit " * 9)
+    window.status_line.tell("A long sentence that would not fit " * 9)
     window.resize(*size)
     qtbot.wait(50)
     assert (window.width(), window.height()) == size
