@@ -35,7 +35,12 @@ from geometry.coordinates import unmasked
 from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
 from learners.core.selection import Role
-from learners.core.sklearn_support import TwoLabels, classifier_tags
+from learners.core.sklearn_support import (
+    WithParameters,
+    classifier_tags,
+    predict_as_came,
+    share_right,
+)
 from learners.privacy.accounting import PrivacySpent
 
 #: Rows whose sum of ones fits into a byte.
@@ -284,7 +289,7 @@ class FormulaRelease:
         return columns
 
 
-class BooleanLearner(TwoLabels, ABC):
+class BooleanLearner(WithParameters, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -296,6 +301,9 @@ class BooleanLearner(TwoLabels, ABC):
     """
 
     role: ClassVar[Role]
+
+    positive: Any = None
+    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.formulas import zeros_and_ones
-from learners.core.sklearn_support import TwoLabels
+from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
 from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index
@@ -332,11 +332,14 @@ class BlockDiagnostics:
     failed: bool
 
 
-class _Parity(TwoLabels):
+class _Parity(WithParameters):
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
         release: ParityRelease = self.release_
         return release.predict(check_bits(X))
+
+    positive: Any = None
+    predict, score = predict_as_came, share_right
 
     def _examples(
         self, X: ArrayLike | PackedBits, y: ArrayLike

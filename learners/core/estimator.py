@@ -30,7 +30,12 @@ from learners.core.learned_shape import LearnedShape
 from learners.core.records import Mistakes, StepRecord, TileStep
 from learners.core.releases import Lattice, Release, release_of
 from learners.core.selection import PieceKind, Role, SelectionProgress, Watch
-from learners.core.sklearn_support import TwoLabels, classifier_tags
+from learners.core.sklearn_support import (
+    WithParameters,
+    classifier_tags,
+    predict_as_came,
+    share_right,
+)
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
 from learners.privacy.randomness import RandomSource, open_source
@@ -140,7 +145,7 @@ class _Apart(NamedTuple):
     source: RandomSource
 
 
-class Estimator(TwoLabels, ABC):
+class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Every learner has a parameter `grid`, and `check`: the part of the examples, strictly between 0
@@ -168,6 +173,9 @@ class Estimator(TwoLabels, ABC):
     role: ClassVar[Role]
 
     check: float | None = None
+
+    positive: Any = None
+    predict, score = predict_as_came, share_right
 
     @abstractmethod
     def _planned(self) -> Run:

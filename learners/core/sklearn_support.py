@@ -24,7 +24,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, dataclass_transform, get_type_hints
+from typing import Any, Protocol, Self, dataclass_transform, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -252,46 +252,50 @@ def classifier_tags(random: bool) -> Any:
     )
 
 
-class TwoLabels(WithParameters):
-    """A learner of two labels, which come back as the examples had them.
+class _OfTwoLabels(Protocol):
+    """A learner of two labels."""
 
-    With `positive` that label says 1, and all others say 0.
+    positive: Any
+
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]: ...
+
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+def predict_as_came(self: _OfTwoLabels, X: ArrayLike | Any) -> NDArray[Any]:
+    """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
+
+    After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
+        run ended without a hypothesis.
+    NotFittedError
+        If no run is complete.
     """
+    return self._as_came(self._zeros_and_ones(X))
 
-    positive: Any = None
 
-    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]:
-        """Labels 0 and 1 of points as :meth:`fit` takes them."""
-        raise NotImplementedError
+def share_right(
+    self: _OfTwoLabels, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Share of labelled points that are predicted right, 0..1: private, if these are.
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
-        """Labels as the examples had, shape (n,), of points as :meth:`fit` takes them; exact.
+    Parameters
+    ----------
+    X, y : array or data frame
+        Points and labels, shape (n,), as :meth:`fit` takes them.
+    sample_weight : array of float, shape (n,), optional
+        What each point counts; by default all the same.
+    """
+    predicted = self._zeros_and_ones(X)
+    right = predicted == check_labels(y, len(predicted), self.positive)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    return float(np.average(right, weights=weights))
 
-        After counts they are 0 and 1; `release_.predict` gives 0 and 1 always.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`fit`; or if X is a data frame with other columns than the examples had, or the
-            run ended without a hypothesis.
-        NotFittedError
-            If no run is complete.
-        """
-        return self._as_came(self._zeros_and_ones(X))
-
-    def score(
-        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Share of labelled points that are predicted right, 0..1: private, if these are.
-
-        Parameters
-        ----------
-        X, y : array or data frame
-            Points and labels, shape (n,), as :meth:`fit` takes them.
-        sample_weight : array of float, shape (n,), optional
-            What each point counts; by default all the same.
-        """
-        predicted = self._zeros_and_ones(X)
-        right = predicted == check_labels(y, len(predicted), self.positive)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        return float(np.average(right, weights=weights))
+# scikit-learn asks a method for its name
+for method, name in ((predict_as_came, "predict"), (share_right, "score")):
+    method.__name__ = method.__qualname__ = name

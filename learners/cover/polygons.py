@@ -45,28 +45,7 @@ from learners.privacy.accounting import Neighbours
 from learners.tiles.tile_run import tile_run
 
 
-class _PolygonLearner(Estimator):
-    """What the learners of polygons are told."""
-
-    piece: ClassVar[PieceKind]
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: Pieces | None = None
-    grid: int = 1024
-    bounds: Box | None = None
-    tiles: int | None = None
-    edges: int = 2
-    n_steps: int | None = None
-    alpha: float | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    measure: Measure = "chord"
-    selection: SelectionName = "envelope"
-    seed: int | None = None
-
-
-class PolygonUnionLearner(_PolygonLearner, after={"edges": ["support"], "beta": ["finish"]}):
+class PolygonUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of polygons.
 
     With `k` that many triangles are taken to cover the region; with k = "auto" nobody needs to know
@@ -138,8 +117,22 @@ class PolygonUnionLearner(_PolygonLearner, after={"edges": ["support"], "beta": 
     role: ClassVar[Role] = "disjunction"
     piece: ClassVar[PieceKind] = "triangle"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: Pieces | None = None
+    grid: int = 1024
+    bounds: Box | None = None
+    tiles: int | None = None
+    edges: int = 2
     support: float | None = None
+    n_steps: int | None = None
+    alpha: float | None = None
+    beta: float = 0.1
     finish: Finish = "sharpen"
+    neighbours: Neighbours = "add-remove"
+    measure: Measure = "chord"
+    selection: SelectionName = "envelope"
+    seed: int | None = None
 
     def _planned(self) -> Run:
         if self.k is None:
@@ -254,7 +247,7 @@ class _Fit:
         return found.piece[0], found.value
 
 
-class ConvexPolygonLearner(_PolygonLearner):
+class ConvexPolygonLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polygon.
 
     Parameters that are not listed are those of
@@ -286,6 +279,21 @@ class ConvexPolygonLearner(_PolygonLearner):
 
     role: ClassVar[Role] = "conjunction"
     piece: ClassVar[PieceKind] = "halfplane"
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: Pieces | None = None
+    grid: int = 1024
+    bounds: Box | None = None
+    tiles: int | None = None
+    edges: int = 2
+    n_steps: int | None = None
+    alpha: float | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    measure: Measure = "chord"
+    selection: SelectionName = "envelope"
+    seed: int | None = None
 
     def _planned(self) -> Run:
         if self.k is not None:

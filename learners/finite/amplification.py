@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import TwoLabels
+from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
 from learners.parameters import check_open_unit
 from learners.privacy.accounting import Neighbours, pure_budget
 from learners.privacy.exponential_mechanism import exponential_index, private_rate
@@ -128,7 +128,7 @@ class AmplifiedDiagnostics:
     mistakes: tuple[int | None, ...]
 
 
-class AmplifiedLearner(TwoLabels):
+class AmplifiedLearner(WithParameters):
     """Several runs of a private learner on parts of the sample, and a private choice among them.
 
     Parameters
@@ -170,6 +170,9 @@ class AmplifiedLearner(TwoLabels):
     failure: float = 0.5
     test_share: float = 0.25
     seed: int | None = None
+
+    positive: Any = None
+    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples.

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.core.sklearn_support import TwoLabels
+from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
 from learners.finite.empirical_risk import ErmRelease, Mechanism, chosen
 from learners.finite.sample_sizes import as_class
 from learners.parameters import check_count
@@ -70,7 +70,7 @@ class MemorizedLabels:
         return np.asarray(labels[np.asarray(X, dtype=np.int64)])
 
 
-class MemorizingLearner(TwoLabels):
+class MemorizingLearner(WithParameters):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -93,6 +93,9 @@ class MemorizingLearner(TwoLabels):
 
     points: int = 1000
     seed: int | None = None
+
+    positive: Any = None
+    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -320,8 +323,11 @@ class FiniteClassDiagnostics:
     fewest_mistakes: int
 
 
-class _FiniteClass(TwoLabels):
+class _FiniteClass(WithParameters):
     concepts: ConceptClass
+
+    positive: Any = None
+    predict, score = predict_as_came, share_right
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()

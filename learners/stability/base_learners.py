@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.core.examples import check_examples, check_points
-from learners.core.sklearn_support import TwoLabels
+from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
 from learners.parameters import check_count
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import SeededRandom
@@ -111,7 +111,7 @@ class DescentRelease:
     privacy: None = None
 
 
-class GradientDescentClassifier(TwoLabels):
+class GradientDescentClassifier(WithParameters):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -138,6 +138,9 @@ class GradientDescentClassifier(TwoLabels):
     rate: float = 1.0
     order: Order = "replacement"
     coins: int = 0
+
+    positive: Any = None
+    predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.
