@@ -37,6 +37,7 @@ from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import WholeField
 from geodp_app.views.widgets.panes import (
     Fold,
+    FoldingRow,
     PrivateMark,
     card_column,
     dressed,
@@ -222,7 +223,11 @@ class WhyCard(QFrame):
         self.aim = dressed(sentences("why"), name="What the next step looks for")
         self.report = dressed(sentences("why"), name="What one report changes")
         self.buttons = QWidget()
-        head = fill(QHBoxLayout(), self.heading, self.mark, None, self.buttons, spacing=6)
+        title = QWidget()
+        fill(QHBoxLayout(title), self.heading, self.mark, margins=(0, 0, 0, 0), spacing=6)
+        #: Where they do not fit beside the heading, the buttons lie below it.
+        self._head = FoldingRow()
+        self._head.set_groups(title, self.buttons, apart=True)
         body = dressed(QWidget(), "below")
         parts = (self.report, self.what, self.odds, self.aim, None)
         fill(QVBoxLayout(body), *parts, margins=(0, 0, 0, 0), spacing=4)
@@ -238,7 +243,7 @@ class WhyCard(QFrame):
         again = tool_button("Run again", "endButton", name="Run again", tip=tip)
         again.clicked.connect(self.again_asked)
         fill(QHBoxLayout(self.buttons), again, self.sharpen, margins=(0, 0, 0, 0), spacing=4)
-        column = (head, (self._room, 1))
+        column = (self._head, (self._room, 1))
         fill(QVBoxLayout(self), *column, margins=(12, 6, 6, 4), spacing=2)
         self.setMinimumSize(200, 92)
         self._at_end = False
@@ -291,6 +296,7 @@ class WhyCard(QFrame):
         self.aim.setVisible(bool(self.aim.text()) and not looked_at and not self._release)
         self.buttons.setVisible(self._at_end)
         self.heading.setText("One report" if looked_at else self._heading)
+        self._head.fold()
         self._room.fit()
 
 
