@@ -63,7 +63,7 @@ _NARROW, PLAIN_BOXES, PLAIN_WHERE_WRONG = 1, 1 << 10, 1 << 8
 _TABLE_BYTES = 8 << 20
 
 #: Concepts are drawn from the prior where examples of the rarer label weigh so many nats at most:
-#: one in 26 is kept then, or more, and boxes take as long as some 50.
+#: one in 30 is kept then, or more, and tables and boxes take as long as some 50 of them.
 _NATS_BY_CHANCE = 2.0
 
 

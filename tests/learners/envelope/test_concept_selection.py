@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,17 +69,24 @@ def test_draws_follow_the_law_where_nothing_is_known(
 
 
 def test_where_hardly_any_example_has_the_other_label_there_are_no_boxes() -> None:
-    """And edges are written in the same order as those from boxes: by sheet, u and v."""
-    lattice = HalfplaneLattice(8, bits=0)
     points = np.argwhere(np.ones((9, 9), dtype=bool))
     for positives, boxes in ((0, False), (1, False), (2, False), (3, True)):
         counts = counted(points, np.arange(81) >= 81 - positives, 8)
-        source = SeededRandom(positives)
-        drawn = [ConceptSelection(lattice).select(counts, 0.9, source) for _ in range(200)]
+        source, selection = SeededRandom(positives), ConceptSelection(HalfplaneLattice(8))
+        drawn = [selection.select(counts, 0.9, source) for _ in range(20)]
         assert all((one.progress.boxes > 0) == boxes for one in drawn)
-        pairs = [[(e.sheet, e.u, e.v) for e in one.piece] for one in drawn if len(one.piece) == 2]
-        assert len(pairs) > 5
-        assert all(one <= other for one, other in pairs)
+
+
+@pytest.mark.parametrize("nats_by_chance", [NEVER, ALWAYS])
+def test_a_piece_is_written_the_same_with_boxes_and_without(nats_by_chance: float) -> None:
+    """Edges by sheet, u and v: an order that tells the way would tell of the examples."""
+    nothing = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=bool)
+    selection, counts = ConceptSelection(HalfplaneLattice(8)), counted(*nothing, 8)
+    selection, source = replace(selection, nats_by_chance=nats_by_chance), SeededRandom(0)
+    pieces = [selection.select(counts, 0.9, source).piece for _ in range(400)]
+    pairs = [[(e.sheet, e.u, e.v) for e in piece] for piece in pieces if len(piece) == 2]
+    assert sum(one[0] == other[0] for one, other in pairs) > 8
+    assert all(one <= other for one, other in pairs)
 
 
 def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
