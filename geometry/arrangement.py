@@ -95,8 +95,16 @@ class Cell:
 class Arrangement:
     """The arrangement of a sample's dual lines within the admitted region of one sheet.
 
-    `examples` are distinct and sorted, and signatures refer to this order; `lines` are their dual
-    lines a*u + b*v = c in lattice units.  No two cells of one part have the same signature.
+    Attributes
+    ----------
+    lattice : HalfplaneLattice
+    sheet : Sheet
+    examples : tuple of (x, y)
+        Distinct examples, sorted; signatures refer to this order.
+    lines : tuple of (a, b, c)
+        Their dual lines a*u + b*v = c in lattice units.
+    cells : tuple of Cell
+        No two cells of one part have the same signature.
     """
 
     lattice: HalfplaneLattice
@@ -109,10 +117,19 @@ class Arrangement:
 def arrange(
     lattice: HalfplaneLattice, sheet: Sheet, points: NDArray[np.int64] | Iterable[tuple[int, int]]
 ) -> Arrangement:
-    """Build the arrangement of the examples' dual lines, of grid points, int of shape (n, 2), in
-    0..d; repeated examples share a line.
+    """Build the arrangement of the examples' dual lines.
 
-    Raises ValueError if the sheet is not one of the lattice's, or a point is off the grid.
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+    sheet : Sheet
+    points : array_like of int, shape (n, 2)
+        Grid coordinates in 0..d; repeated examples share a line.
+
+    Raises
+    ------
+    ValueError
+        If the sheet is not one of the lattice's, or a point is off the grid.
     """
     if sheet not in lattice.sheets:
         raise ValueError(f"{sheet!r} is not a sheet of the {lattice.measure} measure")
@@ -337,7 +354,10 @@ class LatticePolygon:
     def point(self, rank: int) -> tuple[int, int]:
         """The integer point (u, v) of that rank, ordered by u and then by v.
 
-        Raises IndexError unless 0 <= rank < count.
+        Raises
+        ------
+        IndexError
+            Unless 0 <= rank < count.
         """
         if not 0 <= rank < self.count:
             raise IndexError(f"rank {rank} is outside 0..{self.count - 1}")

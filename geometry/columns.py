@@ -313,11 +313,19 @@ def _inside(x, y, first, last, one, two, three):
 
 @inner
 def count_span(columns, start, stop, first, last, one, two, three, most):
-    """Examples of the columns start..stop - 1 in a piece, column by column; counting ends above
-    `most`.
+    """Examples of the columns start..stop - 1 in a piece, column by column.
 
-    The columns have abscissae in first..last, those of the piece: it is up to the caller that
-    vertical boundaries lie there.  Halfplanes are (a, b, c); 0, 0, 0 constrains nothing.
+    Parameters
+    ----------
+    columns : Columns
+    start, stop : int
+        Columns that have abscissae in first..last.
+    first, last : int
+        Abscissae of the piece; it is up to the caller that vertical boundaries lie here.
+    one, two, three : tuple of int
+        Halfplanes (a, b, c); 0, 0, 0 constrains nothing.
+    most : int
+        Counting ends above it.
     """
     shift, cells, entries = columns.shift, columns.cells, columns.entries
     d, more = columns.d, (1 << shift) - 1

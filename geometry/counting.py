@@ -73,11 +73,16 @@ def make_tables(
     basis: tuple[int, int, int],
     table_bytes: int,
 ) -> LineTables:
-    """Room for as many line tables over the columns as fit table_bytes; pages are taken from the
-    system only as tables fill up.
+    """Room for as many line tables over the columns as fit table_bytes.
 
-    `totals` are those of :func:`geometry.columns.count_columns`, not copied; `basis` is
-    :attr:`geometry.halfplane.HalfplaneLattice.basis`.
+    Parameters
+    ----------
+    totals : tuple of two int32 or two int64 arrays
+        From :func:`geometry.columns.count_columns`; not copied.
+    basis : tuple of int
+        :attr:`geometry.halfplane.HalfplaneLattice.basis`.
+    table_bytes : int
+        Budget; pages are taken from the system only as tables fill up.
     """
     before = unpack(totals[0]).before
     capacity = min(max(256, table_bytes // before.nbytes), _MOST_LINES)
@@ -220,8 +225,14 @@ def _add(below, row, b, lo, hi):
 def count_piece(lines, below, total, i, j, k):
     """Examples of one label in the intersection of three closed halfplanes.
 
-    Arrays are those of :class:`LineTables`, `total` the `totals` of the label; i, j, k are rows of
-    the lines, made for that label: NO_LINE constrains nothing.
+    Parameters
+    ----------
+    lines, below : arrays
+        Of :class:`LineTables`.
+    total : array
+        `totals` of the label.
+    i, j, k : int
+        Rows of the lines, made for that label; NO_LINE constrains nothing.
     """
     d = np.int64(total[0])
     a1, b1, c1 = lines[i, 0], lines[i, 1], lines[i, 2]

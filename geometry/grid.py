@@ -348,8 +348,10 @@ Box = Bounds | Sequence[float]
 def checked_bounds(box: Box, crs: str | None = None) -> Bounds:
     """Bounds of four numbers in a system by any of its names; bounds as they are.
 
-    Raises BoundsError if they are none, there is no such system, or one is told of bounds that have
-    theirs.
+    Raises
+    ------
+    BoundsError
+        If they are none, there is no such system, or one is told of bounds that have theirs.
     """
     if isinstance(box, Bounds):
         if crs is not None:

@@ -94,19 +94,33 @@ class GridCounts:
         )
 
     def by_group(self, group: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """Examples of each label in each group of entries, int64 of shape (2, count); `group`,
-        int64 of shape (m,), is the group of every entry, in 0..count-1."""
+        """Examples of each label in each group of entries, int64 of shape (2, count).
+
+        Parameters
+        ----------
+        group : ndarray of int64, shape (m,)
+            The group of every entry, in 0..count-1.
+        count : int
+        """
         # sums of amounts are exact in doubles
         sums = np.bincount(group + count * self.labels, self.amounts, 2 * count)
         return sums.astype(np.int64).reshape(2, count)
 
     @classmethod
     def of(cls, counts: GridCounts | ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
-        """Counts in whichever form they come, on a grid of size d: such counts, an array of int,
-        shape (2, d + 1, d + 1), or entries, shape (m, 4), as :meth:`of_array` and
-        :meth:`of_entries` take them.
+        """Counts in whichever form they come, on a grid of size d.
 
-        Raises ValueError if they are counts on another grid, or as these two.
+        Parameters
+        ----------
+        counts : GridCounts, array of int, shape (2, d + 1, d + 1), or entries, shape (m, 4)
+            As :meth:`of_array` and :meth:`of_entries` take them.
+        d : int
+        dimensions : int
+
+        Raises
+        ------
+        ValueError
+            If they are counts on another grid, or as these two.
         """
         if isinstance(counts, GridCounts):
             given = counts
@@ -127,10 +141,19 @@ class GridCounts:
     def of_examples(
         cls, points: NDArray[np.int64], labels: NDArray[np.bool_], d: int
     ) -> GridCounts:
-        """Counts of examples given one by one: grid points, int64 of shape (n, D), in 0..d, not
-        checked, and labels, bool of shape (n,).
+        """Counts of examples given one by one.
 
-        Raises ValueError if there are not as many labels as points.
+        Parameters
+        ----------
+        points : ndarray of int64, shape (n, D)
+            Grid coordinates in 0..d; not checked.
+        labels : ndarray of bool, shape (n,)
+        d : int
+
+        Raises
+        ------
+        ValueError
+            If there are not as many labels as points.
         """
         if len(points) != len(labels):
             raise ValueError("there must be as many labels as points")
@@ -146,11 +169,18 @@ class GridCounts:
 
     @classmethod
     def of_array(cls, counts: ArrayLike, dimensions: int = 2) -> GridCounts:
-        """Counts of every grid point, int of shape (2, d + 1, d + 1): counts[label, x, y]; in space
-        counts[label, x, y, z].
+        """Counts of every grid point.
 
-        Raises ValueError if the shape is another, or a count is negative, no whole number or too
-        large.
+        Parameters
+        ----------
+        counts : array of int, shape (2, d + 1, d + 1)
+            counts[label, x, y]; in space counts[label, x, y, z].
+        dimensions : int
+
+        Raises
+        ------
+        ValueError
+            If the shape is another, or a count is negative, no whole number or too large.
         """
         array = unmasked(counts)
         if array.ndim != dimensions + 1 or len(array) != 2 or len(set(array.shape[1:])) != 1:
@@ -165,10 +195,20 @@ class GridCounts:
     def of_entries(cls, entries: ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
         """Counts of the grid points that hold examples, as a database gives them.
 
-        Entries, int of shape (m, 4), are rows (x, y, label, count) in any order, in space (x, y, z,
-        label, count); rows with the same x, y and label are added.  Raises ValueError if the shape
-        is another, a coordinate lies off 0..d, a label is neither 0 nor 1, or a count is negative,
-        no whole number or too large.
+        Parameters
+        ----------
+        entries : array of int, shape (m, 4)
+            Rows (x, y, label, count) in any order; rows with the same x, y and label are added.
+            In space (x, y, z, label, count).
+        d : int
+            Grid size.
+        dimensions : int
+
+        Raises
+        ------
+        ValueError
+            If the shape is another, a coordinate lies off 0..d, a label is neither 0 nor 1, or a
+            count is negative, no whole number or too large.
         """
         names = (*_AXES[:dimensions], "label")
         rows = np.asarray(entries)

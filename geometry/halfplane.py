@@ -111,8 +111,6 @@ class Sheet(IntEnum):
 class HalfplaneLattice:
     """The finite class of halfplanes on the grid {0..d}^2, with its base measure.
 
-    Raises ValueError if d is not in 1..MAX_D, the measure is unknown, or bits is too fine.
-
     Parameters
     ----------
     d : int
@@ -122,6 +120,11 @@ class HalfplaneLattice:
     bits : int, optional
         Lattice resolution: dual coordinates are multiples of 2**-bits.  By default
         the finest for which every product below stays under 2**62, at most 20.
+
+    Raises
+    ------
+    ValueError
+        If d is not in 1..MAX_D, the measure is unknown, or bits is too fine.
     """
 
     d: int
@@ -202,8 +205,13 @@ class HalfplaneLattice:
         return (s + 1) * (3 * s + 1)
 
     def halfplane(self, sheet: Sheet, u: int, v: int) -> Halfplane:
-        """The halfplane at a dual lattice point; ValueError if sheet or point are none of this
-        measure."""
+        """The halfplane at a dual lattice point.
+
+        Raises
+        ------
+        ValueError
+            If the sheet or the point does not belong to this measure.
+        """
         if sheet not in self.sheets or not self.admits(u, v):
             raise ValueError(f"({sheet!r}, {u}, {v}) is not in the {self.measure} lattice")
         return Halfplane(self, Sheet(sheet), int(u), int(v))
@@ -211,8 +219,17 @@ class HalfplaneLattice:
 
 @dataclass(frozen=True, slots=True)
 class Halfplane:
-    """A closed halfplane a*x + b*y >= c with integer coefficients, x and y in grid units: a sheet
-    of a lattice, and dual lattice coordinates (u, v) (see :class:`HalfplaneLattice`)."""
+    """A closed halfplane a*x + b*y >= c with integer coefficients, x and y in grid units.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+        The class it belongs to.
+    sheet : Sheet
+        How (u, v) is read.
+    u, v : int
+        Dual lattice coordinates (see :class:`HalfplaneLattice`).
+    """
 
     lattice: HalfplaneLattice
     sheet: Sheet
@@ -229,7 +246,17 @@ class Halfplane:
         return (along, across, level) if self.sheet.flat else (across, along, level)
 
     def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Exact membership, bool of shape (n,), of grid points (x, y) in 0..d, shape (n, 2)."""
+        """Exact membership.
+
+        Parameters
+        ----------
+        points : ndarray of int, shape (n, 2)
+            Grid coordinates (x, y), each in 0..d.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
         a, b, c = self.coefficients
         xy = np.asarray(points, dtype=np.int64)
         inside: NDArray[np.bool_] = a * xy[:, 0] + b * xy[:, 1] >= c
@@ -257,10 +284,22 @@ def side(inequality: Inequality, vertex: Vertex) -> int:
 def clip(vertices: Sequence[Vertex], inequality: Inequality) -> tuple[Vertex, ...]:
     """The part of a convex polygon in a closed halfplane (Sutherland and Hodgman 1974).
 
-    The vertices (U, V, W) are counterclockwise, each once; so are those that are left, without
-    common factors where they are new.  A polygon that only touches the line leaves the corner or
-    the edge on it, one beyond it nothing.  The figure is convex and signs are exact: one pass is
-    complete, and a corner on the line is met once and never twice.
+    Parameters
+    ----------
+    vertices : sequence of (U, V, W)
+        Counterclockwise, each once.
+    inequality : (a, b, c)
+
+    Returns
+    -------
+    tuple of (U, V, W)
+        Counterclockwise, each once, without common factors where they are new.  A polygon that
+        only touches the line leaves the corner or the edge on it, one beyond it nothing.
+
+    Notes
+    -----
+    The figure is convex and signs are exact: one pass is complete, and a corner on the line is
+    met once and never twice.
     """
     sides = [side(inequality, vertex) for vertex in vertices]
     if min(sides, default=0) >= 0:
@@ -301,9 +340,14 @@ Line = tuple[int, int, int]
 class ConvexPart:
     """A convex part of the admitted dual points, in lattice units.
 
-    `closed` is the part as a closed region of the plane, a*u + b*v >= c: parts overlap in edges
-    only.  `lattice`, with the same order and normals, holds the lattice points that are counted to
-    this part: each admitted lattice point belongs to exactly one.
+    Attributes
+    ----------
+    closed : tuple of (a, b, c)
+        The part as a closed region of the plane, a*u + b*v >= c.  Parts overlap in
+        edges only.
+    lattice : tuple of (a, b, c)
+        The lattice points that are counted to this part: each admitted lattice point
+        belongs to exactly one part.  Same order and normals as `closed`.
     """
 
     closed: tuple[Inequality, ...]
@@ -330,10 +374,24 @@ def admitted_parts(lattice: HalfplaneLattice) -> tuple[ConvexPart, ...]:
 
 
 def dual_line(lattice: HalfplaneLattice, sheet: Sheet, point: tuple[int, int]) -> Line:
-    """The dual line (a, b, c), in lattice units, of a grid point of integers (x, y) in 0..d; a, b
-    >= 0, not both 0.
+    """The dual line of a grid point.
 
-    Raises ValueError if the point is off the grid.
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+    sheet : Sheet
+    point : (x, y)
+        Integers in 0..d.
+
+    Returns
+    -------
+    (a, b, c) : tuple of int
+        Lattice units; a, b >= 0, not both 0.
+
+    Raises
+    ------
+    ValueError
+        If the point is off the grid.
     """
     x, y = (int(coordinate) for coordinate in point)
     if not (0 <= x <= lattice.d and 0 <= y <= lattice.d):

@@ -114,7 +114,10 @@ class MultiplicativeWeights:
 def check_losses(losses: ArrayLike, experts: int, bound: int) -> NDArray[np.int64]:
     """Losses of one round, int64 of shape (N,).
 
-    Raises ValueError if they are not N whole numbers in 0..bound.
+    Raises
+    ------
+    ValueError
+        If they are not N whole numbers in 0..bound.
     """
     values = unmasked(losses)
     if values.shape != (experts,) or values.dtype.kind not in "iufb":
@@ -128,8 +131,16 @@ def check_losses(losses: ArrayLike, experts: int, bound: int) -> NDArray[np.int6
 
 @dataclass(frozen=True, slots=True)
 class ExpertsPlan:
-    """What a private run may do, fixed by public numbers: a rate in nats per unit of loss in [0,
-    1], and the bound on the expected regret over all rounds."""
+    """What a private run may do, fixed by public numbers.
+
+    Attributes
+    ----------
+    rate : float
+        Nats per unit of loss in [0, 1].
+    regret : float
+        Bound on the expected regret over all rounds.
+    spent : PrivacySpent
+    """
 
     rate: float
     regret: float
@@ -146,8 +157,10 @@ def plan_experts(
 ) -> ExpertsPlan:
     """The largest rate that the account grants, or the best rate without privacy if that is less.
 
-    Raises ValueError if there are fewer than two experts or one round, or the budget states no
-    guarantee.
+    Raises
+    ------
+    ValueError
+        If there are fewer than two experts or one round, or the budget states no guarantee.
     """
     check_budget(epsilon, delta)
     # refuses other neighbours; a replacement is charged by its own range, not as two steps
@@ -169,7 +182,17 @@ def plan_experts(
 
 @dataclass(frozen=True, slots=True)
 class ExpertsRelease:
-    """The experts that were drawn, one a round; `privacy` is that of all rounds."""
+    """The experts that were drawn.
+
+    Attributes
+    ----------
+    learner : str
+    chosen : tuple of int
+        One a round.
+    parameters : tuple of (str, value)
+    privacy : PrivacySpent
+        Of all rounds.
+    """
 
     #: In files (:mod:`learners.core.codec`).
     kind: ClassVar[str] = "experts"
@@ -182,8 +205,15 @@ class ExpertsRelease:
 
 @dataclass(frozen=True, slots=True)
 class ExpertsDiagnostics:
-    """What only the curator may see: losses over all rounds, in units of 1/bound, of the experts
-    that were drawn, and of the best expert."""
+    """What only the curator may see: losses over all rounds, in units of 1/bound.
+
+    Attributes
+    ----------
+    loss : int
+        Of the experts that were drawn.
+    best_loss : int
+        Of the best expert.
+    """
 
     loss: int
     best_loss: int

@@ -99,11 +99,25 @@ def uniform_convergence_examples(size: int, alpha: float, beta: float) -> int:
 def private_examples(
     size: int, alpha: float, beta: float, rate: float, *, agnostic: bool = False
 ) -> int:
-    """n for the exponential mechanism with weights exp(-rate * mistakes) over so many hypotheses.
+    """n for the exponential mechanism with weights exp(-rate * mistakes).
 
-    The rate, nats per mistake or per unit of a loss in [0, 1], is epsilon, or epsilon/2 when an
-    example is replaced.  `agnostic`: alpha, in (0, 1) as beta, is meant above the best hypothesis'
-    error; else some hypothesis errs nowhere.  Raises ValueError if a parameter is out of range.
+    Parameters
+    ----------
+    size : int
+        Number of hypotheses.
+    alpha, beta : float
+        In (0, 1).
+    rate : float
+        epsilon, or epsilon/2 when an example is replaced: nats per mistake, or per unit of a
+        loss in [0, 1].
+    agnostic : bool
+        Whether alpha is meant above the best hypothesis' error; else some hypothesis errs
+        nowhere.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
     """
     log_size = _check(size, alpha, beta)
     if not rate > 0:
@@ -156,7 +170,10 @@ _EXACT = 1000
 def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
     """A class as a bool matrix (concepts, points).
 
-    Raises ValueError if it is no matrix of 0 and 1, or has no concept.
+    Raises
+    ------
+    ValueError
+        If it is no matrix of 0 and 1, or has no concept.
     """
     matrix = np.asarray(concepts)
     if matrix.ndim != 2 or len(matrix) == 0:
@@ -167,11 +184,22 @@ def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
 
 
 def dichotomies(concepts: ArrayLike, points: Sequence[int] | None = None) -> NDArray[np.bool_]:
-    """The distinct labellings of some points, by default all, bool of shape (dichotomies, points),
-    in lexicographic order.
+    """The distinct labellings of some points, in lexicographic order.
 
-    The class is bool of shape (concepts, points), and points are columns of it; ValueError if they
-    are none.
+    Parameters
+    ----------
+    concepts : array of bool, shape (concepts, points)
+    points : sequence of int, optional
+        Columns; by default all.
+
+    Returns
+    -------
+    ndarray of bool, shape (dichotomies, len(points))
+
+    Raises
+    ------
+    ValueError
+        If the class is none, or a point is not one of its columns.
     """
     matrix = as_class(concepts)
     if points is not None:
@@ -200,11 +228,23 @@ def vc_dimension(concepts: ArrayLike, most_work: int = MOST_WORK) -> int:
 
 
 def largest_shattered(concepts: ArrayLike, most_work: int = MOST_WORK) -> tuple[int, ...]:
-    """Points that the class, bool of shape (concepts, points), shatters, as many as possible:
-    columns, increasing; of the largest such sets the first that the search meets.
+    """Points that the class shatters, as many as possible.
 
-    Raises ValueError if the class is none, or more 64-bit words of concepts would be looked at than
-    `most_work`.
+    Parameters
+    ----------
+    concepts : array of bool, shape (concepts, points)
+    most_work : int
+        Limit on the 64-bit words of concepts that are looked at.
+
+    Returns
+    -------
+    tuple of int
+        Columns, increasing; of the largest shattered sets, the first that the search meets.
+
+    Raises
+    ------
+    ValueError
+        If the class is none, or would take more work.
     """
     matrix = dichotomies(concepts)
     # equal columns, or opposite ones, are never shattered together
@@ -322,7 +362,10 @@ def consistent_size(vc: int, alpha: float, beta: float) -> int:
     The least n >= 8/alpha with 2 Sauer(2n, vc) 2^(-alpha n / 2) <= beta (Blumer et al. 1989,
     theorem 2.1).  Textbook: max(4/alpha log2(2/beta), 8 vc/alpha log2(13/alpha)), never less.
 
-    Raises ValueError if alpha or beta is not in (0, 1), or vc < 0.
+    Raises
+    ------
+    ValueError
+        If alpha or beta is not in (0, 1), or vc < 0.
     """
     check_open_unit(alpha=alpha, beta=beta)
 
@@ -342,7 +385,10 @@ def deviation(n: int, vc: int, beta: float) -> float:
     a/2 bounds it where n a^2 >= 2, which holds here, and examples of both are swapped by fair coins
     (Hoeffding, for each of Sauer(2n, vc) labellings).
 
-    Raises ValueError if n < 1, vc < 0, or beta is not in (0, 1).
+    Raises
+    ------
+    ValueError
+        If n < 1, vc < 0, or beta is not in (0, 1).
     """
     check_open_unit(beta=beta)
     log = math.log(2) * log2_growth(2 * check_count("n", n), vc) + math.log(4 / beta)
@@ -353,7 +399,10 @@ def agnostic_size(vc: int, alpha: float, beta: float) -> int:
     """n with which the best concept on the sample errs by at most alpha more than the best there
     is, with probability 1 - beta: the least found with twice :func:`deviation` at most alpha.
 
-    Raises ValueError if alpha or beta is not in (0, 1), or vc < 0.
+    Raises
+    ------
+    ValueError
+        If alpha or beta is not in (0, 1), or vc < 0.
     """
     check_open_unit(alpha=alpha, beta=beta)
     return least_count(lambda n: 2 * deviation(n, vc, beta) <= alpha)
@@ -366,7 +415,10 @@ def lower_bound_size(vc: int, alpha: float, beta: float) -> int:
     Valiant 1989, theorem 1, for a class of VC dimension at least 2 in the first and with two
     concepts that agree on a point and differ on another in the second.
 
-    Raises ValueError unless 0 < alpha <= 1/8 and 0 < beta <= 1/100, where the theorem holds.
+    Raises
+    ------
+    ValueError
+        Unless 0 < alpha <= 1/8 and 0 < beta <= 1/100, where the theorem holds.
     """
     if not (0 < alpha <= 1 / 8 and 0 < beta <= 1 / 100):
         raise ValueError(

@@ -201,7 +201,10 @@ def privacy_statement(privacy: PrivacySpent | None) -> str:
 def one_of_several(epsilon: float, delta: float, rows: int) -> tuple[float, float]:
     """What each of a person's examples may cost, if all of them cost (epsilon, delta): lemma T2.
 
-    Raises ValueError if there are no examples, or too many, or epsilon is too large for several.
+    Raises
+    ------
+    ValueError
+        If there are no examples, or too many, or epsilon is too large for several.
     """
     if not 1 <= rows <= MOST_ROWS:
         raise ValueError(f"a person has 1 to {MOST_ROWS} rows, not {rows}")
@@ -223,12 +226,21 @@ def _group_factor(each: float, rows: int) -> float:
 def of_persons(
     spent: PrivacySpent | None, epsilon: float, delta: float, rows: int
 ) -> PrivacySpent | None:
-    """The statement of a run at what :func:`one_of_several` leaves of (epsilon, delta), for persons
-    of so many examples.
+    """The statement of a run at what :func:`one_of_several` leaves of (epsilon, delta).
 
-    `spent` is about one example; None stays None.  Epsilon and delta are what was asked for; delta
-    is what the run uses of it.  Raises ValueError if persons cannot have several examples in such a
-    run.
+    Parameters
+    ----------
+    spent : PrivacySpent or None
+        About one example; None stays None.
+    epsilon, delta : float
+        What was asked for; delta is what the run uses of it.
+    rows : int
+        Examples of each person.
+
+    Raises
+    ------
+    ValueError
+        If persons cannot have several examples in such a run.
     """
     if spent is None or rows == 1:
         return spent
@@ -272,8 +284,16 @@ def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, f
 
 
 def neglected_delta(eta: float, draws: int, neighbours: Neighbours) -> float:
-    """What events that the samplers' arithmetic neglects add to delta (docs/privacy.md, lemma 5),
-    of so many selections, at eta nats per example, whose law an example may change."""
+    """What events that the samplers' arithmetic neglects add to delta (docs/privacy.md, lemma 5).
+
+    Parameters
+    ----------
+    eta : float
+        Nats per example in every selection.
+    draws : int
+        Selections whose law an example may change.
+    neighbours : {"add-remove", "replace-one"}
+    """
     moved = (2 if neighbours == "replace-one" else 1) * eta + 2 * ARITHMETIC
     # rates are at most MOST_RATE; one that is read from a file may be anything
     return draws * (1 + math.exp(min(moved, _VANISHING))) * NEGLECTED
@@ -300,7 +320,10 @@ def halve_for_replacement(epsilon: float, delta: float) -> tuple[float, float]:
 def inner_budget(epsilon: float, delta: float, neighbours: Neighbours) -> tuple[float, float]:
     """Add-remove parameters of a run that is (epsilon, delta)-DP for these neighbours.
 
-    Raises ValueError if there are no such neighbours.
+    Raises
+    ------
+    ValueError
+        If there are no such neighbours.
     """
     if neighbours == "replace-one":
         return halve_for_replacement(epsilon, delta)
@@ -312,7 +335,10 @@ def inner_budget(epsilon: float, delta: float, neighbours: Neighbours) -> tuple[
 def pure_budget(epsilon: float, neighbours: Neighbours) -> float:
     """Epsilon for add/remove neighbours of a run that is epsilon-DP, delta = 0, for these.
 
-    Raises ValueError if epsilon states no guarantee, or there are no such neighbours.
+    Raises
+    ------
+    ValueError
+        If epsilon states no guarantee, or there are no such neighbours.
     """
     check_budget(epsilon, LEAST_DELTA)
     return inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
@@ -335,7 +361,10 @@ def noise_scale(epsilon_noise: float, steps: int) -> Fraction:
 def check_budget(epsilon: float, delta: float) -> None:
     """Refuse an epsilon or delta that states no guarantee.
 
-    Raises ValueError unless epsilon is finite and positive and delta lies strictly between 0 and 1.
+    Raises
+    ------
+    ValueError
+        Unless epsilon is finite and positive and delta lies strictly between 0 and 1.
     """
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ValueError(f"epsilon must be a positive number, got {epsilon}")

@@ -64,11 +64,20 @@ from learners.privacy.accounting import (
 
 @lru_cache(maxsize=8)
 def right_answers(count: int, epsilon: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probability of each number 0..count of right bits of this epsilon, and what they show: both
-    float64 of shape (count + 1,).
+    """Probability of each number 0..count of right bits, and what they show.
 
-    A loss is the log ratio of the two laws, epsilon for each right bit less epsilon for each wrong
-    one.
+    Parameters
+    ----------
+    count : int
+        At least 0.
+    epsilon : float
+        Of each bit, not negative.
+
+    Returns
+    -------
+    odds, losses : ndarray of float64, shape (count + 1,)
+        A loss is the log ratio of the two laws, epsilon for each right bit less epsilon for each
+        wrong one.
     """
     right = np.arange(count + 1, dtype=np.float64)
     ways = np.cumsum(np.log(np.append(1.0, (count + 1 - right[1:]) / right[1:])))
@@ -84,15 +93,33 @@ _ROUNDING = 1e-14
 
 
 def selections_delta(eta: float, steps: int, epsilon: ArrayLike) -> NDArray[np.float64]:
-    """V_m at each epsilon, of any sign: the least delta of m >= 1 selections of range eta > 0, in
-    nats per example, over all classes of pieces, for the sample of lower scores."""
+    """V_m at each epsilon: the least delta of m selections over all classes of pieces, for the
+    sample of lower scores.
+
+    Parameters
+    ----------
+    eta : float
+        Range of each selection, positive: nats per example.
+    steps : int
+        m, at least 1.
+    epsilon : array of float
+        Of any sign.
+    """
     return np.exp(_log_delta(eta, steps, np.asarray(epsilon, dtype=np.float64)))
 
 
 def run_delta(eta: float, steps: int, epsilon: float, noise: float = 0.0) -> float:
-    """A delta for which a whole run is (epsilon, delta)-DP, add/remove: selections of range eta,
-    and in every step a count that costs `noise`, 1 / scale of its integer Laplace noise, or none
-    with 0."""
+    """A delta for which a whole run is (epsilon, delta)-DP, add/remove.
+
+    Parameters
+    ----------
+    eta : float
+        Range of each selection.
+    steps : int
+    epsilon : float
+    noise : float
+        What each noisy count costs, 1 / scale of its integer Laplace noise; 0 for none.
+    """
     odds, losses = right_answers(steps, noise)
     left = epsilon - losses
     lower = selections_delta(eta, steps, left)
@@ -108,7 +135,10 @@ def run_delta(eta: float, steps: int, epsilon: float, noise: float = 0.0) -> flo
 def run_rate(epsilon: float, delta: float, steps: int, noise: float = 0.0) -> float:
     """The largest eta of a run that is (epsilon, delta)-DP, add/remove, less GIVEN_UP.
 
-    Raises ValueError if epsilon does not exceed steps * noise.
+    Raises
+    ------
+    ValueError
+        If epsilon does not exceed steps * noise.
     """
     # by basic composition
     low = (epsilon - steps * noise) / steps
@@ -212,7 +242,10 @@ def advanced_epsilon(epsilon0: float, count: int, delta: float) -> float:
 def advanced_rate(epsilon: float, delta: float, count: int) -> float:
     """The largest epsilon0, within a relative 1e-12, that advanced composition grants `count`.
 
-    Raises ValueError if epsilon or delta states no guarantee, or count < 1.
+    Raises
+    ------
+    ValueError
+        If epsilon or delta states no guarantee, or count < 1.
     """
     check_budget(epsilon, delta)
     if count < 1:
@@ -278,8 +311,16 @@ def _minimize(f: Callable[[float], float], low: float, high: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The selection rate granted to each of m steps, in nats per example of score, and by which
-    account; `alternatives` are what each valid account would have granted."""
+    """The selection rate granted to each of m steps, and by which account.
+
+    Attributes
+    ----------
+    name : {"basic", "zcdp", "set-cover"}
+    eta : float
+        Nats per example of score.
+    alternatives : tuple of (name, eta)
+        What each valid account would have granted.
+    """
 
     name: AccountName
     eta: float
@@ -291,7 +332,10 @@ def selection_account(epsilon: float, delta: float, steps: int) -> Account:
 
     `epsilon` here already excludes the charge for arithmetic; `delta` is the whole delta.
 
-    Raises ValueError if epsilon <= 0, delta is not in (0, 1), or steps < 1.
+    Raises
+    ------
+    ValueError
+        If epsilon <= 0, delta is not in (0, 1), or steps < 1.
     """
     check_budget(epsilon, delta)
     if steps < 1:
@@ -329,8 +373,6 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     It holds for a number of steps fixed beforehand; stopping a run because of what its
     diagnostics show is not covered.
 
-    Raises ValueError if `steps` is negative.
-
     Parameters
     ----------
     privacy : PrivacySpent
@@ -345,6 +387,11 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
         At privacy.delta, for privacy.neighbours; privacy.epsilon after the last step.
     account : {"optimal", "basic", "zcdp", "set-cover"}
         The run's if it is optimal, else the one that charges least.
+
+    Raises
+    ------
+    ValueError
+        If `steps` is negative.
     """
     if steps < 0:
         raise ValueError(f"steps must not be negative, got {steps}")
@@ -358,9 +405,16 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
 
 
 def steps_cost(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName, float]:
-    """What the charges of so many steps of a cover come to, by :func:`spent_after`: epsilon at the
-    statement's delta, however much the statement says; by which account; and what the statement
-    leaves the cover beside its sharpening."""
+    """What the charges of so many steps of a cover come to, by :func:`spent_after`.
+
+    Returns
+    -------
+    epsilon : float
+        At the statement's delta, however much the statement says.
+    account : {"optimal", "basic", "zcdp", "set-cover"}
+    whole : float
+        What the statement leaves the cover beside its sharpening.
+    """
     counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
     sharpening = privacy.charge("sharpening")
     assert selections is not None  # of a cover

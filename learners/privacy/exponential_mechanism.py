@@ -62,13 +62,9 @@ def exponential_index(
 ) -> int:
     """An index i with probability exactly proportional to multiplicity_i * exp(rate * score_i).
 
-    Raises ValueError if there are no candidates, or scores, rate or multiplicities are of another
-    kind.
-
-    Returns int: in 0..N-1.
-
     Parameters
     ----------
+    source : RandomSource
     scores : array of int, shape (N,)
         Within int64.
     rate : float or Fraction
@@ -76,6 +72,16 @@ def exponential_index(
     multiplicities : array of int, shape (N,), optional
         How many candidates each entry stands for, at least 0 and not all 0; by default 1.
         Their sum must not exceed 2^62.
+
+    Returns
+    -------
+    int
+        In 0..N-1.
+
+    Raises
+    ------
+    ValueError
+        If there are no candidates, or scores, rate or multiplicities are of another kind.
 
     Notes
     -----
@@ -106,25 +112,47 @@ def private_rate(
 ) -> Fraction:
     """The rate at which a draw is epsilon-DP, as an exact fraction.
 
-    One neighbouring step moves every score by at most the sensitivity D.  Then the draw with rate
-    epsilon / (2 D) is epsilon-DP.  If the step moves all scores in one direction (all up by 0..D,
-    or all down by 0..D), rate epsilon / D is enough, and the draw has bounded range epsilon and so
-    is epsilon^2/8-zCDP (docs/privacy.md, lemma X1).  Rates are per unit of the score that is
-    passed: with scores multiplied by k to make them whole, D is multiplied too.  Raises ValueError
-    if epsilon or sensitivity is not positive and finite.
+    One neighbouring step moves every score by at most the sensitivity D.  Then the draw with
+    rate epsilon / (2 D) is epsilon-DP.  If the step moves all scores in one direction (all up by
+    0..D, or all down by 0..D), rate epsilon / D is enough, and the draw has bounded range epsilon
+    and so is epsilon^2/8-zCDP (docs/privacy.md, lemma X1).  Rates are per unit of the score that
+    is passed: with scores multiplied by k to make them whole, D is multiplied too.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction
+    sensitivity : int or Fraction
+    one_way : bool
+
+    Raises
+    ------
+    ValueError
+        If epsilon or sensitivity is not positive and finite.
     """
     moved = _positive("sensitivity", sensitivity)
     return _positive("epsilon", epsilon) / (moved if one_way else 2 * moved)
 
 
 def utility_loss(log_candidates: float, rate: float | Fraction, beta: float) -> float:
-    """What a draw may fall short of the best score with probability at most beta, in units of the
-    score.
+    """What a draw may fall short of the best score with probability at most beta.
 
-    The bound L = (ln N + ln(1/beta)) / rate, of ln N at least 0 and beta in (0, 1): each of at most
-    N candidates that fall short by more than L has at most exp(-rate L) times the best one's
-    probability, so together at most N exp(-rate L) = beta (KMMS proposition 2.5, with epsilon/2 for
-    their rate).  If B candidates attain the best score, ln(N / B) may stand for ln N.
+    The bound L = (ln N + ln(1/beta)) / rate: each of at most N candidates that fall short by more
+    than L has at most exp(-rate L) times the best one's probability, so together at most
+    N exp(-rate L) = beta (KMMS proposition 2.5, with epsilon/2 for their rate).  If B candidates
+    attain the best score, ln(N / B) may stand for ln N.
+
+    Parameters
+    ----------
+    log_candidates : float
+        ln N, at least 0.
+    rate : float or Fraction
+    beta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        In units of the score.
     """
     if not 0 < beta < 1:
         raise ValueError(f"beta must lie strictly between 0 and 1, got {beta}")

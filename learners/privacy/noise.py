@@ -36,7 +36,10 @@ _MOST_BITS, _SCALE_BITS = 62, 48
 def discrete_laplace_array(source: RandomSource, scale: Fraction, count: int) -> NDArray[np.int64]:
     """Independent integers z with P(z) proportional to exp(-|z| / scale), int64 of shape (count,).
 
-    Raises ValueError if the scale is not positive, or its numerator has more than 48 bits.
+    Raises
+    ------
+    ValueError
+        If the scale is not positive, or its numerator has more than 48 bits.
     """
     if scale <= 0:
         raise ValueError(f"scale must be positive, got {scale}")

@@ -49,7 +49,10 @@ def restated(
     To replace an example, or its label, is to remove one and to add one: two neighbouring steps,
     (2·epsilon, (1 + e^epsilon)·delta).  To replace a label is to replace an example.
 
-    Raises ValueError if the statement says nothing about these neighbours.
+    Raises
+    ------
+    ValueError
+        If the statement says nothing about these neighbours.
     """
     if _RELATIONS.index(stated) > _RELATIONS.index(relation):
         raise ValueError(f"a statement for {stated} neighbours says nothing about {relation} ones")
@@ -79,12 +82,23 @@ def _written(value: float) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def renyi_cost(spent: PrivacySpent, relation: Relation, order: float) -> tuple[float, float]:
-    """Renyi divergence that a run is charged at an order above 1, and delta beside it (lemma R2),
-    added up for the neighbours of `relation`.
+    """Renyi divergence that a run is charged at an order, and delta beside it (lemma R2).
 
     Either by the statement alone, as of any mechanism of pure epsilon but for delta; or, if that is
-    less, by the charges one by one; of persons with several examples, by the statement.  Raises
-    ValueError if the statement says nothing about these neighbours.
+    less, by the charges one by one; of persons with several examples, by the statement.
+
+    Parameters
+    ----------
+    spent : PrivacySpent
+    relation : {"add-remove", "replace-one", "replace-label"}
+        Neighbours for which it is added up.
+    order : float
+        Above 1.
+
+    Raises
+    ------
+    ValueError
+        If the statement says nothing about these neighbours.
     """
     epsilon, delta = restated(spent.epsilon, spent.delta, spent.neighbours, relation)
     cost = min(order * (epsilon * epsilon) / 2, epsilon)  # a square may be beyond all numbers
@@ -122,8 +136,15 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How runs are added up, fixed before the first of them: the neighbours that the sum is about,
-    and the order of the Renyi divergences that are added up, None for basic composition."""
+    """How runs are added up; fixed before the first of them.
+
+    Attributes
+    ----------
+    relation : {"add-remove", "replace-one", "replace-label"}
+        The neighbours that the sum is about.
+    order : float or None
+        Of the Renyi divergences that are added up; None for basic composition.
+    """
 
     relation: Relation
     order: float | None = None
@@ -132,7 +153,10 @@ class Rule:
     def of_budget(cls, budget: Budget, relation: Relation, composition: Composition) -> Rule:
         """The rule; its order is the one at which zCDP would spend the budget best.
 
-        Raises ValueError if the composition needs a delta, and there is none.
+        Raises
+        ------
+        ValueError
+            If the composition needs a delta, and there is none.
         """
         if composition == "basic":
             return cls(relation)
@@ -145,7 +169,10 @@ class Rule:
     def cost(self, spent: PrivacySpent) -> tuple[float, float]:
         """What a run counts, of epsilon or of the divergence, and of delta.
 
-        Raises ValueError if its statement says nothing about the rule's neighbours.
+        Raises
+        ------
+        ValueError
+            If its statement says nothing about the rule's neighbours.
         """
         if self.order is None:
             return restated(spent.epsilon, spent.delta, spent.neighbours, self.relation)
@@ -165,7 +192,10 @@ class Rule:
     def allows(self, budget: Budget, runs: Iterable[PrivacySpent]) -> bool:
         """Whether these runs together stay within the budget; exact in what is written.
 
-        Raises ValueError if a statement says nothing about the rule's neighbours.
+        Raises
+        ------
+        ValueError
+            If a statement says nothing about the rule's neighbours.
         """
         spent = _sums(self.cost(run) for run in runs)
         most = self.capacity(budget)

@@ -103,9 +103,15 @@ _OF_APART = (
 class LossLaw:
     """The law of the privacy loss L = ln P/P', drawn from P, of a worst pair of laws (P, P').
 
-    It is the same with P and P' exchanged.  Two points: L = size, in nats and positive, with odds
-    e^size to 1, else -size (randomized response).  Log-uniform: L = size + 2 ln W, W uniform on
-    e^-size .. 1 (bounded range).
+    It is the same with P and P' exchanged.
+
+    Attributes
+    ----------
+    kind : {"two points", "log-uniform"}
+        Two points: L = size with odds e^size to 1, else -size (randomized response).
+        Log-uniform: L = size + 2 ln W, W uniform on e^-size .. 1 (bounded range).
+    size : float
+        Positive, in nats.
     """
 
     kind: Literal["two points", "log-uniform"]
@@ -133,8 +139,18 @@ class LossLaw:
         return np.where(e < -size, below, inside)
 
     def upper_masses(self, step: float) -> dict[int, float]:
-        """Probabilities of the loss rounded up to multiples of a positive step, in nats, by the
-        number of steps: never too little is lost."""
+        """Probabilities of the loss rounded up to multiples of `step`: never too little is lost.
+
+        Parameters
+        ----------
+        step : float
+            Positive, in nats.
+
+        Returns
+        -------
+        dict of int to float
+            Probability by the number of steps.
+        """
         if not step > 0:
             raise ValueError(f"step must be positive, got {step}")
         exact = Fraction(self.size) / Fraction(step)
@@ -164,12 +180,18 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """One of the mechanisms that a charge stands for, for the neighbours of its statement; it is so
-    much DP.
+    """One of the mechanisms that a charge stands for, for the neighbours of its statement.
 
-    `moves` are the neighbouring steps by which one example is added or removed, 2 for a replacement
-    that is charged as two; `one_way`: such a step moves all scores of an exponential mechanism in
-    one direction.
+    Attributes
+    ----------
+    kind : {"discrete Laplace", "pure", "exponential mechanism"}
+    epsilon : float
+        It is so much DP.
+    moves : {1, 2}
+        Neighbouring steps by which one example is added or removed; 2 for a replacement that is
+        charged as two.
+    one_way : bool
+        Of an exponential mechanism: such a step moves all scores in one direction.
     """
 
     kind: Kind
@@ -221,8 +243,16 @@ class Mechanism:
 def mechanism(
     charge: Charge, stated: Relation = "add-remove", relation: Relation | None = None
 ) -> Mechanism:
-    """What a charge stands for, of a statement for the neighbours `stated`, told for those of
-    `relation`, by default the same."""
+    """What a charge stands for.
+
+    Parameters
+    ----------
+    charge : Charge
+    stated : {"add-remove", "replace-one", "replace-label"}
+        Neighbours of the statement that it is a part of.
+    relation : {"add-remove", "replace-one", "replace-label"}, optional
+        Neighbours for which it is told; by default those of the statement.
+    """
     relation = stated if relation is None else relation
     own = stated if charge.name in _FOR_ITS_OWN else "add-remove"
     moves = 1 if own == relation or own != "add-remove" else 2
@@ -233,8 +263,13 @@ def mechanism(
 def rounding_epsilon(privacy: PrivacySpent, moves: int = 1) -> float:
     """Bound on |ln(actual law / stated law)| of a run's transcript (docs/privacy.md, lemma 5).
 
-    `moves` is 2 where an example is replaced: it may change twice as many draws.  Where delta is 0,
-    all draws are exact (lemmas X2, F1 and B1).
+    Where delta is 0, all draws are exact (lemmas X2, F1 and B1).
+
+    Parameters
+    ----------
+    privacy : PrivacySpent
+    moves : {1, 2}
+        2 where an example is replaced: it may change twice as many draws.
     """
     return moves * _rounded_draws(privacy) * ARITHMETIC
 
@@ -273,7 +308,10 @@ def check_statement(privacy: PrivacySpent) -> None:
     None of them may cost more.  By the accounts of all learners but experts, votes and those that
     are there to be compared, they do not cost less either, unless a rate is the greatest there is.
 
-    Raises ValueError if they do.
+    Raises
+    ------
+    ValueError
+        If they do.
     """
     if privacy.rows != 1:
         if privacy.neighbours == "replace-label" or privacy.charge(APART) is not None:
@@ -388,10 +426,17 @@ def _of_a_cover(privacy: PrivacySpent) -> float:
 def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     """A statement's charges as a JSON-ready object that other accountants can compose.
 
-    Returns dict: with `whole`, the proved guarantee; `charges`, each with its mechanism,
-    parameters, pure epsilon, zCDP rho, bounded range and the law of its privacy loss, for the
-    statement's own neighbours; `besides`, what they leave out (rounding, and margins of votes); and
-    of a run that was checked `apart`, what is of other examples.
+    Parameters
+    ----------
+    privacy : PrivacySpent
+
+    Returns
+    -------
+    dict
+        With `whole`, the proved guarantee; `charges`, each with its mechanism, parameters, pure
+        epsilon, zCDP rho, bounded range and the law of its privacy loss, for the statement's own
+        neighbours; `besides`, what they leave out (rounding, and margins of votes); and of a run
+        that was checked `apart`, what is of other examples.
 
     Examples
     --------

@@ -98,8 +98,15 @@ class ConstantModel:
 class ChunkModels:
     """Models of all chunks, in their order.
 
-    `classes` are the public labels, ascending, shape (classes,).  For the curator: `sizes`, records
-    of each chunk, int64 of shape (K,), and `failed`, chunks whose training raised an error.
+    Attributes
+    ----------
+    models : tuple
+    classes : ndarray, shape (classes,)
+        Public labels, ascending.
+    sizes : ndarray of int64, shape (K,)
+        Records of each chunk (for the curator).
+    failed : int
+        Chunks whose training raised an error (for the curator).
     """
 
     models: tuple[Any, ...]
@@ -177,7 +184,10 @@ def trained(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Any:
 def check_base(base: Any) -> None:
     """Refuse what cannot be trained, before anything is spent.
 
-    Raises ValueError unless base has `fit` and `predict`, or is a factory.
+    Raises
+    ------
+    ValueError
+        Unless base has `fit` and `predict`, or is a factory.
     """
     if isinstance(base, type) or (callable(base) and not hasattr(base, "fit")):
         return
@@ -190,7 +200,10 @@ def check_base(base: Any) -> None:
 def check_classes(classes: ArrayLike) -> NDArray[np.int64]:
     """Public labels as int64, ascending, shape (classes,).
 
-    Raises ValueError unless there are at least two, whole numbers, all different.
+    Raises
+    ------
+    ValueError
+        Unless there are at least two, whole numbers, all different.
     """
     labels = np.asarray(classes)
     if labels.ndim != 1 or len(labels) < 2 or labels.dtype.kind not in "iub":
@@ -204,7 +217,10 @@ def check_classes(classes: ArrayLike) -> NDArray[np.int64]:
 def same_examples(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Points and labels as arrays, a label for each point.
 
-    Raises ValueError if they are not as many; the message does not tell how many.
+    Raises
+    ------
+    ValueError
+        If they are not as many; the message does not tell how many.
     """
     points, labels = unmasked(X), unmasked(y)
     if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
@@ -240,11 +256,22 @@ def train_chunks(
     mapper: Mapper = map,
     progress: Callable[[int], None] | None = None,
 ) -> ChunkModels:
-    """Train a model on each of K chunks, of objects with fit and predict, or a factory of such.
+    """Train a model on each chunk.
 
-    X has the shape (n, ...), y (n,), `chunk` int64 (n,) in 0..chunks-1, `classes` (classes,).
-    `mapper` is `map`, or the `map` of an executor: the models do not depend on which.  `progress`,
-    called with the number of models trained, may raise Cancelled.
+    Parameters
+    ----------
+    base : object with fit and predict, or factory of such
+    X : ndarray, shape (n, ...)
+    y : ndarray, shape (n,)
+    chunk : ndarray of int64, shape (n,)
+        In 0..chunks-1.
+    chunks : int
+        K.
+    classes : ndarray, shape (classes,)
+    mapper : callable
+        `map`, or the `map` of an executor: the models do not depend on which.
+    progress : callable, optional
+        Called with the number of models trained; may raise Cancelled.
     """
     models: list[Any] = []
     failures = 0
@@ -266,7 +293,10 @@ def winners(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def distances(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Distance of each winner to instability, int64 (m,), at least 0, by votes (m, classes).
 
-    Raises ValueError if there are fewer than two classes.
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes.
     """
     m, classes = counts.shape
     if classes < 2:
@@ -287,12 +317,23 @@ PLACES = 65
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteView:
-    """What a curator may watch of a run by votes: how the K chunks vote, and what has been asked.
+    """What a curator may watch of a run by votes: how the chunks vote, and what has been asked.
 
-    The answers are published in the end; the margins are private: (votes for 1 - votes for 0) / K,
-    in -1..1, float64 of shape (PLACES, PLACES), [i, j] at abscissa i d / (PLACES - 1) and ordinate
-    j d / (PLACES - 1).  `asked`, int64 of shape (m, 2), are the public points asked so far, in grid
-    units; `answers`, int8 of shape (m,), 1 or 0, or -1 for ⊥.  What is left is that of the budget.
+    The answers are published in the end; the margins are private.
+
+    Attributes
+    ----------
+    chunks : int
+        K.
+    margins : ndarray of float64, shape (PLACES, PLACES)
+        (votes for 1 - votes for 0) / K, in -1..1; [i, j] at abscissa i d / (PLACES - 1) and
+        ordinate j d / (PLACES - 1).
+    asked : ndarray of int64, shape (m, 2)
+        Public points asked so far, grid units.
+    answers : ndarray of int8, shape (m,)
+        1 or 0, or -1 for ⊥.
+    halts_left, queries_left : int
+        Of the budget.
     """
 
     chunks: int
@@ -339,7 +380,10 @@ def plan_noisy_votes(
 ) -> NoisyVotesBudget:
     """The largest rate at which m queries are (epsilon, delta)-DP.
 
-    Raises ValueError if a parameter is out of range.
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
     """
     check_budget(epsilon, delta)
     inner_budget(epsilon, delta, neighbours)
