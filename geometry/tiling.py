@@ -115,6 +115,17 @@ def tile_square(d: int, per_side: int) -> tuple[Tile, ...]:
     return tuple(Tile(d, x0, y0, x1, y1) for y0, y1 in reversed(spans) for x0, x1 in spans)
 
 
+def chessboard(tiles: Sequence[Tile]) -> tuple[tuple[Tile, ...], tuple[Tile, ...]]:
+    """Tiles of :func:`tile_square`: those of one colour, and of the other.
+
+    No two of a colour share a side.
+    """
+    per_side = math.isqrt(len(tiles))
+    black = [(i // per_side + i % per_side) % 2 == 0 for i in range(len(tiles))]
+    first = tuple(tile for tile, one in zip(tiles, black, strict=True) if one)
+    return first, tuple(tile for tile, one in zip(tiles, black, strict=True) if not one)
+
+
 def tiles_shape(parts: Iterable[BaseGeometry], grain: float | None = None) -> BaseGeometry:
     """The union of figures that meet along straight lines, without vertices in their midst.
 

@@ -15,7 +15,6 @@ import learners.core.support
 import learners.cover.set_cover
 import learners.cover.sharpening
 import learners.privacy.accounting
-import learners.tiles.agreeing_borders
 import learners.tiles.tile_choice
 import learners.tiles.tile_run
 import learners.tiles.tiles
@@ -82,25 +81,26 @@ def _counted_next_door() -> Breaks:
 
 def _looks_next_door() -> Breaks:
     """A tile agrees with the examples of the tiles beside it, not with what these released."""
-    steps, borders = learners.tiles.tile_run.tile_steps, learners.tiles.tiles.Borders
+    steps, beside = learners.tiles.tile_run.tile_steps, learners.tiles.tiles.labels_beside
     held: list[GridCounts] = []
 
     def tile_steps(counts: GridCounts, **more: Any) -> Any:
         held[:] = [counts]
         return steps(counts, **more)
 
-    def of(tile: Any, index: Any, released: Mapping[int, TileStep], strength: Any) -> Any:
+    def labels_beside(
+        tile: Any, index: Any, released: Mapping[int, TileStep], strength: Any
+    ) -> Any:
         seen = {}
         for number, step in released.items():
             inside = held[0].where(step.tile.holds(held[0].points))
             label = inside.positives > inside.negatives
             seen[number] = TileStep(step.tile, (), label) if inside.n else step
-        return borders.of(tile, index, seen, strength)
+        return beside(tile, index, seen, strength)
 
-    broken = mock.Mock(of=of)
     return _both(
         mock.patch.object(learners.tiles.tile_run, "tile_steps", tile_steps),
-        mock.patch.object(learners.tiles.tiles, "Borders", broken),
+        mock.patch.object(learners.tiles.tiles, "labels_beside", labels_beside),
     )
 
 

@@ -134,7 +134,8 @@ def until_right() -> Breaks:
             step, selected = plain(self, *arguments)
             if np.array_equal(step.predict(self.held.points), self.held.labels):
                 break
-            self.draw.begin_again()
+            for strand in getattr(self.draw, "strands", ()):
+                strand.restart()
         return step, selected
 
     return mock.patch.object(learners.tiles.tiles._TileDraw, "complete", complete)

@@ -21,7 +21,7 @@ from geodp_app.files.strict_reading import DamagedFileError, damage_in, read_jso
 from geometry.geojson_reading import short
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure
 from geometry.lift import Conic, ConicLattice
-from geometry.tiling import EdgeZone, EdgeZones, Tile, tile_square
+from geometry.tiling import EdgeZone, EdgeZones, Tile, chessboard, tile_square
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.codec_parts import (
     bits,
@@ -38,7 +38,6 @@ from learners.core.selection import PIECE_SIZE
 from learners.registry import MOST_TILES
 from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease
-from learners.tiles.agreeing_borders import chessboard
 
 Lattice = HalfplaneLattice | ConicLattice
 

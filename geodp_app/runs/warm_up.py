@@ -61,7 +61,8 @@ def _of_others() -> None:
     # labels that no shape has give a draw's loops other types
     for private in (PolygonUnionLearner, ConvexPolygonLearner):
         private(k=1, n_steps=1, grid=GRID, seed=1).fit(*tiny_sample())
-    PolygonUnionLearner(tiles=1, grid=GRID, seed=1).fit(*tiny_sample())
+    # so many tiles as by default, and tidied, for which parts of scipy are loaded
+    PolygonUnionLearner(grid=GRID, seed=1).fit(*tiny_sample())
     # discs run the same loops
     EllipseUnionLearner(k=1, grid=GRID, seed=1).fit(*tiny_sample())
     for greedy in (GreedyUnionLearner, GreedyConvexLearner):

@@ -26,6 +26,7 @@ both have the same law, and write a piece in the same way.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from fractions import Fraction
 import numpy as np
 
 from geometry.grid_counts import GridCounts, settle_conflicts
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
 from learners.core.selection import (
     Cancelled,
@@ -46,7 +47,7 @@ from learners.core.selection import (
 from learners.envelope.boxes import first_boxes
 from learners.envelope.race import run_race
 from learners.envelope.strands import Examples, Strand, start_strand
-from learners.envelope.target import make_target
+from learners.envelope.target import NOTHING, Expected, make_target
 from learners.privacy.noise import bernoulli_exp
 from learners.privacy.randomness import RandomSource, below
 
@@ -99,6 +100,7 @@ class ConceptSelection:
         rate: float,
         source: RandomSource,
         watch: Watch | None = None,
+        expected: Expected = NOTHING,
     ) -> Selected:
         """Draw one concept.
 
@@ -111,11 +113,17 @@ class ConceptSelection:
         source : RandomSource
         watch : callable, optional
             Progress and cancel.
+        expected : Expected
+            Labels, the `held` ones 1, that a concept weighs less for where it differs from them.
         """
-        return self.begin(counts, rate, source).complete(watch)
+        return self.begin(counts, rate, source, expected).complete(watch)
 
     def begin(
-        self, counts: GridCounts, rate: float, source: RandomSource
+        self,
+        counts: GridCounts,
+        rate: float,
+        source: RandomSource,
+        expected: Expected = NOTHING,
     ) -> ConceptDraw | DrawByChance:
         """A draw with all that it needs of the source, which others may have afterwards.
 
@@ -124,7 +132,7 @@ class ConceptSelection:
         if counts.positives and counts.negatives:
             counts = settle_conflicts(counts)
         if rate * min(counts.positives, counts.negatives) <= self.nats_by_chance:
-            return DrawByChance(self.lattice, self.edges, counts, rate, source.spawn())
+            return DrawByChance(self.lattice, self.edges, counts, rate, source.spawn(), expected)
         examples = Examples.of(counts)
         size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
         boxes = np.concatenate([first_boxes(self.lattice, e) for e in range(self.edges + 1)])
@@ -136,6 +144,7 @@ class ConceptSelection:
         strands = []
         for inside in (True, False):
             score = mistakes_score(counts.positives if inside else counts.negatives)
+            wanted = expected if inside else expected._replace(held=~expected.held)
             strands.append(
                 start_strand(
                     self.lattice,
@@ -146,6 +155,7 @@ class ConceptSelection:
                     self.max_boxes // 2,
                     self.table_bytes // 2,
                     self.plain_boxes,
+                    wanted,
                 )
             )
         return ConceptDraw(self.lattice, strands, top)
@@ -169,14 +179,6 @@ class ConceptDraw:
         )
         return replace(selected, inside=winner == 0)
 
-    def begin_again(self) -> None:
-        """Forget what was drawn: the next :meth:`complete` draws independently, from the same law.
-
-        The boxes stay as they were refined, whatever they are: they change no law.
-        """
-        for strand in self.strands:
-            strand.restart()
-
 
 #: Weights of the numbers of edges in :data:`PRIOR`, as integers.
 _WEIGHTS = tuple(round(8 * p) for p in PRIOR)
@@ -184,46 +186,43 @@ _WEIGHTS = tuple(round(8 * p) for p in PRIOR)
 
 @dataclass(frozen=True, slots=True)
 class DrawByChance:
-    """A draw by concepts from the prior, each kept with probability exp(-rate * mistakes)."""
+    """A draw by concepts from the prior, kept with probability exp(-rate * mistakes - cost)."""
 
     lattice: HalfplaneLattice
     edges: int
     counts: GridCounts
     rate: float
     source: RandomSource
+    expected: Expected
 
     def complete(
         self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
     ) -> Selected:
-        """As :meth:`ConceptDraw.complete`; each independent of those before."""
-        weights = _WEIGHTS[: self.edges + 1]
-        progress = SelectionProgress(0, 0, math.log(sum(weights) / 8))
-        while True:
+        """As :meth:`ConceptDraw.complete`."""
+        weights, rate = _WEIGHTS[: self.edges + 1], Fraction(self.rate)
+        log_mass = math.log(sum(weights) / 8)
+        for tried in itertools.count(1):
             if stop is not None and stop():
                 raise Cancelled
-            progress = replace(progress, trials=progress.trials + 1)
             if watch is not None:
-                watch(progress)
+                watch(SelectionProgress(tried, 0, log_mass))
             rank = below(self.source, sum(weights))
             edges = sum(rank >= sum(weights[: e + 1]) for e in range(self.edges))
             drawn = sorted(self._dual_point() for _ in range(edges))
-            piece = tuple(self.lattice.halfplane(*one) for one in drawn)
+            piece = tuple(Halfplane(self.lattice, *one) for one in drawn)
             inside = below(self.source, 2) == 1
             labels = inside_piece(piece, self.counts.points) == inside
             mistakes = int(self.counts.amounts[labels != self.counts.labels].sum())
-            if bernoulli_exp(self.source, mistakes * Fraction(self.rate)):
-                return Selected(piece, progress, inside=inside)
-
-    def begin_again(self) -> None:
-        """Nothing is kept of what was drawn."""
+            cost = self.expected.cost(inside_piece(piece, self.expected.points) == inside)
+            if bernoulli_exp(self.source, mistakes * rate + Fraction(cost)):
+                break
+        return Selected(piece, SelectionProgress(tried, 0, log_mass), inside=inside)
 
     def _dual_point(self) -> tuple[Sheet, int, int]:
         """Sheet, u and v of a lattice halfplane, uniform."""
-        lattice = self.lattice
-        sheet = lattice.sheets[below(self.source, len(lattice.sheets))]
+        lattice, sheets, low = self.lattice, self.lattice.sheets, self.lattice.low
+        sheet, width = sheets[below(self.source, len(sheets))], lattice.high + 1 - low
         while True:
-            u, v = (
-                lattice.low + below(self.source, lattice.high + 1 - lattice.low) for _ in range(2)
-            )
+            u, v = low + below(self.source, width), low + below(self.source, width)
             if lattice.admits(u, v):
                 return sheet, u, v

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from geometry.compiled_loops import borrowed, njit
+from learners.envelope.boxes import SHEETS
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTOR_SPLIT_TIME,
@@ -37,7 +38,7 @@ from learners.envelope.partition import (
     leaves_open,
     no_room,
 )
-from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, split, trial
+from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, agrees, split, trial
 
 #: Why a call of :func:`run` came back.
 ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL, NEEDS_WORKSPACE = range(6)
@@ -95,7 +96,8 @@ def _refine(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run_plain(
-    target, tables, pairs, ordinates, partition, chunks, work, horizon, full, theta, at
+    target, tables, pairs, ordinates, partition, chunks, work, horizon, full, theta, at,
+    expected,
 ):  # fmt: skip
     """:func:`run` while no box has been factorised: the first that may be ends the call.
 
@@ -106,14 +108,14 @@ def run_plain(
     """
     return _run(
         target, tables, pairs, ordinates, partition, None, chunks, work, horizon, full, theta,
-        at, NO_BOX,
+        at, NO_BOX, expected,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(
     target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, full, theta,
-    at, pending,
+    at, pending, expected,
 ):  # fmt: skip
     """Trials and splits until one is accepted, the clock passes the horizon, the bits run out,
     `work` is done, the boxes are used up, or hardly any mass is left.
@@ -127,7 +129,7 @@ def run(
     """
     return _run(
         target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon,
-        full, theta, at, pending,
+        full, theta, at, pending, expected,
     )  # fmt: skip
 
 
@@ -135,11 +137,11 @@ def run(
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _run(
     target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, full, theta,
-    at, pending,
+    at, pending, expected,
 ):  # fmt: skip
     """Without a workspace, or pairs (None), the compiler leaves out all that needs them."""
     target, tables, ordinates, partition = borrowed((target, tables, ordinates, partition))
-    chunks, theta = borrowed((chunks, theta))
+    chunks, theta, expected = borrowed((chunks, theta, expected))
     boxes, tree, tally, clock = partition.boxes, partition.tree, partition.tally, partition.clock
     factors = partition.factors
     capacity = len(boxes)
@@ -173,7 +175,12 @@ def _run(
                     target, tables, ordinates, partition, index, workspace, chunks, at, theta
                 )
             if outcome == OUTCOME_ACCEPTED:
-                return ACCEPTED, index, at
+                sheets = np.int64(boxes[index, SHEETS])
+                kept, at = agrees(target.paper, expected, tables, sheets, theta, chunks, at)
+                if kept:
+                    return ACCEPTED, index, at
+                # no bound is to blame: the box stays as it is
+                continue
             if outcome == OUTCOME_REJECTED:
                 refine = tally[SPLIT_WORK] <= tally[TRIAL_WORK]
             else:

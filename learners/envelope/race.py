@@ -186,6 +186,7 @@ def divide(strand: Strand, strands: Sequence[Strand]) -> Strand:
         strand.source.spawn(),
         strand.most_boxes,
         strand.plain_boxes,
+        strand.expected,
     )
 
 

@@ -40,7 +40,7 @@ from learners.envelope.partition import (
     grow,
     make_partition,
 )
-from learners.envelope.target import Target, heavy_points
+from learners.envelope.target import NOTHING, Expected, Target, heavy_points
 from learners.envelope.workspace import Workspace, make_workspace
 from learners.privacy.randomness import RandomSource
 
@@ -83,6 +83,7 @@ class Strand:
     source: RandomSource
     most_boxes: int
     plain_boxes: int
+    expected: Expected = NOTHING
     workspace: Workspace | None = None
     chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
     at: int = 0
@@ -164,7 +165,7 @@ class Strand:
             done = self.work
             why, box, self.at = core.run_plain(
                 target, self.tables, self.pairs, self.ordinates, self.partition, self.chunks,
-                work, *ends, self.at,
+                work, *ends, self.at, self.expected,
             )  # fmt: skip
             if why != core.NEEDS_WORKSPACE:
                 return int(why), int(box)
@@ -173,7 +174,7 @@ class Strand:
             work, pending = work - (self.work - done), np.int64(box)
         why, box, self.at = core.run(
             target, self.tables, self.pairs, self.ordinates, self.partition, self.workspace,
-            self.chunks, work, *ends, self.at, pending,
+            self.chunks, work, *ends, self.at, pending, self.expected,
         )  # fmt: skip
         return int(why), int(box)
 
@@ -273,6 +274,7 @@ def start_strand(
     max_boxes: int,
     table_bytes: int,
     plain_boxes: int | None = None,
+    expected: Expected = NOTHING,
 ) -> Strand:
     """A strand with its first boxes, not yet weighed.
 
@@ -305,6 +307,7 @@ def start_strand(
         source.spawn(),
         max_boxes,
         _PLAIN_BOXES if plain_boxes is None else plain_boxes,
+        expected,
     )
     # of one type, whoever made them: the loop is compiled once
     add_boxes(

@@ -33,6 +33,31 @@ _COARSE = 8
 _NARROW, _DENSE = 32, 100_000
 
 
+class Expected(NamedTuple):
+    """Labels that are expected of some grid points: a piece weighs less where it differs from them.
+
+    points : int64, shape (p, 2), on the lattice's grid; held : bool, shape (p,), which of them a
+    piece should hold; shares : int64, shape (p,), what each of them counts; nats : what a share
+    costs that differs; most : what all may cost together.
+    """
+
+    points: NDArray[np.int64]
+    held: NDArray[np.bool_]
+    shares: NDArray[np.int64]
+    nats: float
+    most: float
+
+    def cost(self, held: NDArray[np.bool_]) -> float:
+        """Nats of a piece that holds these of the points; it weighs e to minus that."""
+        return min(self.most, self.nats * int(self.shares[held != self.held].sum()))
+
+
+#: Where nothing is expected all pieces weigh the same.
+NOTHING = Expected(
+    np.empty((0, 2), np.int64), np.empty(0, np.bool_), np.empty(0, np.int64), 0.0, 0.0
+)
+
+
 class Target(NamedTuple):
     """What is drawn from.
 

@@ -38,7 +38,7 @@ from learners.envelope.boxes import (
     set_pairs_across,
     trim,
 )
-from learners.envelope.chunks import exponential, uniform_below
+from learners.envelope.chunks import exponential, less, uniform_below
 from learners.envelope.close_pairs import crossed_by, most_crossed
 from learners.envelope.paper_box import class_sheets, line_of, proposals
 from learners.envelope.partition import (
@@ -167,6 +167,35 @@ def _value(paper, target, tables, sheets, theta, least, most):
     return exact_value(
         target, tables.totals, paper.basis, class_sheets(sheets, theta), theta[6:], least, most
     )
+
+
+@inner
+def agrees(paper, expected, tables, sheets, theta, chunks, at):
+    """(True with probability e to minus what theta's piece costs, next position).
+
+    It costs what it differs in from what is `expected` of some grid points.
+    """
+    if len(expected.points) == 0:
+        return True, at
+    if paper is None:
+        return _agrees(expected, tables.basis, sheets, theta, chunks, at)
+    return _agrees(expected, paper.basis, class_sheets(sheets, theta), theta[6:], chunks, at)
+
+
+@inner
+def _agrees(expected, basis, sheets, theta, chunks, at):
+    points, held = expected.points, np.ones(len(expected.points), dtype=np.bool_)
+    for e in range(3):
+        sheet = (sheets >> (3 * e)) & 7
+        if sheet != NO_SHEET:
+            a, b, c = coefficients(basis, sheet, theta[2 * e], theta[2 * e + 1])
+            for i in range(len(points)):
+                held[i] &= a * points[i, 0] + b * points[i, 1] >= c
+    share = np.int64(0)
+    for i in range(len(points)):
+        if held[i] != expected.held[i]:
+            share += expected.shares[i]
+    return less(math.exp(-min(expected.most, expected.nats * share)), chunks, at)
 
 
 @inner

@@ -9,17 +9,16 @@ piece by how far it agrees with the labels beyond their sides,
 A neighbour's piece is public by then, so w is a public factor of the base measure, and the draw
 stays the exponential mechanism's; the example lies in one tile still (docs/privacy.md, lemma 7).
 
-How it is drawn: a piece from the law without w is kept with probability w(c), exactly; otherwise
-another one is drawn.  Whatever the examples are, w(c) is at least exp(-MOST_NATS), one in 55.
+How it is drawn: the sampler keeps what it would accept without w with probability w(c), and goes on
+otherwise.  Whatever the examples are, w(c) is at least exp(-MOST_NATS), one in 55.
 
-Shares are counted at up to :data:`MOST_PLACES` grid points a side, so they are fractions.
+Shares are counted at up to :data:`MOST_PLACES` grid points a side.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -27,11 +26,10 @@ from numpy.typing import NDArray
 
 from geometry.tiling import Tile, TileIndex
 from learners.core.records import TileStep
-from learners.privacy.noise import bernoulli_exp
-from learners.privacy.randomness import RandomSource
+from learners.envelope.target import NOTHING, Expected
 
 #: Most that disagreement costs a piece.
-MOST_NATS = 4
+MOST_NATS = 4.0
 
 #: Grid points of a side at which labels are compared.
 MOST_PLACES = 64
@@ -43,17 +41,6 @@ _STRENGTH = 0.5
 _UNIT = 1 << 10
 
 
-def chessboard(tiles: Sequence[Tile]) -> tuple[tuple[Tile, ...], tuple[Tile, ...]]:
-    """Tiles of :func:`geometry.tiling.tile_square`: those of one colour, and of the other.
-
-    No two of a colour share a side.
-    """
-    per_side = math.isqrt(len(tiles))
-    black = [(i // per_side + i % per_side) % 2 == 0 for i in range(len(tiles))]
-    first = tuple(tile for tile, one in zip(tiles, black, strict=True) if one)
-    return first, tuple(tile for tile, one in zip(tiles, black, strict=True) if not one)
-
-
 def border_strength(count: float, per_side: int) -> Fraction:
     """Nats that a side costs on which all labels differ, for about `count` examples.
 
@@ -62,48 +49,38 @@ def border_strength(count: float, per_side: int) -> Fraction:
     return Fraction(round(_UNIT * _STRENGTH * math.sqrt(max(0.0, count)) / per_side), _UNIT)
 
 
-@dataclass(frozen=True, slots=True)
-class Borders:
-    """The sides of a tile beyond which labels are released.
+def labels_beside(
+    tile: Tile, index: TileIndex, released: Mapping[int, TileStep], strength: Fraction
+) -> Expected:
+    """What the tiles beside one expect of it, in its own frame.
 
-    Attributes
+    Parameters
     ----------
-    sides : tuple of (ndarray of int64, shape (p, 2), ndarray of bool, shape (p,))
-        Of each side grid points of the tile, and labels of the grid points next to them.
+    tile : Tile
+    index : TileIndex
+        Numbers of the tiles of its square.
+    released : mapping of int to TileStep
+        By number; sides of the square, and those next to other tiles, expect nothing.
     strength : Fraction
         Nats of a side on which all labels differ.
     """
-
-    sides: tuple[tuple[NDArray[np.int64], NDArray[np.bool_]], ...]
-    strength: Fraction
-
-    @classmethod
-    def of(
-        cls, tile: Tile, index: TileIndex, released: Mapping[int, TileStep], strength: Fraction
-    ) -> Borders:
-        """Those beyond which a tile of the same square lies whose number is among the released."""
-        found = []
-        for points, beyond in _sides(tile) if released else ():
-            number = int(index.find(beyond[:1])[0])
-            if number in released:
-                found.append((points, released[number].predict(beyond)))
-        return cls(tuple(found), strength)
-
-    def cost(self, step: TileStep) -> Fraction:
-        """What disagreement costs a tile's piece, in nats, at most MOST_NATS."""
-        if not self.sides:
-            return Fraction(0)
-        # all sides at once: most that is drawn is not kept
-        points, beyond = zip(*self.sides, strict=True)
-        differ = step.predict(np.concatenate(points)) != np.concatenate(beyond)
-        lengths = [len(labels) for labels in beyond]
-        whole = math.lcm(*lengths)
-        share = int(np.repeat([whole // length for length in lengths], lengths)[differ].sum())
-        return min(Fraction(MOST_NATS), self.strength * Fraction(share, whole))
-
-    def keep(self, step: TileStep, source: RandomSource) -> bool:
-        """True with probability exactly w(c)."""
-        return bernoulli_exp(source, self.cost(step))
+    points, labels = [], []
+    for own, beyond in _sides(tile) if released else ():
+        number = int(index.find(beyond[:1])[0])
+        if number in released:
+            points.append(tile.to_own_frame(own))
+            labels.append(released[number].predict(beyond))
+    if not points:
+        return NOTHING
+    lengths = [len(side) for side in points]
+    whole = math.lcm(*lengths)
+    return Expected(
+        np.concatenate(points),
+        np.concatenate(labels),
+        np.repeat([whole // length for length in lengths], lengths),
+        float(strength / whole),
+        MOST_NATS,
+    )
 
 
 def _sides(tile: Tile) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from geometry.tiling import TileIndex, tile_square
+from geometry.tiling import TileIndex, chessboard, tile_square
 from learners.core.estimator import PlaneParameters, Run, Stream
 from learners.core.selection import Watch
 from learners.core.support import noisy_support
@@ -17,7 +17,7 @@ from learners.envelope.concept_selection import (
 )
 from learners.parameters import check_count
 from learners.privacy.randomness import open_source
-from learners.tiles.agreeing_borders import border_strength, chessboard
+from learners.tiles.agreeing_borders import border_strength
 from learners.tiles.tidying import largest_speck, one_nat_side, tidied
 from learners.tiles.tile_choice import (
     MOST_PER_SIDE,

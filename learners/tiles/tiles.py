@@ -52,6 +52,7 @@ from geometry.tiling import EdgeZone, Tile, TileIndex
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection, DrawByChance
+from learners.envelope.target import NOTHING
 from learners.parameters import check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
@@ -66,7 +67,7 @@ from learners.privacy.accounting import (
 )
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
 from learners.privacy.randomness import RandomSource
-from learners.tiles.agreeing_borders import Borders
+from learners.tiles.agreeing_borders import labels_beside
 from learners.tiles.tidying import without_speck
 
 #: Share of epsilon that pays for noisy numbers of examples: of all, or half of it for all and half
@@ -248,15 +249,13 @@ def tile_steps(
     progress = None if watch is None else _TileProgress(watch, first)
 
     def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
-        held, sampler = counts.where(rows), selection(tile)
+        held, sampler, expected = counts.where(rows), selection(tile), NOTHING
         own = GridCounts(
             sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
         )
-        draw, borders, kept_by = sampler.begin(own, eta, source), None, source
         if agreeing is not None and isinstance(tile, Tile):
-            borders = Borders.of(tile, agreeing.index, released, agreeing.strength)
-            kept_by = source.spawn()
-        return _TileDraw(tile, rows, held, draw, borders, kept_by)
+            expected = labels_beside(tile, agreeing.index, released, agreeing.strength)
+        return _TileDraw(tile, rows, held, sampler.begin(own, eta, source, expected))
 
     def drawn(numbered: tuple[int, _TileDraw], stopped: Callable[[], bool]) -> _Drawn:
         # which bits a draw has is settled when it begins
@@ -321,28 +320,19 @@ class Agreeing:
 
 @dataclass(frozen=True, slots=True)
 class _TileDraw:
-    """A tile, the entries that it holds, and the draw of its piece, which has begun.
-
-    `source` has the bits by which a piece is kept that agrees with the tile's borders, if any.
-    """
+    """A tile, the entries that it holds, and the draw of its piece, which has begun."""
 
     tile: Tile | EdgeZone
     rows: NDArray[np.int64]
     held: GridCounts
     draw: ConceptDraw | DrawByChance
-    borders: Borders | None
-    source: RandomSource
 
     def complete(
         self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
     ) -> tuple[TileStep, Selected]:
-        """Draw until a piece is kept."""
-        while True:
-            selected = self.draw.complete(watch, stop)
-            step = TileStep(self.tile, halfplanes_of(selected.piece), selected.inside)
-            if self.borders is None or self.borders.keep(step, self.source):
-                return step, selected
-            self.draw.begin_again()
+        """Carry the draw out."""
+        selected = self.draw.complete(watch, stop)
+        return TileStep(self.tile, halfplanes_of(selected.piece), selected.inside), selected
 
 
 #: Entries of a tile, what is drawn in it, how, and the seconds that it took; its tables are let go.

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
-from concept_laws import Outcome, examples, grid_points, law, mask_of
-from counted import counted
+from concept_laws import Outcome, examples, grid_points, law
 from numpy.typing import NDArray
-from quick_draws import QuickBits, one_sample
 
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.tiling import Tile, TileIndex, tile_square
+from geometry.tiling import Tile, TileIndex, chessboard, tile_square
 from learners import PolygonUnionLearner
 from learners.core.records import TileStep, inside_piece
-from learners.envelope.concept_selection import ConceptSelection
 from learners.tiles.agreeing_borders import (
     MOST_NATS,
     MOST_PLACES,
-    Borders,
     border_strength,
-    chessboard,
+    labels_beside,
 )
-from learners.tiles.tiles import _TileDraw
 
 RATE, STRENGTH = 0.6, Fraction(2)
 
@@ -52,7 +45,7 @@ def labels_of(outcome: Outcome) -> NDArray[np.bool_]:
 
 def disagreement(labels: NDArray[np.bool_]) -> float:
     """Nats of the labels of the upper right tile, by hand: a side has two grid points."""
-    left = (labels[0, 1] != False) + (labels[0, 0] != True)  # noqa: E712 - label by label
+    left = int(labels[0, 1]) + int(not labels[0, 0])
     below = int((~labels[:, 0]).sum())
     return min(MOST_NATS, float(STRENGTH) * (left + below) / 2)
 
@@ -79,10 +72,11 @@ def test_every_later_tile_knows_all_its_neighbours_and_no_earlier_one_any() -> N
     index = TileIndex.of(first + others)
     released = {number: step(tile, inside=True) for number, tile in enumerate(first)}
     for tile in first:
-        assert Borders.of(tile, index, {}, STRENGTH).sides == ()
+        assert len(labels_beside(tile, index, {}, STRENGTH).points) == 0
     for tile in others:
         inner = (tile.x0 > 0) + (tile.x1 < 40) + (tile.y0 > 0) + (tile.y1 < 40)
-        assert len(Borders.of(tile, index, released, STRENGTH).sides) == inner
+        expected = labels_beside(tile, index, released, STRENGTH)
+        assert expected.nats * expected.shares.sum() == pytest.approx(inner * STRENGTH)
 
 
 def test_the_strength_is_that_of_a_side_in_mean_distances() -> None:
@@ -122,23 +116,25 @@ def test_the_cost_counts_the_grid_points_that_differ(seed: int) -> None:
                 outside = not tile.holds(np.array([beside]))[0]
                 if outside and min(beside) >= 0 and max(beside) <= d:
                     differing += Fraction(int(label != picture[beside]), 12)
-        assert Borders.of(tile, index, released, strength).cost(drawn) == strength * differing
+        expected = labels_beside(tile, index, released, strength)
+        own = inside_piece(drawn.piece, expected.points) == drawn.inside
+        assert expected.cost(own) == pytest.approx(float(strength * differing), rel=1e-15)
 
 
 def test_long_sides_are_read_at_places_spread_along_them() -> None:
     first, others = chessboard(tile_square(1000, 2))
     index = TileIndex.of(first + others)
     released = {number: step(tile, inside=True) for number, tile in enumerate(first)}
-    borders = Borders.of(others[0], index, released, STRENGTH)
-    for points, _ in borders.sides:
-        assert len(points) == MOST_PLACES
-        assert others[0].holds(points).all()
-        along = np.sort(np.ptp(points, axis=0))
-        assert along[0] == 0
-        assert along[1] > 480
+    tile = others[0]
+    expected = labels_beside(tile, index, released, STRENGTH)
+    left, below = expected.points.reshape(2, MOST_PLACES, 2)
+    for side in (left, below):
+        across, along = np.sort(np.ptp(side, axis=0))
+        assert across == 0
+        assert along > 480
     # everything differs, on two sides
-    assert borders.cost(step(others[0], inside=False)) == MOST_NATS
-    assert borders.cost(step(others[0], inside=True)) == 0
+    assert expected.cost(np.zeros(len(expected.points), dtype=np.bool_)) == MOST_NATS
+    assert expected.cost(np.ones(len(expected.points), dtype=np.bool_)) == 0
 
 
 # -- the law -------------------------------------------------------------------------------
@@ -154,24 +150,14 @@ def agreeing_law(points: NDArray[np.int64], labels: NDArray[np.bool_]) -> dict[O
     return {outcome: weight / total for outcome, weight in weights.items()}
 
 
-def test_a_kept_piece_follows_the_law_of_agreeing_pieces() -> None:
-    tile, draws = TILES[2], 800
-    assert (tile.x0, tile.y0) == (2, 2)
-    borders = Borders.of(tile, TileIndex.of(TILES), RELEASED, STRENGTH)
-    lattice = HalfplaneLattice(1, bits=0)
+def test_a_tile_is_drawn_by_the_law_of_agreeing_pieces() -> None:
+    """With what it expects; that draws follow such a law: test_concept_selection.py."""
+    expected = labels_beside(TILES[2], TileIndex.of(TILES), RELEASED, STRENGTH)
     points, labels = examples(1, 5, seed=3)
-    source, selection = QuickBits(1), ConceptSelection(lattice, 2)
-    counts, seen = counted(points, labels, 1), Counter[Outcome]()
-    with one_sample():
-        for _ in range(draws):
-            begun = selection.begin(counts, RATE, source)
-            own = _TileDraw(tile, np.zeros(0, np.int64), counts, begun, borders, source.spawn())
-            drawn, _ = own.complete()
-            held = mask_of(inside_piece(drawn.piece, grid_points(1)))
-            seen[len(drawn.piece), held, drawn.inside] += 1
     stated = agreeing_law(points, labels)
-    assert_drawn_from(stated, seen, draws, outcomes=6)
-    assert power(stated, law(lattice, 2, points, labels, RATE), draws) > 0.995
+    assert law(HalfplaneLattice(1, bits=0), 2, points, labels, RATE, expected) == pytest.approx(
+        stated
+    )
 
 
 def test_no_neighbouring_sample_moves_a_probability_by_more_than_the_rate() -> None:

@@ -17,6 +17,7 @@ from quick_draws import QuickBits, one_sample
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
+from learners.envelope.target import NOTHING, Expected
 from learners.privacy.randomness import RandomSource
 
 #: Edges, bit mask of the grid points inside, label inside.
@@ -45,11 +46,22 @@ def pieces_by_mask(lattice: HalfplaneLattice, edges: int) -> list[Counter[int]]:
 
 
 def law(
-    lattice: HalfplaneLattice, edges: int, points: np.ndarray, labels: np.ndarray, rate: float
+    lattice: HalfplaneLattice,
+    edges: int,
+    points: np.ndarray,
+    labels: np.ndarray,
+    rate: float,
+    expected: Expected = NOTHING,
 ) -> dict[Outcome, float]:
     """Probabilities as the module states them."""
     grid = {tuple(p): i for i, p in enumerate(grid_points(lattice.d).tolist())}
     rows = [(grid[tuple(p)], label) for p, label in zip(points.tolist(), labels, strict=True)]
+    wanted = [
+        (grid[tuple(p)], held, share)
+        for p, held, share in zip(
+            expected.points.tolist(), expected.held, expected.shares, strict=True
+        )
+    ]
     weights: dict[Outcome, float] = {}
     for size, masks in enumerate(pieces_by_mask(lattice, edges)):
         total = masks.total()
@@ -57,7 +69,11 @@ def law(
             prior = PRIOR[size] / 2 * count / total
             wrong = sum(mask >> place & 1 != label for place, label in rows)
             for inside, mistakes in ((True, wrong), (False, len(rows) - wrong)):
-                weights[size, mask, inside] = prior * math.exp(-rate * mistakes)
+                differ = sum(
+                    share for place, one, share in wanted if (mask >> place & 1 == inside) != one
+                )
+                cost = min(expected.most, expected.nats * differ)
+                weights[size, mask, inside] = prior * math.exp(-rate * mistakes - cost)
     whole = math.fsum(weights.values())
     return {outcome: weight / whole for outcome, weight in weights.items()}
 
@@ -68,9 +84,10 @@ def draw(
     labels: np.ndarray,
     rate: float,
     source: RandomSource,
+    expected: Expected = NOTHING,
 ) -> Outcome:
     counts = counted(points, labels, selection.lattice.d)
-    selected = selection.select(counts, rate, source)
+    selected = selection.select(counts, rate, source, None, expected)
     inside = inside_piece(selected.piece, grid_points(selection.lattice.d))
     return len(selected.piece), mask_of(inside), selected.inside
 
@@ -85,6 +102,7 @@ def assert_same_law(
     outcomes: int = 6,
     off: float = 0.25,
     others: Sequence[Mapping[Outcome, float]] = (),
+    expected: Expected = NOTHING,
 ) -> None:
     """Chi-square over the outcomes, rare ones pooled.
 
@@ -93,15 +111,17 @@ def assert_same_law(
     """
 
     def at(rate: float) -> dict[Outcome, float]:
-        return law(selection.lattice, selection.edges, points, labels, rate)
+        return law(selection.lattice, selection.edges, points, labels, rate, expected)
 
-    expected = at(rate)
+    stated = at(rate)
     for other in others or (at(rate * (1 - off)), at(rate * (1 + off))):
-        assert power(expected, other, draws) > 0.995
+        assert power(stated, other, draws) > 0.995
     source = QuickBits(draws)
     with one_sample():
-        seen = Counter(draw(selection, points, labels, rate, source) for _ in range(draws))
-    assert_drawn_from(expected, seen, draws, outcomes)
+        seen = Counter(
+            draw(selection, points, labels, rate, source, expected) for _ in range(draws)
+        )
+    assert_drawn_from(stated, seen, draws, outcomes)
 
 
 def examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

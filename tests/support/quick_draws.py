@@ -77,8 +77,8 @@ def one_sample() -> Iterator[None]:
     read: dict[bytes, Examples] = {}
 
     def start(lattice: Any, target: Any, examples: Any, boxes: Any, source: Any, *rest: Any) -> Any:
-        # strands differ in their boxes, or in what they aim at
-        key = repr(target).encode() + boxes.tobytes()
+        # strands differ in their boxes, in what they aim at and what they expect
+        key = repr((target, rest)).encode() + examples.totals[0].tobytes() + boxes.tobytes()
         if key not in started:
             started[key] = plain_start(lattice, target, examples, boxes, QuickBits(0), *rest)
         one = started[key]

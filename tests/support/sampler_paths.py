@@ -28,11 +28,13 @@ import numpy as np
 from compiled import compiled
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.core.records import inside_piece
 from learners.envelope import chunks as draws, core, factorised_boxes, factorised_moves
 from learners.envelope.boxes import ORDERS, SHEETS, edge_count, edge_in
 from learners.envelope.paper_box import line_of, paper_box, proposals
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN
 from learners.envelope.strands import Strand, piece_at
+from learners.envelope.target import NOTHING
 from learners.envelope.workspace import CELLS, MIX, SIDE
 
 Piece = tuple[Halfplane, ...]
@@ -223,12 +225,33 @@ def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Tri
             points = _cell_points(lattice, strand, index)
         for probability, chunks, inside in points:
             if inside:
-                for share, fall, after in _by_fall(strand, tape + chunks, unit, unit * most):
-                    yield Trial(chance * probability * share, tape + chunks + fall, after)
+                alone = replace(strand, expected=NOTHING)
+                for share, fall, after in _by_fall(alone, tape + chunks, unit, unit * most):
+                    for odds, coin in _kept(strand, after, lattice):
+                        now, own = chance * probability * share * odds, tape + chunks + fall + coin
+                        yield Trial(now, own, run(strand, own) if coin else _as(strand, after))
             else:
                 after = run(strand, tape + chunks)
                 assert after.accepted is None
                 yield Trial(chance * probability, tape + chunks, after)
+
+
+def _as(strand: Strand, after: Strand) -> Strand:
+    return replace(after, expected=strand.expected)
+
+
+def weight(strand: Strand, piece: Piece) -> float:
+    """What a piece weighs for what is expected of it."""
+    return math.exp(-strand.expected.cost(inside_piece(piece, strand.expected.points)))
+
+
+def _kept(strand: Strand, after: Strand, lattice: HalfplaneLattice) -> list[tuple[Fraction, Tape]]:
+    """Whether what is accepted by its score is kept, and the coin's tape; at once where nothing is
+    expected."""
+    if after.accepted is None or not len(strand.expected.points):
+        return [(Fraction(1), [])]
+    p = Fraction(weight(strand, piece_of(after, lattice)))
+    return [(p, [0])] + [(1 - p, [65535])] * (p < 1)
 
 
 def _by_fall(

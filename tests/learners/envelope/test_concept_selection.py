@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
-from chi_square import assert_drawn_from, power
 from concept_laws import assert_same_law, examples, law
 from counted import counted
 from envelope_laws import factorise_everything
 from tiny_samples import TYPES, Example, all_neighbours, most_moved
 
-from geometry.grid_counts import GridCounts, settle_conflicts
+from geometry.grid_counts import settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
-from learners.core.selection import Selected
 from learners.envelope import concept_selection, race, strands
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
+from learners.envelope.target import NOTHING, Expected
 from learners.envelope.workspace import make_workspace
-from learners.privacy.randomness import RandomSource, SeededRandom
+from learners.privacy.randomness import SeededRandom
 
 #: Bytes of line tables that a draw on a tiny grid never fills.
 ROOM = 1 << 18
@@ -106,33 +104,41 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     assert_same_law(selection, points, labels, 0.4, 420)
 
 
-class SecondDraw(ConceptSelection):
-    """Gives what is drawn after a first draw, and remembers both labels."""
-
-    labels: ClassVar[Counter[tuple[bool, bool]]] = Counter()
-
-    def select(self, counts: GridCounts, rate: float, source: RandomSource, *_: Any) -> Selected:
-        draw = self.begin(counts, rate, source)
-        first = draw.complete()
-        draw.begin_again()
-        second = draw.complete()
-        self.labels[first.inside, second.inside] += 1
-        return second
+#: Three grid points of the left side; one of them alone costs the most.
+EXPECTED = Expected(
+    np.array([[0, 0], [0, 1], [0, 2]]), np.array([True, True, False]), np.array([1, 1, 4]), 1.0, 3.0
+)
 
 
-@pytest.mark.parametrize("nats_by_chance", [NEVER, ALWAYS])
-def test_a_draw_that_begins_again_is_independent_of_the_one_before(nats_by_chance: float) -> None:
-    SecondDraw.labels.clear()
-    lattice, draws = HalfplaneLattice(2, bits=0), 480
-    points, labels = examples(2, 20, seed=1)
-    selection = SecondDraw(lattice, 1, table_bytes=ROOM, nats_by_chance=nats_by_chance)
-    assert_same_law(selection, points, labels, 0.6, draws)
-    share = sum(p for o, p in law(lattice, 1, points, labels, 0.6).items() if o[2])
-    alone = {True: share, False: 1 - share}
-    pairs = {(one, two): alone[one] * alone[two] for one in alone for two in alone}
-    same = {(one, two): alone[one] * (one == two) for one, two in pairs}
-    assert power(pairs, same, draws) > 0.995
-    assert_drawn_from(pairs, SecondDraw.labels, draws, outcomes=3)
+@pytest.mark.parametrize(
+    ("measure", "nats_by_chance", "factorised"),
+    [
+        ("chord", NEVER, False),
+        ("chord", NEVER, True),
+        ("chord", ALWAYS, False),
+        ("paper", NEVER, False),
+        ("paper", ALWAYS, False),
+    ],
+)
+def test_pieces_weigh_less_where_they_differ_from_what_is_expected(
+    measure: Measure, nats_by_chance: float, factorised: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if factorised:
+        factorise_everything(monkeypatch, concept_selection)
+    lattice, rate = HalfplaneLattice(2, measure, 0), 0.4
+    selection = ConceptSelection(
+        lattice, 2, table_bytes=ROOM, nats_by_chance=nats_by_chance, plain_boxes=0
+    )
+    points, labels = examples(2, 14, seed=3)
+    wrong = (
+        NOTHING,
+        EXPECTED._replace(held=~EXPECTED.held),
+        EXPECTED._replace(shares=EXPECTED.shares[::-1]),
+        EXPECTED._replace(most=9.0),
+        EXPECTED._replace(nats=0.5),
+    )
+    others = [law(lattice, 2, points, labels, rate, one) for one in wrong]
+    assert_same_law(selection, points, labels, rate, 1500, others=others, expected=EXPECTED)
 
 
 def forgetful() -> Any:

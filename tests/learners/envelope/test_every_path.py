@@ -11,6 +11,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +32,7 @@ from sampler_paths import (
     state_of,
     trials,
     walk,
+    weight,
 )
 
 from geometry.grid_counts import GridCounts
@@ -49,7 +51,7 @@ from learners.envelope.boxes import (
 from learners.envelope.partition import BOXES, COMPACTIONS, FORGOTTEN, MIX_USED, PLAIN, SPLITS
 from learners.envelope.race import divide, run_race, weigh_all
 from learners.envelope.strands import Examples, Strand, start_strand
-from learners.envelope.target import make_target
+from learners.envelope.target import Expected, make_target
 from learners.envelope.workspace import make_workspace
 from learners.privacy.randomness import SeededRandom
 
@@ -245,6 +247,30 @@ def test_every_path_in_the_measure_of_the_paper() -> None:
     law = ideal_law(pieces, lambda piece: value_of(piece, SMALLER, lattice.d), RATE)
     left, _ = assert_every_path(strand, law, 2, 2, lattice)
     assert left < 0.8
+
+
+@pytest.mark.parametrize("kind", ["halved", "factorised", "paper"])
+def test_every_path_where_labels_are_expected(kind: str) -> None:
+    """What is accepted by its score is kept by what it differs in, and no box changes where not."""
+    places = np.array([[0, 0], [0, 1], [1, 1]])
+    expected = Expected(places, np.array([True, False, True]), np.array([1, 2, 2]), 0.4, 1.5)
+    if kind == "paper":
+        lattice = HalfplaneLattice(1, "paper", bits=0)
+        rows, pieces = first_boxes(lattice, 1), Counter((h,) for h in all_halfplanes(lattice))
+    else:
+        lattice = LATTICE if kind == "halved" else FINE
+        rows = FLAT if kind == "halved" else [box_of((0, (-2, 10, 0, 2)))]
+        pieces = orders_in(rows, lattice, PRIOR)
+    strand = replace(strand_of(rows, MISTAKES, lattice), expected=expected)
+    if kind == "factorised":
+        strand = factorised(strand)
+    law = ideal_law(pieces, lambda piece: value_of(piece, MISTAKES, lattice.d), RATE)
+    law = {piece: p * Fraction(weight(strand, piece)) for piece, p in law.items()}
+    whole = sum(law.values())
+    law = {piece: p / whole for piece, p in law.items()}
+    assert len({weight(strand, piece) for piece in law}) >= 3
+    left, _ = assert_every_path(strand, law, 3, 3, lattice)
+    assert left < 0.9
 
 
 # -- factorised boxes --------------------------------------------------------------------------
