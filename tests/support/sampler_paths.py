@@ -251,7 +251,17 @@ def _kept(strand: Strand, after: Strand, lattice: HalfplaneLattice) -> list[tupl
     if after.accepted is None or not len(strand.expected.points):
         return [(Fraction(1), [])]
     p = Fraction(weight(strand, piece_of(after, lattice)))
-    return [(p, [0])] + [(1 - p, [65535])] * (p < 1)
+    if p == 1:
+        return [(p, [0])]
+    # numbers as near to p as it may be rounded
+    return [(p, _beside(p, -1)), (1 - p, _beside(p, 1))]
+
+
+def _beside(p: Fraction, way: int) -> Tape:
+    """Chunks of a number that is 2**-45 of p below it, or above, up to where the two differ."""
+    digits = [_digits(int(one * _ALL)) for one in (p, p * (1 + Fraction(way, 1 << 45)))]
+    same = next(i for i, (one, other) in enumerate(zip(*digits, strict=True)) if one != other)
+    return digits[1][: same + 1]
 
 
 def _by_fall(

@@ -255,7 +255,8 @@ def test_every_path_where_labels_are_expected(kind: str) -> None:
     places = np.array([[0, 0], [0, 1], [1, 1]])
     expected = Expected(places, np.array([True, False, True]), np.array([1, 2, 2]), 0.4, 1.5)
     if kind == "paper":
-        lattice = HalfplaneLattice(1, "paper", bits=0)
+        # slopes of 3 and more: readings are rounded, and points on the line are not on theirs
+        lattice = HalfplaneLattice(2, "paper", bits=0)
         rows, pieces = first_boxes(lattice, 1), Counter((h,) for h in all_halfplanes(lattice))
     else:
         lattice = LATTICE if kind == "halved" else FINE
@@ -269,8 +270,8 @@ def test_every_path_where_labels_are_expected(kind: str) -> None:
     whole = sum(law.values())
     law = {piece: p / whole for piece, p in law.items()}
     assert len({weight(strand, piece) for piece in law}) >= 3
-    left, _ = assert_every_path(strand, law, 3, 3, lattice)
-    assert left < 0.9
+    left, _ = assert_every_path(strand, law, 2, 2, lattice)
+    assert left < 0.95
 
 
 # -- factorised boxes --------------------------------------------------------------------------
