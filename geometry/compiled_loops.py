@@ -32,6 +32,7 @@ from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.types.functions import BaseFunction
 from numba.core.typing import templates
 from numba.extending import intrinsic
 
@@ -49,6 +50,7 @@ _OPTIONS: dict[str, Any] = {
 _templates: Any = templates
 _utils: Any = cgutils
 _kinds: Any = types
+_functions: Any = BaseFunction
 _cache: Any = FunctionCache
 _files: Any = IndexDataCacheFile
 _library: Any = JITCodeLibrary
@@ -188,8 +190,29 @@ class _PartCompiler(_compiler):  # type: ignore[misc]
         super().__init__(typing, target, _Part(target.codegen(), "part"), *rest)
 
 
-#: It builds on what numba does not promise: other versions than these take a fifth longer.
-_PARTS = {"pipeline_class": _PartCompiler} if numba.__version__.startswith("0.68.") else {}
+#: What is built here on what numba does not promise: other versions take a third longer.
+_KNOWN = numba.__version__.startswith("0.68.")
+_PARTS = {"pipeline_class": _PartCompiler} if _KNOWN else {}
+
+
+def _remember_operators() -> None:
+    """What an operator makes of numbers is looked for once: numba tries all that might fit."""
+    plain = _functions.get_call_type
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        operator = getattr(self.typing_key, "__module__", "") == "_operator"
+        if not operator or not all(isinstance(kind, _kinds.Number) for kind in args):
+            return plain(self, context, args, kws)
+        seen = vars(self).setdefault("_seen", {})
+        if args not in seen:
+            seen[args] = plain(self, context, args, kws)
+        return seen[args]
+
+    _functions.get_call_type = get_call_type
+
+
+if _KNOWN:
+    _remember_operators()
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:

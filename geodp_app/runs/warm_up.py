@@ -11,6 +11,7 @@ Imports numba: for the learner's process and its helper only.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import numpy as np
@@ -85,4 +86,5 @@ if __name__ == "__main__":
     compile_here()
     _fewest()
     tell_compiled(FEWEST)
+    gc.enable()  # nobody waits for the rest
     _of_others()
