@@ -271,7 +271,10 @@ def tile_steps(
         begun = itertools.starmap(begin, part)
         learned: list[TileStep] = []
         for rows, held, step, selected, seconds in thread_map(
-            drawn, enumerate(begun, start=number), None if progress is None else progress.tick
+            drawn,
+            enumerate(begun, start=number),
+            None if progress is None else progress.tick,
+            short=lambda numbered: isinstance(numbered[1].draw, DrawByChance),
         ):
             if progress is not None:
                 progress.next(selected.progress)
@@ -376,6 +379,8 @@ def thread_map(
     work: Callable[[_Task, Callable[[], bool]], _Outcome],
     tasks: Iterable[_Task],
     tick: Callable[[], None] | None = None,
+    *,
+    short: Callable[[_Task], bool] = lambda _: False,
 ) -> Iterator[_Outcome]:
     """What comes of the tasks, in their order.
 
@@ -388,6 +393,8 @@ def thread_map(
     tick : callable, optional
         Called in the caller's thread, many times a second while it waits; what it raises ends the
         work.
+    short : callable
+        Whether a task is done sooner than handed over: the caller's thread does it.
     """
     stopped = threading.Event()
     pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile")
@@ -395,7 +402,11 @@ def thread_map(
     patient = True
     try:
         for task in tasks:
-            waiting.append(pool.submit(work, task, stopped.is_set))
+            if short(task):
+                waiting.append(Future())
+                waiting[-1].set_result(work(task, stopped.is_set))
+            else:
+                waiting.append(pool.submit(work, task, stopped.is_set))
             while sum(not future.done() for future in waiting) > _AT_ONCE:
                 _listen(waiting, tick)
             while waiting and waiting[0].done():
