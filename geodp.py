@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import geodp_app.own_packages  # noqa: F401  refuses others of their names
 import learners as _learners
+from geodp_app.errors import InputError, refusals as _refusals
 from geodp_app.files.for_python import (
     PATHS as _PATHS,
     areas,
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
     from geodp_app.document.examples import Examples as Examples, Frame as Frame
-    from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison import Comparison as Comparison
     from geometry.geojson import GeoJSONError as GeoJSONError
     from learners.baselines.greedy import (
@@ -135,18 +135,21 @@ _HOMES = {
     "Examples": "geodp_app.document.examples",
     "Frame": "geodp_app.document.examples",
     "GeoJSONError": "geometry.geojson",
-    "InputError": "geodp_app.errors",
     "LearnedShape": "learners.core.learned_shape",
     "NotFittedError": "learners.core.sklearn_support",
     "PrivacyWarning": "learners.core.sklearn_support",
     **dict.fromkeys(_learners.__all__, "learners"),
 }
 
+#: Parameters of :func:`read_points`, which :func:`learn` and :func:`compare` pass on.
+_READING = frozenset(inspect.signature(read_points).parameters)
+
 __all__ = [
     *_HOMES,
     "Bounds",
     "BoundsError",
     "GridMap",
+    "InputError",
     "__version__",
     "areas",
     "compare",
@@ -204,7 +207,6 @@ def sample(
         If the target cannot be used or is not there, or a number is out of range.
     """
     from geodp_app.document.sampling import draw_examples, open_generator
-    from geodp_app.errors import InputError
     from learners.parameters import real, whole
 
     n, grid, noise = whole("n", n), whole("grid", grid, 1), real("noise", noise)
@@ -222,7 +224,6 @@ def _placed(
     """A target of a file or an example in grid units, and where its grid lies."""
     import assets
     from geodp_app.document.sampling import place_target
-    from geodp_app.errors import InputError
     from geometry.geojson import read_geojson
     from geometry.grid import checked_bounds
 
@@ -240,19 +241,12 @@ def _read(
 ) -> Examples:
     """Examples, read where they are a file or a data frame."""
     from geodp_app.document.examples import Examples
-    from geodp_app.errors import InputError
 
     if not isinstance(examples, Examples):
         return read_points(examples, **reading)
     if reading:
         raise InputError(f"examples that are read already take no {', '.join(reading)}")
     return examples
-
-
-def _of_reading(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Those parameters that are :func:`read_points`'s."""
-    taken = inspect.signature(read_points).parameters
-    return {name: value for name, value in parameters.items() if name in taken}
 
 
 @_of_parameters()
@@ -299,7 +293,6 @@ def learn(
     >>> shape.predict([[12.5, 41.9], [7.0, 47.0]])
     array([1, 0])
     """
-    from geodp_app.errors import InputError, refusals
     from geodp_app.files.ledger_recording import recording_for
     from learners.core.learned_shape import LearnedShape
     from learners.core.releases import for_persons
@@ -312,13 +305,13 @@ def learn(
     if learner not in known:
         raise InputError(unknown_learner(learner, known))
     declared = BY_ID[learner]
-    reading = _of_reading(parameters)
+    reading = {name: value for name, value in parameters.items() if name in _READING}
     parameters = {name: value for name, value in parameters.items() if name not in reading}
     given = resolved_parameters(declared, parameters, "learn", asks_k=True)
     examples = _read(examples, reading)
     asked = given["epsilon"], given["delta"], examples.rows
     with recording_for(examples, ledger) as recording:
-        with refusals(learner):
+        with _refusals(learner):
             given["epsilon"], given["delta"] = one_of_several(*asked)
             model = declared.build(grid=examples.frame.d, **given)
             recording.enter("learn", [(learner, of_persons(model.plan(), *asked))])
@@ -385,7 +378,6 @@ def compare(
     ['quadtree', 'histogram']
     """
     from geodp_app.document.examples import Examples, hold_out
-    from geodp_app.errors import InputError
     from geodp_app.files.ledger_recording import recording_for
     from geodp_app.runs.comparison import Comparison, compare as run, make_contender
     from learners.parameters import real, whole
@@ -398,7 +390,7 @@ def compare(
     share = real("holdout", holdout)
     if not 0 < share < 1:
         raise InputError(f"holdout must lie strictly between 0 and 1, got {holdout}")
-    if strange := [name for name in reading if name not in _of_reading(reading)]:
+    if strange := [name for name in reading if name not in _READING]:
         raise InputError(f"compare takes no {', '.join(strange)}")
     examples = _read(examples, reading)
     if examples.rows > 1:
@@ -466,7 +458,6 @@ def rehearse(
     >>> print(table["command"][1])
     geodp learn POINTS --learner tiles --epsilon 1 --grid 64 -o learned.geojson
     """
-    from geodp_app.errors import InputError
     from geodp_app.runs.rehearsal import contenders_of, rehearse as run
     from learners.parameters import real, whole
 
@@ -495,7 +486,6 @@ def rehearse(
 
 def _known_names(names: str | Sequence[str] | None) -> Sequence[str]:
     """Learners to be compared: by default some."""
-    from geodp_app.errors import InputError
     from geodp_app.runs.comparison import DEFAULT, KINDS
     from learners.registry import unknown_learner
 
