@@ -25,7 +25,8 @@ of seams: a tile sees its own part of the shape only.  Whichever does better on 
 docs/accuracy.md.
 
 Several tiles are worked on at a time, in threads (:func:`thread_map`): compiled loops leave the
-interpreter to others.  Tasks differ much in size.  While a long one is under way the short ones
+interpreter to others.  Tasks differ much in size: a draw without boxes is over before a thread
+has it, so it is done at once.  While a long one is under way the short ones
 after it are done: what comes of them waits for its turn.
 """
 

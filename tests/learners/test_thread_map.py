@@ -50,6 +50,20 @@ def test_no_more_than_two_are_under_way() -> None:
     assert most == 2
 
 
+def test_short_tasks_are_done_by_who_asks_and_come_in_order() -> None:
+    done, here = threading.Event(), threading.current_thread()
+
+    def work(task: int, stopped: Callable[[], bool]) -> tuple[int, bool]:
+        if task == 7:
+            done.set()
+        if task % 4 == 0:
+            assert done.wait(PATIENCE)  # short ones after it are done meanwhile
+        return task, threading.current_thread() is here
+
+    outcomes = list(thread_map(work, range(8), short=lambda task: task % 4 > 0))
+    assert outcomes == [(task, task % 4 > 0) for task in range(8)]
+
+
 def test_tasks_are_taken_as_they_are_needed() -> None:
     """What a task holds is not in memory before its turn is near."""
     taken, done = 0, 0
