@@ -369,7 +369,7 @@ def test_every_learner_at_every_edge(extremes: ModuleType, name: str) -> None:
         answer, seconds, mib = extremes.apart(work, patience=120)
         expected = ("refuses: ",) if "to be refused" in what else ("ends", "refuses: ")
         assert answer.startswith(expected), f"{what}: {answer}"
-        assert mib < 1024, f"{what}: {mib} MiB, {seconds:.1f} s"
+        assert mib < extremes.MOST_MIB, f"{what}: {mib} MiB, {seconds:.1f} s"
 
 
 # -- layers, ledgers and data frames that are damaged ---------------------------------------------
