@@ -11,7 +11,7 @@ and "all outside" gets wrong (`chance`).  A seed draws the sample and 200,000 fr
 same distribution, and seeds the learner.  delta = 1e-6, d = 1024, neighbours add or remove one
 example, all labels right.
 
-`table` writes learners/theory/rule_of_thumb.py: of runs without a range what was measured of them
+`table` writes learners/theory/measured.json: of runs without a range what was measured of them
 otherwise, from benchmarks/means.csv, with its source; and the ranges: for every kind of runs, n and
 epsilon, the errors that eight runs of ten lie between, over all its seeds, targets and
 distributions, widened by :data:`MARGIN` for shapes that were not tried, and so that neither more
@@ -28,13 +28,16 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import math
+import re
 import sys
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import shapely
@@ -66,7 +69,7 @@ SEED = 2_000
 
 DATA = Path(__file__).with_suffix(".csv")
 MEANS = DATA.with_name("means.csv")
-TABLE = Path(learners.theory.__file__).with_name("rule_of_thumb.py")
+TABLE = Path(learners.theory.__file__).with_name("measured.json")
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -320,43 +323,36 @@ def _learns_nothing(runs: list[Run]) -> bool:
 
 
 def table(lines: list[Line]) -> str:
-    """The module that the planner reads."""
-    kinds = {name: fit(lines, name) for name in KINDS}
-    # all but the table stays
-    head, _, rest = TABLE.read_text(encoding="utf-8").partition("# fmt: off\n")
-    rest = rest.partition("# fmt: on\n")[2]
-    parts = [head, f"# fmt: off\nMEANS = (\n{_means()})\n\n"]
-    parts.append(f"EPSILONS = {_row(EPSILONS, '{:g}')}\n\nRANGES = {{\n")
-    for name, found in kinds.items():
-        of = KINDS[name]
-        parts.append(f'    "{name}": Ranges(\n        "{of.learner}", "{of.shapes}", {of.ks},\n')
-        parts.append(f"        sizes={_row(found.sizes, '{:_}')},\n")
-        for end in ("least", "largest"):
-            rows = (_row(row, "{:g}") for row in getattr(found, end))
-            apart = ",\n" + " " * len(f"        {end}=(")
-            parts.append(f"        {end}=({apart.join(rows)}),\n")
-        parts.append(f"        hopeless={_row(found.hopeless, '{:_}')},\n    ),\n")
-    return "".join([*parts, "}\n# fmt: on\n", rest])
+    """The file that the planner reads."""
+    ranges = {}
+    for name, of in KINDS.items():
+        told = {"learner": of.learner, "shapes": of.shapes, "ks": of.ks}
+        ranges[name] = told | asdict(fit(lines, name))
+    text = json.dumps(
+        {"means": _means(), "epsilons": EPSILONS, "ranges": ranges}, indent=1, ensure_ascii=False
+    )
+    # a list of numbers is one line
+    return re.sub(r"\[\s+([^][]*?)\s+\]", lambda it: f"[{' '.join(it[1].split())}]", text) + "\n"
 
 
-def _means() -> str:
-    """What was measured of other runs, a line for those of the same shapes."""
-    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+def _means() -> list[dict[str, Any]]:
+    """What was measured of other runs, an entry for those of the same shapes."""
+    found: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
     with MEANS.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             of = tuple(value for name, value in row.items() if name not in ("n", "errors"))
-            found[of].append(f'({int(row["n"]):_}, "{row["errors"]}")')
-    lines = []
-    for (learner, finish, low, high, runs, source), errors in found.items():
-        lines += [
-            f'    Means("{learner}", "{finish}", ({int(low)}, {int(high):_}), "{source}",',
-            f'        "{runs}",\n        ({", ".join(errors)},)),',
-        ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _row(numbers: Iterable[float], form: str) -> str:
-    return f"({', '.join(form.format(number) for number in numbers)})"
+            found[of].append((int(row["n"]), row["errors"]))
+    return [
+        {
+            "learner": learner,
+            "finish": finish,
+            "ks": (int(low), int(high)),
+            "source": source,
+            "runs": runs,
+            "errors": errors,
+        }
+        for (learner, finish, low, high, runs, source), errors in found.items()
+    ]
 
 
 # --- held-out cases ----------------------------------------------------------------------------
