@@ -324,8 +324,8 @@ class WindowRuns(QObject):
 
     def _take_back(self, run: LiveRun) -> None:
         self._stop_following(wanted=self._wanted)
+        self._kept.remove(run)  # first: to keep one more may drop it
         self._keep(self.log)
-        self._kept.remove(run)
         self.controller.reset()
         self.log, self._before = run, None
         self.changed.emit(False)

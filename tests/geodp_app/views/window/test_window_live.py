@@ -25,6 +25,7 @@ from window_driver import (
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.run_log import RunLog
+from geodp_app.views.run.live_run import MOST_KEPT
 from geodp_app.views.window.main_window import MainWindow
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
@@ -249,6 +250,15 @@ def test_the_slider_of_epsilon_is_live_and_one_step_to_undo(qtbot, window):
     assert window.document.work.run["epsilon"] == 1000.0
 
 
+def test_the_oldest_of_the_runs_that_are_kept_comes_back(qtbot, window):
+    log = first = run(qtbot, window)
+    for more in range(MOST_KEPT):
+        window.document.set_run(epsilon=5.0 + more)
+        log = followed(qtbot, window, log)
+    window.document.set_run(epsilon=first.settings["epsilon"])
+    assert window.runs.current is first
+
+
 def test_without_live_the_past_stays_in_grey_until_a_run_is_asked_for(qtbot, window):
     log = cover(qtbot, window)
     live = window.commands.by_id["live"]
@@ -349,14 +359,13 @@ def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_s
     shown: list[tuple[bool, bool]] = []
 
     def look(_: bool) -> None:
-        log = runs.shown.log
-        shown.append((log is not None and log.release is not None, runs.going))
+        if runs.shown.log is first:  # the next one may be over in a moment
+            shown.append((first.release is not None, runs.going))
 
     key(window, Qt.Key.Key_D)
     drag_slowly(qtbot, window, [(200, 150), (215, 190)], drop=False)
     qtbot.waitUntil(lambda: runs.going)
-    runs.dragged = MOVED  # where the hand is when that run ends
-    first = runs.log
+    first, runs.dragged = runs.log, MOVED  # where the hand is when that run ends
     runs.changed.connect(look)
     qtbot.waitUntil(lambda: runs.log is not first)
     # all that the views were told of the first is its result, and the learner was at work by then
