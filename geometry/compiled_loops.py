@@ -201,7 +201,7 @@ def _remember_operators() -> None:
 
     def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         operator = getattr(self.typing_key, "__module__", "") == "_operator"
-        if not operator or not all(isinstance(kind, _kinds.Number) for kind in args):
+        if kws or not operator or not all(isinstance(kind, _kinds.Number) for kind in args):
             return plain(self, context, args, kws)
         seen = vars(self).setdefault("_seen", {})
         if args not in seen:

@@ -28,6 +28,7 @@ from learners.envelope.compiled_beside import (
     compile_here,
     compiling_beside,
     draw_once,
+    hurry,
     tell_compiled,
     tiny_sample,
 )
@@ -83,6 +84,7 @@ def _fewest() -> None:
 
 
 if __name__ == "__main__":
+    hurry()
     compile_here()
     _fewest()
     tell_compiled(FEWEST)

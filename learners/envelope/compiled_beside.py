@@ -68,6 +68,7 @@ class _Beside(event.Listener):
         self._done: set[str] = set()
         self._changed = threading.Condition()
         self._first = ""
+        self._level, self._collects = _config.OPT, False
         self.ended = True
 
     def asked(self, loop: str) -> bool:
@@ -76,7 +77,8 @@ class _Beside(event.Listener):
         if not self._first:
             self._first = loop
             self._told(0, self._of())
-            _hurry()
+            self._collects = gc.isenabled()
+            hurry()
             self._begin()
         if loop not in _BESIDE or self._process is None:
             return False
@@ -103,6 +105,15 @@ class _Beside(event.Listener):
                 self._done.add(loop)
                 self._changed.notify_all()
                 self._told(len(self._done), self._of())
+            if self._done >= LOOPS:
+                self.rest()  # the run itself may be long
+
+    def rest(self) -> None:
+        """Compile, and collect garbage, as before."""
+        _config.OPT = self._level
+        if self._collects and not gc.isenabled():
+            gc.freeze()  # to look through all that has been made takes .3 s, once on a machine
+            gc.enable()
 
     def _begin(self) -> None:
         self._process = _start(self._module)
@@ -121,8 +132,8 @@ class _Beside(event.Listener):
             self._changed.notify_all()
 
 
-def _hurry() -> None:
-    """Compile in four fifths of the time."""
+def hurry() -> None:
+    """Have this process compile in four fifths of the time, and collect no garbage."""
     # a compiler keeps nearly all that it makes: looking for garbage takes a seventh
     gc.disable()
     # loops are no slower for it
@@ -146,16 +157,14 @@ def compiling_beside(module: str, told: Callable[[int, int], None]) -> Iterator[
     callable
         Whether the second process is still at work.
     """
-    beside, collects, level = _Beside(module, told), gc.isenabled(), _config.OPT
+    beside = _Beside(module, told)
     compiled_loops.asked.append(beside.asked)
     try:
         with event.install_listener("numba:compile", beside):
             yield lambda: not beside.ended
     finally:
         compiled_loops.asked.remove(beside.asked)
-        _config.OPT = level
-        if collects:
-            gc.enable()
+        beside.rest()
 
 
 def _start(module: str) -> subprocess.Popen[str] | None:
@@ -215,7 +224,6 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
 
 def compile_here() -> None:
     """Compile what is waited for, and say so: what the second process does first."""
-    _hurry()
     for function, types in signatures():
         vars(function).get("loop", function).compile(types)
         tell_compiled(f"{function.__module__}.{function.__qualname__}")

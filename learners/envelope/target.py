@@ -1,5 +1,5 @@
-"""Defines the law that is drawn from: the score, its rate and the prior; and bounds scores where a
-grid point holds many examples of both labels.  Compiled.
+"""Defines the law that is drawn from: the score, its rate, the prior, and labels that are expected
+of some grid points; and bounds scores where a point holds many examples of both labels.  Compiled.
 
 A piece holds all examples of a grid point or none.  A box that leaves the point open would count
 its positives as held and its negatives as not, and promise too much by the fewer of the two.  Of
@@ -49,7 +49,13 @@ class Expected(NamedTuple):
 
     def cost(self, held: NDArray[np.bool_]) -> float:
         """Nats of a piece that holds these of the points; it weighs e to minus that."""
-        return min(self.most, self.nats * int(self.shares[held != self.held].sum()))
+        return nats_of(self, int(self.shares[held != self.held].sum()))
+
+
+@inner
+def nats_of(expected: Expected, share: int | np.int64) -> float:
+    """What a piece costs that differs in so many shares: one double, with boxes and without."""
+    return min(expected.most, expected.nats * share)
 
 
 #: Where nothing is expected all pieces weigh the same.

@@ -57,7 +57,7 @@ from learners.envelope.partition import (
     lower,
     put_mass,
 )
-from learners.envelope.target import bound_value, most_negatives, score_value
+from learners.envelope.target import bound_value, most_negatives, nats_of, score_value
 
 #: Outcomes of a trial; OUTCOME_OUTSIDE + e when edge e lies outside the class.
 OUTCOME_REJECTED, OUTCOME_ACCEPTED, OUTCOME_OUTSIDE = range(3)
@@ -195,7 +195,7 @@ def _agrees(expected, basis, sheets, theta, chunks, at):
     for i in range(len(points)):
         if held[i] != expected.held[i]:
             share += expected.shares[i]
-    return less(math.exp(-min(expected.most, expected.nats * share)), chunks, at)
+    return less(math.exp(-nats_of(expected, share)), chunks, at)
 
 
 @inner

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -125,6 +127,22 @@ def test_loops_that_the_second_process_compiles_are_waited_for(tmp_path, monkeyp
     while goes_on():
         time.sleep(0.01)
     assert told == [(done, of) for done in range(of)]
+
+
+@pytest.mark.parametrize("collects", [False, True])
+def test_garbage_is_collected_as_before_once_all_is_compiled(monkeypatch, collects):
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: SimpleNamespace(stdout=LOOPS))
+    monkeypatch.setattr(compiled_beside, "draw_once", lambda: None)
+    before = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        with compiling_beside("nothing", lambda *_: None) as goes_on:
+            compiled_loops.asked[0]("learners.envelope.core.run")
+            while goes_on():
+                time.sleep(0.01)
+            assert gc.isenabled() == collects  # the run itself may be long
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 @pytest.mark.parametrize("frozen", [False, True])
