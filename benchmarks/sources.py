@@ -122,7 +122,8 @@ def _expected(row: Row) -> str:
 
 
 def page() -> str:
-    """docs/learners.md: the catalogue, then every statement with its stored verdict."""
+    """docs/learners.md: the catalogue, then the statements that the program departs from, or that
+    are not confirmed; how many others there are."""
     found = stored()
     words = [found[key(row)][1].word for row in ROWS]
     counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
@@ -130,24 +131,27 @@ def page() -> str:
         "",
         "## What the sources state, and what was found",
         "",
-        "The systems of the table, with every statement of their sources at the number of examples",
-        "that it plans itself, checked by `python benchmarks/sources.py` (those of one system:",
-        "`--system N`). Of runs are given n, how many failed, the interval of that probability at",
-        "99.9 %, and the promised one; their settings, and those of what was enumerated, are in",
-        "[sources.csv](../benchmarks/sources.csv). *Confirmed*: all of the interval keeps the",
+        "`python benchmarks/sources.py` checks every statement of the systems' sources at the",
+        "number of examples that it plans itself. [sources.csv](../benchmarks/sources.csv) keeps",
+        f"all {len(ROWS)} with their settings and figures: {counted}.",
+        "*Confirmed*: the whole interval of the probability of failure, at 99.9 %, keeps the",
         "promise, or the statement was enumerated. *Not refuted*: part of it does, or nothing was",
-        "found against a statement about all runs. *Refuted*: none of it does; each such row says",
-        f"what is done instead. {len(ROWS)} rows: {counted}.",
+        "found against a statement about all runs. *Refuted*: none of it does. Listed here is what",
+        "is not confirmed, with its figures, and where the program departs from its source.",
         "Nissim: *Private Learning 1*; Nikolov: *CSC2412*; notes: *Private and PAC*.",
     ]
     told: dict[str, int] = {}
     for system, name in SYSTEMS.items():
         lines += ["", f"### {system}. {name}", ""]
         own = [row for row in ROWS if row.systems[0] == system]
-        for _, twins in itertools.groupby(own, lambda row: _twin(row, found[key(row)][1])):
+        plain = [row for row in own if not row.departure and found[key(row)][1].word == "confirmed"]
+        listed = [row for row in own if row not in plain]
+        for _, twins in itertools.groupby(listed, lambda row: _twin(row, found[key(row)][1])):
             row, *both = twins
             lines += _entry(row, found[key(row)][1], bool(both), told.get(row.departure, 0))
             told.setdefault(row.departure, system)
+        if plain:
+            lines.append(f"* Confirmed as they stand: {len(plain)}.")
         others = sorted({row.systems[0] for row in ROWS if system in row.systems} - {system})
         if others:
             lines.append("* See also " + ", ".join(str(other) for other in others) + ".")
@@ -165,14 +169,10 @@ def _entry(row: Row, verdict: Verdict, both: bool, told: int) -> list[str]:
     promise = row.promise.rstrip(".")
     if both:
         promise = promise.replace("conjunction", "conjunction (and disjunction)")
-    figures, runs = _SIMULATED.subn(r"\1 failed: \2 to \3, promised \4", verdict.figures)
-    planned = re.search(r"\bn = [\d,]*\d", row.setting)
-    promise = re.sub(r",? with probability [\d.]+$", "", promise) if runs else promise
-    figures = f"{planned[0]}, {figures}" if runs and planned else figures
-    lines = [
-        f"* **{_source(row.source)}.** {_plain(promise[0].upper() + promise[1:])}.",
-        f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.",
-    ]
+    lines = [f"* **{_source(row.source)}.** {_plain(promise[0].upper() + promise[1:])}."]
+    if verdict.word != "confirmed":
+        figures = _SIMULATED.sub(r"\1 failed: \2 to \3, promised \4", verdict.figures)
+        lines.append(f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.")
     if row.departure:
         departure = f"as in {told}" if told else _plain(row.departure.rstrip("."))
         lines.append(f"  Departs: {departure}.")

@@ -168,7 +168,7 @@ ROWS: tuple[Row, ...] = (
         "(epsilon, exp(-Omega(sqrt(T epsilon))))-DP at 12 T alpha^2 = epsilon.",
         "two experts, T = 10,000, epsilon = 1, in whole numbers", _printed_privacy, 1, 1,
         "Wrong: at a fixed T alpha^2 the draws tell neighbours apart like a Gaussian of fixed "
-        "width, so delta cannot fall with T. Charged by a right account; see the next row.",
+        "width, so delta cannot fall with T. Charged by a right account.",
         known_wrong=True,
     ),
     Row(

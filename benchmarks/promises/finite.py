@@ -339,7 +339,7 @@ ROWS: tuple[Row, ...] = (
         _printed,
         4_000,
         300,
-        "n is planned without the 1/epsilon^2, from 1 - alpha (1 - exp(-rate)); see the next row.",
+        "n is planned without the 1/epsilon^2, from 1 - alpha (1 - exp(-rate)).",
     ),
     Row(
         (16,),

@@ -413,7 +413,7 @@ ROWS: tuple[Row, ...] = (
         "d = 131,072 and 1,048,576", _large((1 << 17, 1 << 20)), 60, 8,
         "64-bit side tests leave steps of 2^-b grid units, b = (60 - 3 log2 d) / 2: some "
         "halfplanes have no member that labels like them, and a shape of k pieces may then have no "
-        "fit without mistakes. The next row says how near the nearest is.",
+        "fit without mistakes.",
         known_wrong=True,
     ),
     Row(

@@ -161,7 +161,7 @@ ROWS: tuple[Row, ...] = (
         f"above its expectation, with probability {1 - BETA:g}.",
         f"30 random concepts, a third of the labels wrong, n = {_PRINTED_UNIFORM}",
         _convergence(_PRINTED_UNIFORM, BETA, above_only=True), 4_000, 200,
-        "Printed is a bound on one side; for both sides the next row has a 2 in the logarithm.",
+        "Printed is a bound on one side; for both sides there is a 2 in the logarithm.",
     ),
     Row(
         (19,), f"{_NIKOLOV}, uniform convergence",
