@@ -141,20 +141,21 @@ def page() -> str:
         "Nissim: *Private Learning 1*; Nikolov: *CSC2412*; notes: *Private and PAC*.",
     ]
     told: dict[str, int] = {}
+    others: list[str] = []
     for system, name in SYSTEMS.items():
-        lines += ["", f"### {system}. {name}", ""]
         own = [row for row in ROWS if row.systems[0] == system]
         plain = [row for row in own if not row.departure and found[key(row)][1].word == "confirmed"]
         listed = [row for row in own if row not in plain]
+        if listed:
+            lines += ["", f"### {system}. {name}", ""]
+        if plain:
+            named = str(system) if listed else f"{system}, {name}"
+            others.append(f"* {len(plain)} of {named}")
         for _, twins in itertools.groupby(listed, lambda row: _twin(row, found[key(row)][1])):
             row, *both = twins
             lines += _entry(row, found[key(row)][1], bool(both), told.get(row.departure, 0))
             told.setdefault(row.departure, system)
-        if plain:
-            lines.append(f"* Confirmed as they stand: {len(plain)}.")
-        others = sorted({row.systems[0] for row in ROWS if system in row.systems} - {system})
-        if others:
-            lines.append("* See also " + ", ".join(str(other) for other in others) + ".")
+    lines += ["", "### Confirmed as they stand", "", *others]
     return as_markdown() + "\n".join(lines) + "\n"
 
 
