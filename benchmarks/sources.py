@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import itertools
 import re
 import sys
 import time
@@ -122,8 +121,8 @@ def _expected(row: Row) -> str:
 
 
 def page() -> str:
-    """docs/learners.md: the catalogue, then the statements that the program departs from, or that
-    are not confirmed; how many others there are."""
+    """docs/learners.md: the catalogue, then the statements that are not confirmed, and where the
+    program departs from its sources."""
     found = stored()
     words = [found[key(row)][1].word for row in ROWS]
     counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
@@ -136,48 +135,45 @@ def page() -> str:
         f"all {len(ROWS)} with their settings and figures: {counted}.",
         "*Confirmed*: the whole interval of the probability of failure, at 99.9 %, keeps the",
         "promise, or the statement was enumerated. *Not refuted*: part of it does, or nothing was",
-        "found against a statement about all runs. *Refuted*: none of it does. Listed here is what",
-        "is not confirmed, with its figures, and where the program departs from its source.",
+        "found against a statement about all runs. *Refuted*: none of it does. Listed here are the",
+        "statements that are not confirmed, and of all where the program departs from the source.",
         "Nissim: *Private Learning 1*; Nikolov: *CSC2412*; notes: *Private and PAC*.",
     ]
-    told: dict[str, int] = {}
-    others: list[str] = []
+    departing: dict[str, list[str]] = {}
+    for row in ROWS:
+        if row.departure and found[key(row)][1].word == "confirmed":
+            sources = departing.setdefault(row.departure, [])
+            sources += [_source(row.source)] * (_source(row.source) not in sources)
     for system, name in SYSTEMS.items():
-        own = [row for row in ROWS if row.systems[0] == system]
-        plain = [row for row in own if not row.departure and found[key(row)][1].word == "confirmed"]
-        listed = [row for row in own if row not in plain]
-        if listed:
-            lines += ["", f"### {system}. {name}", ""]
-        if plain:
-            named = str(system) if listed else f"{system}, {name}"
-            others.append(f"* {len(plain)} of {named}")
-        for _, twins in itertools.groupby(listed, lambda row: _twin(row, found[key(row)][1])):
-            row, *both = twins
-            lines += _entry(row, found[key(row)][1], bool(both), told.get(row.departure, 0))
-            told.setdefault(row.departure, system)
-    lines += ["", "### Confirmed as they stand", "", *others]
+        lines += ["", f"### {system}. {name}", ""]
+        confirmed = 0
+        for row in (row for row in ROWS if row.systems[0] == system):
+            verdict = found[key(row)][1]
+            if verdict.word != "confirmed":
+                lines += _entry(row, verdict)
+                continue
+            confirmed += 1
+            if sources := departing.pop(row.departure, []):
+                lines.append(f"* **{'; '.join(sources)}** departs: {_ended(row.departure)}")
+        if confirmed:
+            lines.append(f"* Confirmed: {confirmed}.")
     return as_markdown() + "\n".join(lines) + "\n"
 
 
-def _twin(row: Row, verdict: Verdict) -> tuple[str, ...]:
-    """What a row of conjunctions and the one of disjunctions after it have in common."""
-    promise = row.promise.replace("disjunction", "conjunction")
-    return row.source, promise, row.setting, verdict.word, verdict.figures, row.departure
+def _entry(row: Row, verdict: Verdict) -> list[str]:
+    """A statement that is not confirmed, in two or three lines."""
+    promise = row.promise[0].upper() + row.promise[1:]
+    figures = _SIMULATED.sub(r"\1 failed: \2 to \3, promised \4", verdict.figures)
+    lines = [
+        f"* **{_source(row.source)}.** {_ended(promise)}",
+        f"  *{verdict.word.capitalize()}{_expected(row)}*: {_ended(figures)}",
+    ]
+    return lines + ([f"  Departs: {_ended(row.departure)}"] if row.departure else [])
 
 
-def _entry(row: Row, verdict: Verdict, both: bool, told: int) -> list[str]:
-    """A statement in two or three lines; of `both`, with a departure that a system `told`."""
-    promise = row.promise.rstrip(".")
-    if both:
-        promise = promise.replace("conjunction", "conjunction (and disjunction)")
-    lines = [f"* **{_source(row.source)}.** {_plain(promise[0].upper() + promise[1:])}."]
-    if verdict.word != "confirmed":
-        figures = _SIMULATED.sub(r"\1 failed: \2 to \3, promised \4", verdict.figures)
-        lines.append(f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(figures)}.")
-    if row.departure:
-        departure = f"as in {told}" if told else _plain(row.departure.rstrip("."))
-        lines.append(f"  Departs: {departure}.")
-    return lines
+def _ended(text: str) -> str:
+    """A sentence of Markdown, with its full stop."""
+    return _plain(text.rstrip(".")) + "."
 
 
 def _source(source: str) -> str:

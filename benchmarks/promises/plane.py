@@ -404,12 +404,12 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         (6,), "KMMS, observation 4.1, at large d",
-        "The same of six points, near a line or anywhere.",
+        "Every halfplane has a member that labels six points, near a line or anywhere, like it.",
         "d = 1,024 and 16,384", _large((1 << 10, 1 << 14)), 60, 4,
     ),
     Row(
         (6,), "KMMS, observation 4.1, at the largest d",
-        "The same of six points, near a line or anywhere.",
+        "Every halfplane has a member that labels six points, near a line or anywhere, like it.",
         "d = 131,072 and 1,048,576", _large((1 << 17, 1 << 20)), 60, 8,
         "64-bit side tests leave steps of 2^-b grid units, b = (60 - 3 log2 d) / 2: some "
         "halfplanes have no member that labels like them, and a shape of k pieces may then have no "
