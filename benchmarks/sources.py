@@ -146,17 +146,14 @@ def page() -> str:
             sources += [_source(row.source)] * (_source(row.source) not in sources)
     for system, name in SYSTEMS.items():
         lines += ["", f"### {system}. {name}", ""]
-        confirmed = 0
+        listed: list[str] = []
         for row in (row for row in ROWS if row.systems[0] == system):
             verdict = found[key(row)][1]
             if verdict.word != "confirmed":
-                lines += _entry(row, verdict)
-                continue
-            confirmed += 1
-            if sources := departing.pop(row.departure, []):
-                lines.append(f"* **{'; '.join(sources)}** departs: {_ended(row.departure)}")
-        if confirmed:
-            lines.append(f"* Confirmed: {confirmed}.")
+                listed += _entry(row, verdict)
+            elif sources := departing.pop(row.departure, []):
+                listed.append(f"* **{'; '.join(sources)}** departs: {_ended(row.departure)}")
+        lines += listed or ["All confirmed."]
     return as_markdown() + "\n".join(lines) + "\n"
 
 
