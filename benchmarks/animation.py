@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from geodp_app.cli import build_parser
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import build_parser
 from geodp_app.errors import InputError
 from geodp_app.files.writing import write_files
 from geodp_app.views.run.window_runs import SPEEDS

@@ -19,8 +19,7 @@ from fuzz_kinds import Kind, must
 from fuzz_mutations import ODD_VALUES, Random, mutate_bytes, mutate_text
 from fuzz_tables import SEAM, json_of, path_of, refused
 
-from geodp_app.cli import main
-from geodp_app.commands.parser import build_parser
+from geodp_app.cli import build_parser, main
 from geodp_app.commands.plugin import declared
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import _TABLE, Ledger, NewRun, Source

@@ -1,5 +1,7 @@
 """Runs the command `geodp`: reads the arguments, runs one verb, turns errors into one line.
 
+The module of the typed verb alone is loaded.
+
 Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 3 an audit refutes
 what a learner claims, 130 cancelled.  A command writes all of its files or none, so what was
 cancelled has written nothing, or says what.
@@ -7,17 +9,50 @@ cancelled has written nothing, or says what.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
+from typing import TextIO
 
-from geodp_app.commands.parser import VERBS, build_parser, join_negative_values, verb_module
+from geodp_app.commands.arguments import Parser, RawHelp, add_verb
 from geodp_app.errors import InputError, PictureError, printable
-from geodp_app.formatting import for_any_terminal
-from geodp_app.views.pictures import has_display
+from geodp_app.formatting import SPACE
+from learners import __version__
+
+#: The verbs in the order in which help lists them: their module of :mod:`geodp_app.commands`, and
+#: what they do.
+VERBS = {
+    "open": ("window", "open the window"),
+    "sample": ("sample", "simulate examples of a target"),
+    "learn": ("learn", "learn a shape from examples"),
+    "evaluate": ("shapes", "error on labelled examples"),
+    "predict": ("shapes", "label points by a learned shape"),
+    "render": ("shapes", "draw a learned shape"),
+    "areas": ("shapes", "measure a learned shape by district"),
+    "compare": ("compare", "learners side by side"),
+    "rehearse": ("compare", "learners side by side on simulated examples"),
+    "plan": ("plan", "how many examples suffice"),
+    "learners": ("learners", "list learners and tools"),
+    "ledger": ("ledger", "what was spent on a data set"),
+    "audit": ("learners", "measure what privacy a learner loses"),
+    "shot": ("window", "save a picture of the window"),
+    "plugin": ("plugin", "write the plugin for QGIS"),
+}
+
+_EPILOG = """examples:
+  geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
+  geodp learn points.csv --epsilon 1 -o learned.geojson
+  geodp evaluate learned.geojson points.csv
+
+Without arguments geodp opens its window; without a display it learns an example and leaves
+learned.geojson and window.png.
+Exit codes: 0 done, 2 wrong input, 3 an audit refutes a claim, 130 cancelled."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def load(arguments: Sequence[str]) -> None:
     """Import what the verb that is typed needs to be read and begun."""
-    verb = next(iter(arguments), _default()[0])
+    verb = (arguments or _default())[0]
     if verb in VERBS:
         verb_module(verb)
         import_module("geodp_app.files.import_file")
@@ -91,6 +126,67 @@ def _run(arguments: list[str]) -> int | None:
     return code
 
 
+def build_parser(arguments: Sequence[str] | None = None) -> Parser:
+    """The parser of the verb that `arguments` begin with, and of others by name; else of all."""
+    parser = Parser(
+        prog="geodp",
+        description="Learn unions of polygons from labelled points, differentially privately.",
+        epilog=_EPILOG,
+        formatter_class=RawHelp,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"geodp {__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    for verb, (_, summary) in VERBS.items():
+        if arguments is None or verb in arguments[:1]:
+            add_verb(verbs, verb, verb_module(verb), summary)
+        else:
+            verbs.add_parser(verb, help=summary)
+    return parser
+
+
+def verb_module(name: str) -> ModuleType:
+    """The module of one of the :data:`VERBS`, loaded."""
+    return import_module(f"geodp_app.commands.{VERBS[name][0]}")
+
+
+def join_negative_values(argv: Sequence[str]) -> list[str]:
+    """Let `--bounds -10,40,5,50` be typed: argparse takes -10,... for an option."""
+    joined: list[str] = []
+    for argument in argv:
+        if joined and joined[-1] == "--bounds" and argument.startswith("-"):
+            joined[-1] = f"--bounds={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+#: What stands for a letter in a terminal that has no such letter.
+_PLAIN = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "η": "eta", "ρ": "rho",
+    "−": "-", "–": "-", "—": "-", "’": "'", "…": "...", "≥": ">=", "≤": "<=", "×": "x",
+    "·": "*", "∧": "and", "∨": "or", "¬": "not ", "⊥": "none", SPACE: " ",
+}  # fmt: skip
+
+
+def for_any_terminal(*streams: TextIO) -> None:
+    """Let streams take any text: letters that their encoding lacks are spelled out, or marked.
+
+    A console of code page 437 or 1252 has no ε, and a file's name may be no text at all.
+    """
+    codecs.register_error("spelled out", _spelled_out)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="spelled out")
+
+
+def _spelled_out(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(letter, "?") for letter in lacking), error.end
+
+
 def _give_up_output() -> None:
     """Keep Python from complaining at exit of what cannot be written."""
     with contextlib.suppress(OSError, ValueError):
@@ -102,6 +198,8 @@ def _give_up_output() -> None:
 
 def _default() -> list[str]:
     """The window, or where there is no display a picture of it and the learned shape."""
+    from geodp_app.views.pictures import has_display
+
     if has_display():
         return ["open"]
     return ["shot", "-o", "window.png", "--learned", "learned.geojson"]

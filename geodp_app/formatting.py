@@ -5,12 +5,11 @@ Spaces before units do not break.  A missing value is an en dash.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, TextIO, TypeGuard
+from typing import Any, TypeGuard
 
 #: Stands for a value that is not there.
 MISSING = "–"
@@ -19,31 +18,6 @@ MISSING = "–"
 SPACE = "\u00a0"
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-#: What stands for a letter in a terminal that has no such letter.
-_PLAIN = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "η": "eta", "ρ": "rho",
-    "−": "-", "–": "-", "—": "-", "’": "'", "…": "...", "≥": ">=", "≤": "<=", "×": "x",
-    "·": "*", "∧": "and", "∨": "or", "¬": "not ", "⊥": "none", SPACE: " ",
-}  # fmt: skip
-
-
-def for_any_terminal(*streams: TextIO) -> None:
-    """Let streams take any text: letters that their encoding lacks are spelled out, or marked.
-
-    A console of code page 437 or 1252 has no ε, and a file's name may be no text at all.
-    """
-    codecs.register_error("spelled out", _spelled_out)
-    for stream in streams:
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="spelled out")
-
-
-def _spelled_out(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    lacking = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(letter, "?") for letter in lacking), error.end
 
 
 def percentage(share: float | None) -> str:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp_app.commands import arguments, points, sample
-from geodp_app.commands.arguments import learner_lines
-from geodp_app.commands.parser import Parser
+from geodp_app.commands.arguments import Parser, learner_lines
 from geodp_app.document.examples import Examples, hold_out
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments, points
-from geodp_app.commands.parser import Parser
+from geodp_app.commands.arguments import Parser
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of

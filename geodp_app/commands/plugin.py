@@ -29,12 +29,12 @@ from importlib.resources import files
 from typing import Any
 
 from assets import icon_path
-from geodp_app.commands import arguments
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands import arguments, compare, learn, shapes
+from geodp_app.commands.arguments import Parser, add_verb
 from geodp_app.commands.shapes import COLUMNS
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
-from geodp_app.files.persons import PERSON_COLUMN
+from geodp_app.files.import_columns import PERSON_COLUMN
 from geodp_app.files.writing import write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import tell
@@ -54,7 +54,14 @@ program, and goes with this version of it."""
 #: The plugin's folder in QGIS; `geodp` would hide the package of that name from QGIS's Python.
 FOLDER = "geodp_qgis"
 
-_VERBS = ("learn", "evaluate", "predict", "compare", "areas")
+#: What it calls, and where these verbs are.
+_VERBS = {
+    "learn": learn,
+    "evaluate": shapes,
+    "predict": shapes,
+    "compare": compare,
+    "areas": shapes,
+}
 
 
 def plugin_options(parser: Parser) -> None:
@@ -108,8 +115,8 @@ def declared() -> dict[str, Any]:
     """What the plugin knows of geodp, ready for JSON: see the head of this module."""
     parser = Parser()
     verbs = parser.add_subparsers(parser_class=Parser)
-    for verb in _VERBS:
-        add_verb(verbs, verb)
+    for verb, module in _VERBS.items():
+        add_verb(verbs, verb, module)
     found = {learner.id: learner for learner in (*offered("learn"), *offered("compare"))}
     colours = load_palette("light")
     return {

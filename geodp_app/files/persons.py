@@ -14,7 +14,7 @@ import hashlib
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -49,41 +49,6 @@ _ITSELF = re.compile(
     rf"[0-9]+|(?!(?:{'|'.join(NOBODY)}|{NIL_UUID}|{FLOATING[1:-1]})$)[\w.:@-]+(?: [\w.:@-]+)*",
     re.ASCII | re.IGNORECASE,
 )
-
-
-#: What columns are called that may say whose a row is: a word of a name in capitals, small letters,
-#: or both, in some languages.
-PERSON_COLUMN = (
-    r"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z]))(?i:"
-    r"(?:user|person|people|reporter|respondent|participant|contributor|observer|volunteer|patient|"
-    r"customer|client|subscriber|account|member|employee|student|citizen|resident|owner|"
-    r"author|sender|device|phone|mobile|msisdn|imei|imsi|idfa|gaid|e?mail|login|nick|ssn|"
-    r"(?:user|first|last|full|family|given|sur|nick)_?name|mac_?address|ip_?address|"
-    r"(?:be)?nutzer(?:name)?|kunde|melder|ger\xe4t|geraet|telefon|handy|vorname|nachname|"
-    r"utilisateur|client|appareil|t\xe9l\xe9phone|telephone|courriel|pr\xe9nom|prenom|"
-    r"usuario|usu\xe1rio|cliente|dispositivo|tel\xe9fono|telefono|telefone|correo|apellido|"
-    r"utente|cognome|korisnik|ure\u0111aj)(?:s|e?n|in)?(?:_?id)?|^name$|^nome$|^nombre$|^nom$)"
-    r"(?![a-z\xe0-\xff])"
-)
-
-_PERSON = re.compile(PERSON_COLUMN)
-
-
-def person_column(names: Iterable[str], told: Iterable[str] = ()) -> str | None:
-    """The first column that may say whose a row is, from the names alone; `told` are what they are.
-
-    Examples
-    --------
-    >>> person_column(["lon", "lat", "wet", "userId"])
-    'userId'
-    """
-    other = set(told)
-    return next((name for name in names if name not in other and _PERSON.search(name)), None)
-
-
-def person_words(name: str) -> str:
-    """What to say of such a column; what to do follows."""
-    return f"column {name} may say whose a row is, and each row counts as a person of its own"
 
 
 def told_apart(bits: int | None) -> float:

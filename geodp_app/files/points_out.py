@@ -25,10 +25,9 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.files.csv_table import CsvRows, Head
+from geodp_app.files.csv_table import CsvRows, Head, plain_parts
 from geodp_app.files.gdal_layers import DRIVERS, free_name, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, chosen_layer, look
-from geodp_app.files.plain_rows import plain_parts
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees

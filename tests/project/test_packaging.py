@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from geodp_app.commands.parser import VERBS
+from geodp_app.cli import VERBS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -247,7 +247,7 @@ DOCUMENT = """
 import geodp_app.document.document, geodp_app.files.document_files
 import geodp_app.files.autosave, geodp_app.files.session
 """
-PARSER = "from geodp_app.commands.parser import build_parser; build_parser()"
+PARSER = "from geodp_app.cli import build_parser; build_parser()"
 #: Measured: `import geodp` takes 60 ms beside numpy's own; one of these would double it.
 LARGE = "PySide6 numba scipy shapely pandas matplotlib sklearn ibis"
 

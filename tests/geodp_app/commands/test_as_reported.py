@@ -12,10 +12,9 @@ from known_targets import square_geojson
 from terminal import fails
 
 import geodp
-from geodp_app.cli import main
+from geodp_app.cli import build_parser, main
 from geodp_app.commands import arguments
 from geodp_app.commands.learn import as_reported
-from geodp_app.commands.parser import build_parser
 from geodp_app.document.examples import Frame
 from geodp_app.files.run_report import report, run_stated
 from learners import __version__

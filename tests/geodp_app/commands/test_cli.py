@@ -15,8 +15,7 @@ import pytest
 from known_targets import square_geojson
 from terminal import fails, geodp, printed
 
-from geodp_app.cli import main
-from geodp_app.commands.parser import VERBS, join_negative_values
+from geodp_app.cli import VERBS, join_negative_values, main
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.points import read_examples
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet

@@ -19,7 +19,7 @@ import geodp
 from geodp import Examples, Frame, InputError
 from geodp_app.cli import build_parser, main
 from geodp_app.commands import compare as command
-from geodp_app.commands.parser import Parser, add_verb
+from geodp_app.commands.arguments import Parser, add_verb
 from geodp_app.document.examples import hold_out
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.points import format_examples, read_examples
@@ -134,7 +134,7 @@ def test_a_seed_repeats_a_comparison_and_voids_its_privacy(points, capsys):
 def test_k_brings_the_learners_that_need_it(points):
     options = Parser()
     verbs = options.add_subparsers()
-    add_verb(verbs, "compare")
+    add_verb(verbs, "compare", command)
 
     def chosen(*argv: object) -> list[str]:
         parsed = options.parse_args(["compare", str(points), *map(str, argv)])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from geodp import Bounds, Examples, Frame, InputError
-from geodp_app.files import csv_table, plain_rows
+from geodp_app.files import csv_table
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import Meaning, check_rows, read_rows
@@ -229,8 +229,8 @@ def test_many_rows_are_read_at_once_as_they_are_one_by_one(tmp_path_factory, tex
     path = tmp_path_factory.mktemp("rows") / "p.csv"
     path.write_bytes(text.encode())
     with (
-        mock.patch.object(plain_rows, "PART", part),
-        mock.patch.object(plain_rows, "MOST", 4 * part),
+        mock.patch.object(csv_table, "PART", part),
+        mock.patch.object(csv_table, "LONGEST_PART", 4 * part),
     ):
         at_once = all_told(path, person)
     one_by_one = lambda text, start, end, delimiter: [(start, end, None)]  # noqa: E731

@@ -100,7 +100,7 @@ FORMATS: dict[str, Callable[[Path], None]] = {
 def by_command(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     """The options as they are typed, up to what is learned from."""
     from geodp_app.commands import points
-    from geodp_app.commands.parser import Parser
+    from geodp_app.commands.arguments import Parser
 
     parser = Parser()
     points.add_points_options(parser, "grid")
@@ -157,8 +157,8 @@ CHOICES = {
 
 def by_qgis(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     """What the plugin writes of a layer and types, without QGIS."""
+    from geodp_app.cli import build_parser
     from geodp_app.commands import points
-    from geodp_app.commands.parser import build_parser
     from geodp_app.commands.plugin import declared
     from geodp_app.qgis.command import option_arguments
 

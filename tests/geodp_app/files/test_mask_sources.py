@@ -22,8 +22,8 @@ from terminal import geodp as command
 import assets
 import geodp
 from geodp import Bounds, Frame, GeoJSONError, InputError, LearnedShape
+from geodp_app.cli import build_parser
 from geodp_app.commands.arguments import read_within
-from geodp_app.commands.parser import build_parser
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape

@@ -16,7 +16,7 @@ import pytest
 import shapely
 
 from geodp_app.cli import main
-from geodp_app.files import plain_rows
+from geodp_app.files import csv_table
 from geometry.geojson_reading import SEQUENCES
 
 pyogrio = pytest.importorskip("pyogrio")
@@ -204,8 +204,8 @@ def test_rows_of_any_line_ends_are_written_as_they_were(tmp_path, learned, marks
             after += f"{row},{label}{end}" if label else ""
         source.write_bytes(before.encode(marks[1]))
         with (
-            mock.patch.object(plain_rows, "PART", part),
-            mock.patch.object(plain_rows, "MOST", 4 * part),
+            mock.patch.object(csv_table, "PART", part),
+            mock.patch.object(csv_table, "LONGEST_PART", 4 * part),
         ):
             predict(learned_grid(learned), source, output, "--out-of-bounds", "drop", "--overwrite")
         assert output.read_bytes().decode(marks[1]) == after

@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from geodp_app.cli import main
+from geodp_app.cli import build_parser, main
 from geodp_app.commands import arguments
-from geodp_app.commands.parser import build_parser
 from geodp_app.commands.plugin import FOLDER, declared, plugin_zip
 from geodp_app.qgis.command import (
     Cancelled,
