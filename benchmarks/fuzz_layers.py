@@ -25,10 +25,10 @@ from fuzz_mutations import TOKENS, Random, mutate_json, mutate_text
 from fuzz_tables import TOLD, json_of, path_of, refused, run_points
 
 from geodp import LearnedShape, save
+from geodp_app.cli import data_alone
 from geodp_app.errors import InputError
 from geodp_app.files.learned_file import read_learned
 from geometry.geojson import GeoJSONError
-from geometry.gis_files import data_alone
 
 # Layers that GDAL and pyarrow read: a good file, and edits of its bytes
 

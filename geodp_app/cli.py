@@ -15,12 +15,12 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TextIO
 
-from geodp_app.commands.arguments import Parser, RawHelp, add_verb
+from geodp_app.commands import Parser, RawHelp
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.formatting import SPACE
 from learners import __version__
@@ -114,7 +114,6 @@ def _run(arguments: list[str]) -> int | None:
     from assets import UnknownExampleError
     from geodp_app.files.writing import forget_written
     from geometry.geojson import GeoJSONError
-    from geometry.gis_files import data_alone
     from geometry.grid import BoundsError
 
     forget_written()
@@ -139,6 +138,8 @@ def build_parser(arguments: Sequence[str] | None = None) -> Parser:
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
     for verb, (_, summary) in VERBS.items():
         if arguments is None or verb in arguments[:1]:
+            from geodp_app.commands.arguments import add_verb  # not for a list of verbs
+
             add_verb(verbs, verb, verb_module(verb), summary)
         else:
             verbs.add_parser(verb, help=summary)
@@ -185,6 +186,28 @@ def _spelled_out(error: UnicodeError) -> tuple[str, int]:
         raise error
     lacking = error.object[error.start : error.end]
     return "".join(_PLAIN.get(letter, "?") for letter in lacking), error.end
+
+
+@contextlib.contextmanager
+def data_alone() -> Iterator[None]:
+    """Let GDAL read data alone, if it is loaded meanwhile, here or in a process that is started.
+
+    A file of any name may be a description of other files, servers or programs, and GDAL would
+    follow it.  Whoever wants that sets GDAL_SKIP, which then stays as it is.
+    """
+    from geometry.gis_files import REFERRING
+
+    # GDAL tells, on standard error, which of these drivers it has not got anyway
+    wanted = {"GDAL_SKIP": ",".join(REFERRING), "CPL_LOG": os.devnull}
+    ours = {} if "GDAL_SKIP" in os.environ else {
+        name: value for name, value in wanted.items() if name not in os.environ
+    }  # fmt: skip
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
 
 
 def _give_up_output() -> None:

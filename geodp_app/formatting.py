@@ -108,3 +108,16 @@ def csv_text(records: Iterable[dict[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows([first, *others])
     return text.getvalue()
+
+
+def runs_words(runs: int, given_up: int) -> str:
+    """How many runs there were, and how many of them did not come to their end."""
+    many = f"{given_up} " if runs > 1 else ""
+    ended = f", {many}not finished" if given_up else ""
+    return f"{counted(runs, 'run') if runs else 'no run yet'}{ended}"
+
+
+def amounts(epsilon: float, delta: float) -> str:
+    """Epsilon and delta as they are written."""
+    equals = f"{SPACE}={SPACE}"
+    return f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}"

@@ -51,6 +51,8 @@ class ProgressBar:
         #: Whether lines are written, for a program that may keep them.
         self.for_programs = lines and not quiet
         self._on = not quiet and not lines and self._stream.isatty()
+        #: Whether anybody sees it.
+        self.seen = self._on or self.for_programs
         self._started = time.monotonic()
         self._drawn = -1.0
         self._length = 0
@@ -59,7 +61,7 @@ class ProgressBar:
     def update(self, done: float, text: str) -> None:
         """Show a fraction done, in 0..1, and a short text."""
         now = time.monotonic()
-        if not (self._on or self.for_programs) or now - self._drawn < 0.1:
+        if not self.seen or now - self._drawn < 0.1:
             return
         self._drawn = now
         done = min(max(done, 0.0), 1.0)

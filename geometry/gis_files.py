@@ -61,26 +61,6 @@ def reading(name: str, what: str = "cannot be read") -> Iterator[None]:
         raise InputError(f"{name}: {what}: {text[:200]}") from None
 
 
-@contextmanager
-def data_alone() -> Iterator[None]:
-    """Let GDAL read data alone, if it is loaded meanwhile, here or in a process that is started.
-
-    A file of any name may be a description of other files, servers or programs, and GDAL would
-    follow it.  Whoever wants that sets GDAL_SKIP, which then stays as it is.
-    """
-    # GDAL tells, on standard error, which of these drivers it has not got anyway
-    wanted = {"GDAL_SKIP": ",".join(REFERRING), "CPL_LOG": os.devnull}
-    ours = {} if "GDAL_SKIP" in os.environ else {
-        name: value for name, value in wanted.items() if name not in os.environ
-    }  # fmt: skip
-    os.environ.update(ours)
-    try:
-        yield
-    finally:
-        for name in ours:
-            os.environ.pop(name, None)
-
-
 #: What GDAL knows descriptions by, within their first bytes, in small letters.
 _REFERS = (b"<ogrvrtdatasource", b"<vrtdataset", b"<ogrwfsdatasource", b"wfs_capabilities",
            b"<gdal_wms", b"gdal_streamed_alg")  # fmt: skip

@@ -12,11 +12,10 @@ import numpy as np
 import benchmarks.audits.parts
 import learners.core.accuracy
 import learners.core.support
+import learners.cover.cover_run
 import learners.cover.set_cover
-import learners.cover.sharpening
 import learners.privacy.accounting
 import learners.tiles.tile_choice
-import learners.tiles.tile_run
 import learners.tiles.tiles
 from benchmarks.audits.parts import MIDDLE, PARTS, support_verge
 from benchmarks.audits.subjects import Case
@@ -81,7 +80,7 @@ def _counted_next_door() -> Breaks:
 
 def _looks_next_door() -> Breaks:
     """A tile agrees with the examples of the tiles beside it, not with what these released."""
-    steps, beside = learners.tiles.tile_run.tile_steps, learners.tiles.tiles.labels_beside
+    steps, beside = learners.tiles.tiles.tile_steps, learners.tiles.tiles.labels_beside
     held: list[GridCounts] = []
 
     def tile_steps(counts: GridCounts, **more: Any) -> Any:
@@ -99,7 +98,7 @@ def _looks_next_door() -> Breaks:
         return beside(tile, index, seen, strength)
 
     return _both(
-        mock.patch.object(learners.tiles.tile_run, "tile_steps", tile_steps),
+        mock.patch.object(learners.tiles.tiles, "tile_steps", tile_steps),
         mock.patch.object(learners.tiles.tiles, "labels_beside", labels_beside),
     )
 
@@ -107,7 +106,7 @@ def _looks_next_door() -> Breaks:
 def _all_in_the_box() -> Breaks:
     """Zones that overlap: each has all examples in its box."""
     return mock.patch.object(
-        learners.cover.sharpening,
+        learners.cover.cover_run,
         "zone_groups",
         lambda zones, points: [np.flatnonzero(zone.in_box(points)) for zone in zones],
     )
@@ -115,7 +114,7 @@ def _all_in_the_box() -> Breaks:
 
 def _again(times: int) -> Breaks:
     """The zone of the middle is drawn so many times, with the whole rate each time."""
-    plain = learners.cover.sharpening.tile_steps
+    plain = learners.cover.cover_run.tile_steps
 
     def tile_steps(counts: GridCounts, *, tiles: Any, groups: Any, **more: Any) -> Any:
         (own,) = (i for i, zone in enumerate(tiles) if zone.holds(MIDDLE)[0])
@@ -125,7 +124,7 @@ def _again(times: int) -> Breaks:
         )
         return plain(counts, tiles=tiles, groups=groups, **more)
 
-    return mock.patch.object(learners.cover.sharpening, "tile_steps", tile_steps)
+    return mock.patch.object(learners.cover.cover_run, "tile_steps", tile_steps)
 
 
 def _ends_by_the_true_count() -> Breaks:
@@ -148,9 +147,9 @@ def _ends_by_the_true_count() -> Breaks:
 
 def _true_number_of_cells() -> Breaks:
     """How many cells a side is a function of the number of examples itself."""
-    plain = learners.tiles.tile_run.noisy_support
+    plain = learners.tiles.tiles.noisy_support
     return mock.patch.object(
-        learners.tiles.tile_run,
+        learners.tiles.tiles,
         "noisy_support",
         lambda counts, count, scale, source: plain(counts, counts.n, scale, source),
     )

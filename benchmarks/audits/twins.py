@@ -34,8 +34,7 @@ from benchmarks.audits.subjects import MECHANISMS, Case, declared
 from benchmarks.audits.whole import whole_audit
 from learners import PolygonUnionLearner
 from learners.curved.selection import ConicSelection
-from learners.envelope.concept_selection import ConceptSelection
-from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.envelope_selection import ConceptSelection, EnvelopeSelection
 from learners.privacy.randomness import SeededRandom
 
 Breaks = contextlib.AbstractContextManager[Any]

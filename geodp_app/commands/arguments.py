@@ -1,5 +1,5 @@
-"""Defines the parser of a verb, options that several share, checks that must come before long work,
-and the choice of a learner with its parameters.
+"""Defines options that several commands share, checks that must come before long work, and the
+choice of a learner with its parameters.
 
 Every option of a learner is that of a declared parameter (:mod:`learners.registry`), with one
 default for each learner that has it.  An option that means nothing to the chosen learner is
@@ -11,15 +11,15 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from assets import NAMED_SHAPES, shape_path
+from geodp_app.commands import Parser, RawHelp
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
 from geometry.files import STDOUT, NewFile
@@ -36,23 +36,6 @@ from learners.registry import (
     resolved_parameters,
     unknown_learner,
 )
-
-#: Help text that keeps its line breaks.
-RawHelp = argparse.RawDescriptionHelpFormatter
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage and exiting."""
-        if message.startswith("unrecognized arguments: ") and " -" not in message:
-            message += "; several values of an option have commas between them, without spaces"
-        raise InputError(f"{message} (see {self.prog} --help)")
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        if message:  # as argparse does it, but for failures, of which it says nothing
-            (file or sys.stderr).write(message)
 
 
 def add_verb(

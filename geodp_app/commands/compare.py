@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geodp_app.commands import arguments, points, sample
-from geodp_app.commands.arguments import Parser, learner_lines
+from geodp_app.commands import Parser, arguments, points, sample
+from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples, hold_out
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.commands import arguments, points
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of
@@ -161,14 +160,15 @@ def learn(options: argparse.Namespace) -> None:
     tell_long_run(parameters, quiet=options.quiet)
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import answer_questions, fit_learner
-    from geodp_app.files.learned_file import place_note, rescued, shape_files, whole_square
-    from geodp_app.files.run_report import (
+    from geodp_app.files.learned_file import (
         parts_text,
-        records_text,
-        report,
-        run_stated,
+        place_note,
+        rescued,
+        shape_files,
+        whole_square,
         wrong_labels_text,
     )
+    from geodp_app.files.run_report import records_text, report, run_stated
     from geodp_app.files.writing import try_files, write_files
     from learners.core.learned_shape import LearnedShape
     from learners.core.releases import for_persons

@@ -9,8 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from geodp_app.commands import arguments
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments
 from geodp_app.errors import InputError
 
 LEARNERS = """List every learner and tool: what it promises and where it can be used.

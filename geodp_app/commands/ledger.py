@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from geodp_app.commands import arguments
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words

@@ -8,8 +8,7 @@ import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from geodp_app.commands import arguments
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
 from geodp_app.errors import InputError, refusals
 from geodp_app.formatting import counted

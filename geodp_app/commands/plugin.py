@@ -29,8 +29,8 @@ from importlib.resources import files
 from typing import Any
 
 from assets import icon_path
-from geodp_app.commands import arguments, compare, learn, shapes
-from geodp_app.commands.arguments import Parser, add_verb
+from geodp_app.commands import Parser, arguments, compare, learn, shapes
+from geodp_app.commands.arguments import add_verb
 from geodp_app.commands.shapes import COLUMNS
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geodp_app.commands import arguments
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import refusals
 from geodp_app.files.import_columns import person_column, person_words

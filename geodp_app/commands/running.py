@@ -65,6 +65,8 @@ def fit_learner(
             text += f", {selection.trials:,} trials"
         bar.update(len(records) / total if total else 0.0, text)
 
+    # boxes are not looked up for nobody
+    watch = show if bar.seen else None
     model = learner.build(grid=sample.frame.d, **parameters)
     with bar, telling_of_compiling(bar):
         bar.update(0.0, "planning")  # takes seconds for thousands of steps
@@ -72,9 +74,9 @@ def fit_learner(
             before(model.plan())
             with warnings.catch_warnings(action="always", record=True) as warned:
                 if isinstance(sample, TableCounts):
-                    stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
+                    stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=watch)
                 else:
-                    stream = model.steps(sample.points, sample.labels, watch=show)
+                    stream = model.steps(sample.points, sample.labels, watch=watch)
         if not quiet:
             sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
         show()

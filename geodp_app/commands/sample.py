@@ -9,8 +9,7 @@ from typing import Any
 from shapely.geometry.base import BaseGeometry
 
 from assets import NAMED_SHAPES
-from geodp_app.commands import arguments
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geodp_app.document.work import DISTRIBUTIONS

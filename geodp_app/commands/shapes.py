@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.commands import arguments, points
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import DEFAULT_GRID, Frame, count_mistakes
 from geodp_app.errors import InputError, printable
 from geodp_app.files.import_columns import place_of

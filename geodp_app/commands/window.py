@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assets import examples
-from geodp_app.commands import arguments
-from geodp_app.commands.arguments import Parser
+from geodp_app.commands import Parser, arguments
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
 from geodp_app.progress import tell

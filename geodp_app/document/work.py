@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.formatting import SPACE, amount, counted
+from geodp_app.formatting import amounts, runs_words
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
 from geometry.mask import Mask
@@ -260,16 +260,3 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
     about = f" for replacing {one}" if labels or mixed else ""
     together = "" if len(charges) == 1 else "together "
     return f"{runs_words(len(charges), given_up)}: {together}{amounts(epsilon, delta)}{about}"
-
-
-def runs_words(runs: int, given_up: int) -> str:
-    """How many runs there were, and how many of them did not come to their end."""
-    many = f"{given_up} " if runs > 1 else ""
-    ended = f", {many}not finished" if given_up else ""
-    return f"{counted(runs, 'run') if runs else 'no run yet'}{ended}"
-
-
-def amounts(epsilon: float, delta: float) -> str:
-    """Epsilon and delta as they are written."""
-    equals = f"{SPACE}={SPACE}"
-    return f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}"

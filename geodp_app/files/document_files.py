@@ -30,7 +30,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import TEXT_ENDINGS
 from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
-from geodp_app.files.ledger import beside
+from geodp_app.files.ledger_recording import beside
 from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.run_report import records_text

@@ -30,6 +30,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.strict_reading import one_line
 from geodp_app.files.writing import check_kept, lost_and_kept
+from geodp_app.formatting import counted
 from geometry.files import NewFile
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import MAX_BYTES
@@ -41,7 +42,14 @@ from geometry.mask import Mask
 from geometry.polygons import contains_points
 from learners.core.codec import release_from_dict
 from learners.core.learned_shape import LearnedShape
-from learners.core.releases import CoverRelease, Release
+from learners.core.releases import (
+    ConicRelease,
+    CoverRelease,
+    LiftedRelease,
+    Release,
+    SharpenedRelease,
+    TilesRelease,
+)
 
 #: Endings of names of layers.
 SHAPE_FORMATS = {
@@ -218,6 +226,53 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
         return []
     text = f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
     return [f"{text}: to place it, give --bounds W,S,E,N" if hint else text]
+
+
+def parts(release: Release) -> tuple[int, str]:
+    """How many tiles or pieces it has, and what one of them is called."""
+    if isinstance(release, ConicRelease):
+        return len(release.conics), release.lattice.kind
+    if isinstance(release, LiftedRelease):
+        return len(release.pieces), "region"
+    if isinstance(release, CoverRelease):
+        return len(release.pieces), "piece"
+    if isinstance(release, SharpenedRelease):
+        return len(release.pieces), "triangle"
+    assert isinstance(release, TilesRelease)
+    return len(release.tiles), "tile"
+
+
+def parts_text(release: Release) -> str:
+    """How many tiles or pieces it has, in words."""
+    many, name = parts(release)
+    text = f"{many} {name}" if many == 1 else f"{many} {name}s"
+    if isinstance(release, SharpenedRelease):
+        text += f" with their edges drawn again in {counted(len(release.zones), 'zone')}"
+    return text
+
+
+def wrong_labels_text(release: Release) -> str | None:
+    """About how many labels are wrong, as a run by tiles saw it.
+
+    None where right labels of an outline with many bends would look as wrong.
+    """
+    if not isinstance(release, TilesRelease) or release.privacy is None:
+        return None
+    public = dict(release.parameters)
+    asked = release.privacy.charge("noisy number of mistakes")
+    drawn = release.privacy.charge("selections")
+    share = public.get("wrong_labels")
+    if not share or asked is None or drawn is None:
+        return None
+    # it brings compiled loops along
+    from learners.tiles.tile_choice import looks_wrong
+
+    mistakes, count, d = public["noisy_mistakes"], public["noisy_count"], release.d
+    noise = {"eta": drawn.each, "scale": 1 / asked.each}
+    if not looks_wrong(mistakes, count, d, edges=public["edges"], **noise):
+        return None
+    text = f"about {100 * share:.0f} % of the labels look wrong, by a count with noise"
+    return f"{text}, or belong to parts too small to see"
 
 
 def read_learned(path: Path) -> LearnedFile:

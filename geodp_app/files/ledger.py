@@ -26,9 +26,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from geodp_app.document.work import RunCharge
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger_state import (
     FORMAT,
@@ -50,11 +49,12 @@ from learners.privacy.privacy_filter import Budget, Composition, Rule
 from learners.privacy.privacy_loss import check_statement
 from learners.privacy.randomness import SystemRandom, new_run_id
 
+if TYPE_CHECKING:
+    from geodp_app.document.work import RunCharge
+
 #: Joined by whatever is read from the folder in which a file of this name lies, or by a link to
 #: that file.
 BESIDE = "geodp.ledger"
-#: Links from one to the next that are followed; no system follows more.
-_MOST_LINKS = 40
 
 #: Seconds that another process may keep the file locked.
 PATIENCE = 10.0
@@ -91,15 +91,6 @@ class Source:
         whole = real and all(os.path.isfile(path) for path in real)
         pieces = (lambda: _bytes_of(real)) if whole else None
         return cls(name or "\n".join(real), unit, pieces, rows)
-
-    def check_labels_alone(self, runs: Iterable[NewRun]) -> None:
-        """Refuse runs that protect labels alone where these choose a person's row (lemma T1)."""
-        relations = {run.privacy.neighbours for run in runs if run.privacy is not None}
-        if self.unit is not None and "replace-label" in relations:
-            raise InputError(
-                "labels alone cannot be protected with --id: which row of a person is taken "
-                "depends on them; leave it out, or give --neighbours replace-one"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,45 +361,6 @@ def no_head(path: Path, head: str) -> str:
     """What is wrong with a ledger that never had that head."""
     how = "it was changed, its end cut off, or an old one put back"
     return f"{path}: {head} was never its head: {how}"
-
-
-def beside(*paths: str | os.PathLike[str]) -> str | None:
-    """The ledger beside files, None if there is none: in the folder in which a file is named, in
-    that of each file to which links lead from there, or in that of the last of them; raises
-    InputError if there are two."""
-    found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
-    ledgers = sorted(each for each in found if os.path.isfile(each))
-    if len(ledgers) > 1:
-        raise InputError(f"the data lie beside two ledgers, {ledgers[0]} and {ledgers[1]}: use one")
-    return ledgers[0] if ledgers else None
-
-
-def _folders(path: Path) -> Iterable[Path]:
-    """Where a file is named, by each link on the way to it."""
-    if path == Path("-") and os.path.isfile("/dev/stdin"):  # as < sends it; a pipe: the folder here
-        path = Path("/dev/stdin")
-    for _ in range(_MOST_LINKS):
-        yield path.parent
-        if not os.path.islink(path):
-            break
-        path = path.parent / os.readlink(path)
-    yield Path(os.path.realpath(path)).parent
-
-
-def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
-    """The ledger that runs on files belong to: one beside them, or the one that is given; raises
-    InputError if one is given, and another lies beside the files; or files lie beside different
-    ones."""
-    found = beside(*files)
-    if given is not None:
-        if found is not None and os.path.realpath(given) != found:
-            raise InputError(
-                f"{given}: is not the ledger of these data, which lies beside them: {found}"
-            )
-        if not given.exists():
-            raise InputError(f"{given}: there is no such ledger; geodp ledger --new begins one")
-        return Ledger(given)
-    return None if found is None else Ledger(found)
 
 
 def _begun(run: NewRun, described: tuple[str, str | None]) -> Line:

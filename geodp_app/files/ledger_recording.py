@@ -1,4 +1,4 @@
-"""Enters runs in a ledger before the first of them draws, and tells it how each of them ended.
+"""Finds the ledger of runs, enters them before the first of them draws, and tells it how they end.
 
 Those of commands and of Python are entered by a :class:`Recording`; those of the window in the
 ledger of the document's examples, which what they spent before they had one joins with the next
@@ -11,37 +11,49 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from geodp_app.document.examples import Examples
-from geodp_app.document.work import Work, amounts, runs_words
 from geodp_app.errors import InputError
-from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of, no_head, past_run
+from geodp_app.files.ledger import BESIDE, Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import End, State, budget_words, share_spent
-from geodp_app.files.session import points_bytes
-from geodp_app.formatting import percentage
+from geodp_app.formatting import amounts, percentage, runs_words
 from learners.core.selection import Cancelled
 from learners.privacy.accounting import PrivacySpent
+
+if TYPE_CHECKING:  # the window's
+    from geodp_app.document.work import Work
+
+#: Links from one to the next that are followed; no system follows more.
+_MOST_LINKS = 40
 
 
 class Recording:
     """Enters runs that are made one after the other in a ledger, if there is one, and their ends.
 
     As a context it ends what has not come to its end: the run under way as cancelled or failed,
-    those after it as withdrawn.  `head`: what the ledger must have had as its head once.
+    those after it as withdrawn.  `source`: where the examples come from, for a ledger.  `head`:
+    what the ledger must have had as its head once.  `unit`: the column that names persons.
     """
 
-    def __init__(self, ledger: Ledger | None, source: Source, head: str | None = None) -> None:
-        self._ledger, self._source, self._head = ledger, source, head
+    def __init__(
+        self,
+        ledger: Ledger | None,
+        source: Source | None,
+        head: str | None = None,
+        unit: str | None = None,
+    ) -> None:
+        self._ledger, self._source, self._head, self._unit = ledger, source, head, unit
         self._open: list[str] = []
 
     def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
         """Enter runs by their learners and what these will spend; before any of them draws.  Raises
         InputError if the ledger or its budget does not allow them, or they protect labels alone
         where these choose which row of a person is taken (lemma T1)."""
-        runs = [NewRun(verb, learner, plan) for learner, plan in plans]
-        self._source.check_labels_alone(runs)
-        if self._ledger is not None:
+        planned = list(plans)
+        check_labels_alone(self._unit, [plan for _, plan in planned])
+        if self._ledger is not None and self._source is not None:
+            runs = [NewRun(verb, learner, plan) for learner, plan in planned]
             self._ledger.begin(runs, self._source, self._head)
             self._open += [run.run for run in runs]
 
@@ -119,13 +131,63 @@ def recording_of(
         What the ledger must have had as its head once.
     """
     ledger = ledger_of(given, files)
-    if ledger is not None:
-        state = ledger.state()  # what is wrong with it is told before long work
-        if head is not None and not state.holds(head):
-            raise InputError(no_head(ledger.path, head))
-    elif head is not None:
-        raise InputError("--head is of a ledger, and there is none: give --ledger, too")
-    return Recording(ledger, Source.of_files(files, unit, name, rows), head)
+    if ledger is None:
+        if head is not None:
+            raise InputError("--head is of a ledger, and there is none: give --ledger, too")
+        return Recording(None, None, unit=unit)
+    state = ledger.state()  # what is wrong with it is told before long work
+    if head is not None and not state.holds(head):
+        raise InputError(no_head(ledger.path, head))
+    return Recording(ledger, Source.of_files(files, unit, name, rows), head, unit)
+
+
+def check_labels_alone(unit: str | None, stated: Iterable[PrivacySpent | None]) -> None:
+    """Refuse runs that protect labels alone where these choose a person's row (lemma T1)."""
+    relations = {spent.neighbours for spent in stated if spent is not None}
+    if unit is not None and "replace-label" in relations:
+        raise InputError(
+            "labels alone cannot be protected with --id: which row of a person is taken "
+            "depends on them; leave it out, or give --neighbours replace-one"
+        )
+
+
+def beside(*paths: str | os.PathLike[str]) -> str | None:
+    """The ledger beside files, None if there is none: in the folder in which a file is named, in
+    that of each file to which links lead from there, or in that of the last of them; raises
+    InputError if there are two."""
+    found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
+    ledgers = sorted(each for each in found if os.path.isfile(each))
+    if len(ledgers) > 1:
+        raise InputError(f"the data lie beside two ledgers, {ledgers[0]} and {ledgers[1]}: use one")
+    return ledgers[0] if ledgers else None
+
+
+def _folders(path: Path) -> Iterable[Path]:
+    """Where a file is named, by each link on the way to it."""
+    if path == Path("-") and os.path.isfile("/dev/stdin"):  # as < sends it; a pipe: the folder here
+        path = Path("/dev/stdin")
+    for _ in range(_MOST_LINKS):
+        yield path.parent
+        if not os.path.islink(path):
+            break
+        path = path.parent / os.readlink(path)
+    yield Path(os.path.realpath(path)).parent
+
+
+def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
+    """The ledger that runs on files belong to: one beside them, or the one that is given; raises
+    InputError if one is given, and another lies beside the files; or files lie beside different
+    ones."""
+    found = beside(*files)
+    if given is not None:
+        if found is not None and os.path.realpath(given) != found:
+            raise InputError(
+                f"{given}: is not the ledger of these data, which lies beside them: {found}"
+            )
+        if not given.exists():
+            raise InputError(f"{given}: there is no such ledger; geodp ledger --new begins one")
+        return Ledger(given)
+    return None if found is None else Ledger(found)
 
 
 def ledger_of_work(work: Work) -> Ledger | None:
@@ -137,12 +199,14 @@ def ledger_of_work(work: Work) -> Ledger | None:
 def enter(work: Work, runs: Sequence[NewRun]) -> None:
     """Tell the ledger, if there is one, of runs that are about to draw; raises InputError if the
     ledger or its budget does not allow them: nothing may be drawn."""
+    from geodp_app.files.session import points_bytes  # the window's, with all of its work
+
     ledger, unit = ledger_of_work(work), work.examples.unit if work.examples else None
-    examples = work.examples
-    source = Source(work.name, unit, lambda: [points_bytes(examples)] if examples else [])
-    source.check_labels_alone(runs)
+    check_labels_alone(unit, [run.privacy for run in runs])
     if ledger is None:
         return
+    examples = work.examples
+    source = Source(work.name, unit, lambda: [points_bytes(examples)] if examples else [])
     if work.spent:
         ledger.join([past_run(charge) for charge in work.spent], source)
     ledger.begin(runs, source)

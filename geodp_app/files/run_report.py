@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from geodp_app.formatting import SPACE, counted
+from geodp_app.files.learned_file import parts, wrong_labels_text
+from geodp_app.formatting import SPACE
 from geometry.crs import LONLAT
 from geometry.grid import Frame
 from learners import __version__
@@ -17,17 +18,7 @@ from learners.core.codec import release_to_dict
 from learners.core.codec_parts import step_to_dict
 from learners.core.learned_shape import unit_words
 from learners.core.records import StepRecord
-from learners.core.releases import (
-    ConicRelease,
-    CoverRelease,
-    LiftedRelease,
-    Release,
-    SharpenedRelease,
-    TilesRelease,
-    support_cost,
-    support_shape,
-    support_words,
-)
+from learners.core.releases import Release, support_cost, support_shape, support_words
 from learners.declaration import Learner
 from learners.privacy.accounting import (
     Charge,
@@ -100,53 +91,6 @@ def run_stated(
         **reading,
     }
     return {name: value for name, value in run.items() if value is not None}
-
-
-def parts(release: Release) -> tuple[int, str]:
-    """How many tiles or pieces it has, and what one of them is called."""
-    if isinstance(release, ConicRelease):
-        return len(release.conics), release.lattice.kind
-    if isinstance(release, LiftedRelease):
-        return len(release.pieces), "region"
-    if isinstance(release, CoverRelease):
-        return len(release.pieces), "piece"
-    if isinstance(release, SharpenedRelease):
-        return len(release.pieces), "triangle"
-    assert isinstance(release, TilesRelease)
-    return len(release.tiles), "tile"
-
-
-def parts_text(release: Release) -> str:
-    """How many tiles or pieces it has, in words."""
-    many, name = parts(release)
-    text = f"{many} {name}" if many == 1 else f"{many} {name}s"
-    if isinstance(release, SharpenedRelease):
-        text += f" with their edges drawn again in {counted(len(release.zones), 'zone')}"
-    return text
-
-
-def wrong_labels_text(release: Release) -> str | None:
-    """About how many labels are wrong, as a run by tiles saw it.
-
-    None where right labels of an outline with many bends would look as wrong.
-    """
-    if not isinstance(release, TilesRelease) or release.privacy is None:
-        return None
-    public = dict(release.parameters)
-    asked = release.privacy.charge("noisy number of mistakes")
-    drawn = release.privacy.charge("selections")
-    share = public.get("wrong_labels")
-    if not share or asked is None or drawn is None:
-        return None
-    # it brings compiled loops along
-    from learners.tiles.tile_choice import looks_wrong
-
-    mistakes, count, d = public["noisy_mistakes"], public["noisy_count"], release.d
-    noise = {"eta": drawn.each, "scale": 1 / asked.each}
-    if not looks_wrong(mistakes, count, d, edges=public["edges"], **noise):
-        return None
-    text = f"about {100 * share:.0f} % of the labels look wrong, by a count with noise"
-    return f"{text}, or belong to parts too small to see"
 
 
 def support_caption(release: Release, *, short: bool = False) -> str:

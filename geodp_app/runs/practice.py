@@ -14,18 +14,10 @@ from typing import TYPE_CHECKING, Any
 from geodp_app.formatting import SPACE, counted
 from geodp_app.progress import tell
 from learners.cover.set_cover import step_count
-from learners.theory.rule_of_thumb import (
-    RANGES,
-    ErrorRange,
-    ExamplesRange,
-    Means,
-    examples_for,
-    expected_error,
-    kinds_of,
-)
 
 if TYPE_CHECKING:
     from learners.core.releases import Release
+    from learners.theory.rule_of_thumb import ErrorRange, ExamplesRange, Means
 
 #: Larger ones are warned about, and so is a delta of MOST_DELTA itself.
 MOST_EPSILON, MOST_DELTA = 20.0, 1e-3
@@ -139,6 +131,9 @@ def in_practice(
     learners.theory.rule_of_thumb.NotMeasuredError
         If no such runs were measured.
     """
+    # it reads a file of figures
+    from learners.theory.rule_of_thumb import RANGES, examples_for, expected_error, kinds_of
+
     entries: list[dict[str, Any]] = []
     reached, hopeless = [], []
     epsilon, neighbours = parameters["epsilon"], parameters["neighbours"]
@@ -147,7 +142,7 @@ def in_practice(
         if examples is None:
             needed = examples_for(kind, epsilon, error, neighbours)
             entries.append({"shapes": shapes, "examples": list(needed)})
-            reached.append(f"{_examples(kind, needed)} for {shapes}")
+            reached.append(f"{_examples(needed, RANGES[kind].sizes[-1])} for {shapes}")
             continue
         found = expected_error(kind, epsilon, examples, neighbours)
         entries.append({"shapes": shapes, "error": found and list(found), "hopeless": not found})
@@ -185,13 +180,12 @@ def _errors(reached: ErrorRange) -> str:
     return f"{low:g}–{high:g}{SPACE}%"
 
 
-def _examples(kind: str, needed: ExamplesRange) -> str:
-    """'about 9,000 to 15,000 examples', rounded outwards."""
-    most = f"{RANGES[kind].sizes[-1]:,}"
+def _examples(needed: ExamplesRange, measured: int) -> str:
+    """'about 9,000 to 15,000 examples', rounded outwards; so many were `measured`, at most."""
     if needed.least is None:
-        return f"more than the {most} examples that were measured"
+        return f"more than the {measured:,} examples that were measured"
     if needed.most is None:
-        return f"about {outwards(needed.least):,.0f} to more than {most} examples"
+        return f"about {outwards(needed.least):,.0f} to more than {measured:,} examples"
     low, high = outwards(needed.least), outwards(needed.most, up=True)
     if low == high:
         return f"about {low:,.0f} examples"

@@ -213,16 +213,14 @@ class Check:
         return f"{low:g} to {high:g} %"
 
 
-def with_check(spent: PrivacySpent | None, part: float | None) -> PrivacySpent | None:
-    """The statement of a run that is checked besides; unchanged without a check.
+def with_check(spent: PrivacySpent | None, part: float) -> PrivacySpent:
+    """The statement of a run that is checked besides.
 
     Raises
     ------
     ValueError
         If the part is none, or the run is not private.
     """
-    if part is None:
-        return spent
     check_open_unit(check=part)
     if spent is None:
         raise ValueError("check is for private learners: compare tests the others")

@@ -203,7 +203,7 @@ class Estimator(WithParameters, ABC):
             If a parameter is out of range.
         """
         learner = self.validated()
-        spent = with_check(learner._planned().spent, learner.check)
+        spent = learner._stated(learner._planned())
         spent = None if spent is None else spent.of_run(run)
         self.__dict__["_next_run"] = None if spent is None else spent.run
         return spent
@@ -318,10 +318,14 @@ class Estimator(WithParameters, ABC):
         side: int = vars(self)["grid"]
         return side
 
+    def _stated(self, run: Run) -> PrivacySpent | None:
+        """What a run spends, with what its check costs."""
+        return run.spent if self.check is None else with_check(run.spent, self.check)
+
     def _start(self, learner: Self, counts: GridCounts, watch: Watch | None) -> Steps:
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run = learner._planned()
-        spent = with_check(run.spent, learner.check)
+        spent = learner._stated(run)
         counts, apart = learner._apart(counts)
         stream = run.begin(counts, watch)
         # by the name that was promised or a new one: two runs never have one name

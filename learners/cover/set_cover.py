@@ -64,7 +64,7 @@ from learners.privacy.composition import advanced_rate, run_rate, selection_acco
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
 
-#: What follows the pieces of a union: their edges drawn again (:mod:`learners.cover.sharpening`),
+#: What follows the pieces of a union: their edges drawn again (:mod:`learners.cover.cover_run`),
 #: or nothing.
 Finish = Literal["sharpen", "none"]
 

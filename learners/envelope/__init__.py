@@ -2,15 +2,14 @@
 
 The law and its proof: :mod:`learners.envelope.envelope_selection`.  The loops are compiled.
 
-envelope_selection   draws halfplanes and triangles of the set cover
-concept_selection    draws labelled pieces of at most three edges, by mistakes: for tiles and zones
+envelope_selection   draws halfplanes and triangles of the set cover, and by mistakes labelled
+                     pieces of at most three edges: for tiles and zones
 race                 runs strands side by side, until a draw is decided
 strands              a part of the class, searched with its own boxes, tables and bits
 views                shows the curator the boxes, and where the halfplanes may still lie
 core                 tries and splits until a piece is accepted
 target               the law that is drawn from, and bounds of points with both labels
 boxes                all pieces whose edges lie in given rectangles; and the first boxes
-paper_box            the same in the measure "paper", whose boxes are made otherwise
 partition            boxes that cover the class, with their masses in a sum tree
 trials               keeps a point of a box with the probability it deserves, or splits the box
 close_pairs          bounds that wrong labels hardly loosen

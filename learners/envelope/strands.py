@@ -18,7 +18,7 @@ from geometry.counting import LineTables, alike, make_tables
 from geometry.grid_counts import GridCounts, order_by_column, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
-from learners.envelope.boxes import NO_SHEET
+from learners.envelope.boxes import NO_SHEET, class_sheets, readings
 from learners.envelope.close_pairs import (
     ClosePairs,
     make_pairs,
@@ -27,7 +27,6 @@ from learners.envelope.close_pairs import (
     take_pairs,
 )
 from learners.envelope.compaction import compact
-from learners.envelope.paper_box import class_sheets, readings
 from learners.envelope.partition import (
     BOXES,
     MIX_USED,
@@ -326,7 +325,7 @@ def piece_at(
     """The piece of packed sheets and dual points, its edges by sheet, u and v.
 
     theta, shape (12,): u and v of three edges; in the measure "paper" their readings, and then the
-    three dual points (:mod:`learners.envelope.paper_box`).
+    three dual points (:mod:`learners.envelope.boxes`).
     """
     if lattice.measure == "paper":
         packed, theta = class_sheets(packed, theta), theta[6:]

@@ -23,7 +23,7 @@ from geometry.compiled_loops import inner
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import Score
-from learners.envelope.paper_box import PaperBox, paper_box, readings
+from learners.envelope.boxes import PaperBox, paper_box, readings
 
 #: Cells of the coarse lattice along a side of the square; most trials end there.
 _COARSE = 8
@@ -72,7 +72,7 @@ class Target(NamedTuple):
     of the score; reference : the score that weighs 1, the same for all strands of one draw; side :
     the square's in cells of a box; low, step : origin and step of the coarse lattice; narrow :
     longest side of a box that may be factorised, 0 for none; paper : the class in measure "paper",
-    whose boxes are made of readings (:mod:`learners.envelope.paper_box`), or None.
+    whose boxes are made of readings (:mod:`learners.envelope.boxes`), or None.
     """
 
     k: int

@@ -30,17 +30,19 @@ from learners.envelope.boxes import (
     NO_SHEET,
     POSITIVES,
     SHEETS,
+    class_sheets,
     copy_box,
     corner_rows,
     far_corner,
+    line_of,
     pairs_across,
+    proposals,
     recount,
     set_pairs_across,
     trim,
 )
 from learners.envelope.chunks import exponential, less, uniform_below
 from learners.envelope.close_pairs import crossed_by, most_crossed
-from learners.envelope.paper_box import class_sheets, line_of, proposals
 from learners.envelope.partition import (
     BOXES,
     EXACT,

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import HeavyBox, SheetDensities
-from learners.envelope.boxes import NO_SHEET, SHEETS
-from learners.envelope.paper_box import around, paper_box
+from learners.envelope.boxes import NO_SHEET, SHEETS, around, paper_box
 from learners.envelope.partition import BOXES, Boxes, Partition
 
 #: Boxes that stand for all in the pictures.

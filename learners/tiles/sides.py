@@ -1,7 +1,7 @@
 """Divides a part of an outline into sides, runs of consecutive edges, each drawn as one line; and
 finds the joints where they meet.
 
-What a division costs, and why: :mod:`learners.tiles.straight_sides`.
+What a division costs, and why: :mod:`learners.tiles.borders`.
 
 From one side to the next an outline passes by a *joint*, where tiles' borders lie between them.
 Two tiles' edges seldom meet at their border, so the outline has a jog there, or a tooth.  The shape

@@ -49,7 +49,7 @@ from geometry.halfplane import area
 from geometry.polygons import Outline, clip_to_box, units
 from geometry.tiling import Tile
 from learners.core.records import Tidied, TileStep
-from learners.tiles.straight_sides import straightened
+from learners.tiles.borders import straightened
 
 #: Examples, times the rate, that are expected where a speck may lie.
 EXPECTED = 2

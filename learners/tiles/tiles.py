@@ -6,7 +6,7 @@
    (:mod:`learners.tiles.tile_choice`), with a rate of rho nats; where the list has one number
    nothing is drawn, rho = 0.
 3. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
-   tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - rho nats.
+   tile's own examples (:mod:`learners.envelope.envelope_selection`), with a rate of eta - rho nats.
 4. Where they are to be tidied, every tile's examples are counted, with integer Laplace noise, and
    with the last tile labels along borders and edges are changed where the noise alone explains
    them (:mod:`learners.tiles.tidying`): a function of what is released.
@@ -24,9 +24,9 @@ from all examples with a share of epsilon.  Here the pieces need no k and no sha
 of seams: a tile sees its own part of the shape only.  Whichever does better on what shape:
 docs/accuracy.md.
 
-Several tiles are worked on at a time, in threads (:func:`thread_map`): compiled loops leave the
-interpreter to others.  Tasks differ much in size: a draw without boxes is over before a thread
-has it, so it is done at once.  While a long one is under way the short ones
+Several tiles are worked on at a time, in threads (:func:`learners.core.selection.thread_map`):
+compiled loops leave the interpreter to others.  Tasks differ much in size: a draw without boxes is
+over before a thread has it, so it is done at once.  While a long one is under way the short ones
 after it are done: what comes of them waits for its turn.
 """
 
@@ -35,26 +35,30 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import EdgeZone, Tile, TileIndex
+from geometry.tiling import EdgeZone, Tile, TileIndex, chessboard, tile_square
+from learners.core.estimator import PlaneParameters, Run, Stream
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
-from learners.core.selection import Selected, SelectionProgress, Watch
-from learners.envelope.concept_selection import ConceptDraw, ConceptSelection, DrawByChance
+from learners.core.selection import Selected, SelectionProgress, Watch, thread_map
+from learners.core.support import noisy_support
+from learners.envelope.envelope_selection import (
+    PLAIN_BOXES,
+    PLAIN_WHERE_WRONG,
+    ConceptDraw,
+    ConceptSelection,
+    DrawByChance,
+)
 from learners.envelope.target import NOTHING
-from learners.parameters import check_open_unit
+from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
     MOST_RATE,
@@ -67,9 +71,18 @@ from learners.privacy.accounting import (
     noise_scale,
 )
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
-from learners.privacy.randomness import RandomSource
-from learners.tiles.agreeing_borders import labels_beside
-from learners.tiles.tidying import without_speck
+from learners.privacy.randomness import RandomSource, open_source
+from learners.tiles.borders import Agreeing, border_strength, labels_beside
+from learners.tiles.tidying import largest_speck, one_nat_side, tidied, without_speck
+from learners.tiles.tile_choice import (
+    MOST_PER_SIDE,
+    choice_rate,
+    choose_per_side,
+    noisy_mistakes,
+    piece_rate,
+    usual_count,
+    wrong_share,
+)
 
 #: Share of epsilon that pays for noisy numbers of examples: of all, or half of it for all and half
 #: for those in every tile.
@@ -77,6 +90,10 @@ COUNT_SHARE = 0.02
 
 #: Share of epsilon that pays for a noisy number of mistakes, where tiles are chosen.
 MISTAKES_SHARE = 0.005
+
+
+#: From this share of wrong labels on, draws come to need factorised boxes anyway.
+_MANY_WRONG = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +215,112 @@ def noisy_tile_counts(
     return tuple(counts.where(rows).n + z for rows, z in zip(groups, noise, strict=True))
 
 
+def tile_run(
+    parameters: PlaneParameters, support: float | None = None, *, tidy: bool = False
+) -> Run:
+    """Learn tile after tile.
+
+    Parameters
+    ----------
+    parameters : PlaneParameters
+    support : float, optional
+        Share of epsilon that releases where there were enough examples.
+    tidy : bool
+        The last record changes labels along borders (:mod:`learners.tiles.tidying`), unless the
+        number of tiles is given.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee; as the run begins, if another is out of range, or
+        belongs to a run with k pieces.
+    """
+    counting = parameters.tiles is None or support is not None
+    # of tiles that are given, how densely examples lie is not asked, and their number is not noisy
+    tidy = tidy and parameters.tiles is None
+    budget = plan_tiles(
+        parameters.epsilon,
+        parameters.delta,
+        parameters.neighbours,
+        parameters.seed is None,
+        counting,
+        support,
+        tiles_counted=tidy,
+        chosen=parameters.tiles is None,
+    )
+
+    def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+        for name, default in (("n_steps", None), ("alpha", None), ("selection", "envelope")):
+            value = getattr(parameters, name)
+            if value != default:
+                raise ValueError(f"{name} = {value!r} belongs to a run with k pieces: give k")
+        if parameters.edges not in (1, 2):
+            raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {parameters.edges!r}")
+        # refuses a grid that cannot be used at all before anything is drawn
+        HalfplaneLattice(parameters.grid, parameters.measure)
+        source = open_source(parameters.seed)
+        counted: dict[str, float] = {}
+        eta = budget.eta
+        supported = None
+        per_side = 0 if parameters.tiles is None else check_count("tiles", parameters.tiles)
+        if per_side > MOST_PER_SIDE:
+            raise ValueError(f"tiles must be at most {MOST_PER_SIDE} along a side, got {per_side}")
+        if budget.scale is None:
+            count = usual_count(per_side, eta)
+        else:
+            counted["noisy_count"] = count = noisy_count(counts.n, budget.scale, source)
+        if budget.support_scale is not None:
+            supported = noisy_support(counts, count, budget.support_scale, source)
+        wrong = 0.0
+        if parameters.tiles is None:
+            if rate := choice_rate(count, eta, parameters.grid):
+                assert budget.mistakes_scale is not None  # the number of tiles is not given
+                mistakes = noisy_mistakes(
+                    counts, count, eta, parameters.edges, budget.mistakes_scale, source, watch
+                )
+                wrong = wrong_share(mistakes, count, parameters.grid)
+                counted |= {"choice_rate": rate, "noisy_mistakes": mistakes}
+            per_side = choose_per_side(
+                counts, count, eta, parameters.edges, source, watch, wrong=wrong
+            )
+            eta = piece_rate(count, eta, parameters.grid, wrong)
+            if wrong:
+                counted["wrong_labels"] = wrong
+        alone, others = chessboard(tile_square(parameters.grid, per_side))
+        tiles = alone + others
+        index = TileIndex.of(tiles)
+        # where the tiles are given it need not be known how many examples there are
+        speck = (
+            largest_speck(count, eta, parameters.grid) if parameters.tiles is None else Fraction(0)
+        )
+        groups = index.groups(counts.points)
+        noisy = None
+        if budget.tile_scale is not None:
+            noisy = noisy_tile_counts(counts, groups, budget.tile_scale, source)
+        # where a share of labels is wrong, so many examples speak for a change that is none
+        unit = one_nat_side(count, parameters.grid**2, eta * (1 - 2 * wrong))
+        lattice = tile_lattice(tiles, parameters.measure)
+        plain_boxes = PLAIN_BOXES if wrong < _MANY_WRONG else PLAIN_WHERE_WRONG
+        selection = ConceptSelection(lattice, parameters.edges, plain_boxes=plain_boxes)
+        records = tile_steps(
+            counts,
+            tiles=tiles,
+            groups=groups,
+            selection=lambda tile: selection,
+            eta=eta,
+            source=source,
+            watch=watch,
+            agreeing=Agreeing(len(alone), index, border_strength(count, per_side)),
+            largest_speck=speck,
+            tidy=(lambda steps: tidied(steps, unit, budget.tile_scale)) if tidy else None,
+            noisy=noisy,
+        )
+        public = {"tiles": per_side, "edges": parameters.edges, **counted}
+        return Stream(records, lattice, tuple(public.items()), supported)
+
+    return Run(budget.spent, begin)
+
+
 def tile_steps(
     counts: GridCounts,
     *,
@@ -288,8 +411,8 @@ def tile_steps(
             if tidy is not None and len(released) + len(learned) == len(tiles):
                 step = replace(step, tidied=tidy([*released.values(), *learned]))
                 if step.tidied is not None:
-                    tidied = step.tidied.predict(counts.points, mistakes.labels)
-                    mistakes.relabel(np.arange(len(counts)), tidied)
+                    changed = step.tidied.predict(counts.points, mistakes.labels)
+                    mistakes.relabel(np.arange(len(counts)), changed)
             inside, positives = held.where(predicted), held.positives
             diagnostics = mistakes.diagnostics(
                 (held.negatives, positives),
@@ -301,25 +424,6 @@ def tile_steps(
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
             number += 1
         released.update(enumerate(learned, start=len(released)))
-
-
-@dataclass(frozen=True, slots=True)
-class Agreeing:
-    """How tiles agree with their neighbours (:mod:`learners.tiles.agreeing_borders`).
-
-    Attributes
-    ----------
-    alone : int
-        So many of the tiles, the first ones, know nothing of each other; the others know these.
-    index : TileIndex
-        Numbers of the tiles in the order in which they are learned.
-    strength : Fraction
-        Nats that a side costs on which all labels differ.
-    """
-
-    alone: int
-    index: TileIndex
-    strength: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,71 +468,3 @@ class _TileProgress:
         self._noted.pop(self._next, None)
         self._next += 1
         self._watch(progress)
-
-
-_Task = TypeVar("_Task")
-_Outcome = TypeVar("_Outcome")
-
-#: So many threads: more would hold more tables.
-_AT_ONCE = 2
-
-#: Seconds between two moments at which Ctrl+C is heard, and between two ticks.
-_LISTEN = 0.05
-
-
-def thread_map(
-    work: Callable[[_Task, Callable[[], bool]], _Outcome],
-    tasks: Iterable[_Task],
-    tick: Callable[[], None] | None = None,
-    *,
-    short: Callable[[_Task], bool] = lambda _: False,
-) -> Iterator[_Outcome]:
-    """What comes of the tasks, in their order.
-
-    Parameters
-    ----------
-    work : callable
-        work(task, stopped), in a thread; stopped() says that nobody waits for it any more.
-    tasks : iterable
-        Taken one by one in the caller's thread, a few ahead.
-    tick : callable, optional
-        Called in the caller's thread, many times a second while it waits; what it raises ends the
-        work.
-    short : callable
-        Whether a task is done sooner than handed over: the caller's thread does it.
-    """
-    stopped = threading.Event()
-    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile")
-    waiting: deque[Future[_Outcome]] = deque()
-    patient = True
-    try:
-        for task in tasks:
-            if short(task):
-                waiting.append(Future())
-                waiting[-1].set_result(work(task, stopped.is_set))
-            else:
-                waiting.append(pool.submit(work, task, stopped.is_set))
-            while sum(not future.done() for future in waiting) > _AT_ONCE:
-                _listen(waiting, tick)
-            while waiting and waiting[0].done():
-                yield waiting.popleft().result()
-        while waiting:
-            while not waiting[0].done():
-                _listen(waiting, tick)
-            yield waiting.popleft().result()
-    except GeneratorExit:
-        # whoever drops this half-way may be Python itself, which looks for garbage amid anything,
-        # and may hold a lock that the threads need to end
-        patient = False
-        raise
-    finally:
-        stopped.set()
-        pool.shutdown(wait=patient, cancel_futures=True)
-
-
-def _listen(futures: Iterable[Future[_Outcome]], tick: Callable[[], None] | None) -> None:
-    """Wait for any of them, a moment at most: not every system lets Ctrl+C end a wait for ever."""
-    unfinished = [future for future in futures if not future.done()]
-    wait(unfinished, _LISTEN, return_when=FIRST_COMPLETED)
-    if tick is not None:
-        tick()

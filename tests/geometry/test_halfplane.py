@@ -16,8 +16,7 @@ from geometry.halfplane import (
     dual_line,
     side,
 )
-from learners.envelope.boxes import first_boxes
-from learners.envelope.paper_box import readings
+from learners.envelope.boxes import first_boxes, readings
 
 SMALL = [
     HalfplaneLattice(d, measure, bits)

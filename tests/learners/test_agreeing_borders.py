@@ -15,7 +15,7 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import Tile, TileIndex, chessboard, tile_square
 from learners import PolygonUnionLearner
 from learners.core.records import TileStep, inside_piece
-from learners.tiles.agreeing_borders import (
+from learners.tiles.borders import (
     MOST_NATS,
     MOST_PLACES,
     border_strength,
@@ -186,7 +186,7 @@ def test_fewer_labels_differ_across_the_borders_of_tiles() -> None:
 
     def differing(strength: float) -> int:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("learners.tiles.agreeing_borders._STRENGTH", strength)
+            patch.setattr("learners.tiles.borders._STRENGTH", strength)
             total = 0
             for seed in range(24):
                 model = PolygonUnionLearner(grid=300, seed=seed, tiles=6).fit(points, labels)

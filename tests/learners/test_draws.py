@@ -175,7 +175,7 @@ def release(name: str, seed: int, log: Counter[str], side: int, patch: pytest.Mo
 #: Who may draw.
 _DRAWERS = {
     "learners.boolean.parity", "learners.curved.selection", "learners.envelope.chunks",
-    "learners.envelope.concept_selection", "learners.envelope.envelope_selection",
+    "learners.envelope.envelope_selection",
     "learners.envelope.strands", "learners.privacy.exponential_mechanism", "learners.privacy.noise",
     "learners.stability.stability_learner",  # the order in which public points are asked about
 }  # fmt: skip

@@ -32,10 +32,9 @@ from learners.core.selection import PieceKind, Score, mistakes_score
 from learners.cover import cover_run
 from learners.cover.best_piece import best_piece, gain_less_loss
 from learners.curved.selection import ConicSelection, count_areas
-from learners.envelope.concept_selection import ConceptSelection
-from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.envelope_selection import ConceptSelection, EnvelopeSelection
 from learners.privacy.randomness import SeededRandom
-from learners.tiles import tile_run
+from learners.tiles import tiles
 
 Make = Callable[[int], Estimator]
 
@@ -224,7 +223,7 @@ def nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     def drawn(seed: object) -> None:
         raise AssertionError("a source of randomness was opened")
 
-    monkeypatch.setattr(tile_run, "open_source", drawn)
+    monkeypatch.setattr(tiles, "open_source", drawn)
     monkeypatch.setattr(cover_run, "open_source", drawn)
 
 

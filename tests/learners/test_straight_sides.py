@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
+from learners.tiles.borders import price_of_a_side, rings_of, straightened
 from learners.tiles.sides import Chain, nearest_lines
-from learners.tiles.straight_sides import price_of_a_side, rings_of, straightened
 
 D = 1024
 SIDE = 64

@@ -19,7 +19,7 @@ from geometry.tiling import TileIndex, tile_square
 from learners import PolygonUnionLearner
 from learners.core.selection import Cancelled
 from learners.privacy.randomness import SeededRandom
-from learners.tiles import fewest_mistakes as tile_mistakes, tile_choice, tile_run
+from learners.tiles import fewest_mistakes as tile_mistakes, tile_choice, tiles
 from learners.tiles.fewest_mistakes import fewest_in_tile, scaled
 from learners.tiles.tile_choice import (
     CHOICE_SHARE,
@@ -215,7 +215,7 @@ def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -
         return []
 
     monkeypatch.setattr(tile_choice, "exponential_index", draw_one)
-    monkeypatch.setattr(tile_run, "tile_steps", no_steps)
+    monkeypatch.setattr(tiles, "tile_steps", no_steps)
     for n, share in ((2000, 0.0), (8000, CHOICE_SHARE)):
         rates["choice"] = 0.0
         counts = coast(60, n)
@@ -285,7 +285,7 @@ def test_tidying_counts_wrong_labels_out() -> None:
     rng = np.random.default_rng(8)
     points = rng.integers(0, 257, (10_000, 2))
     labels = (points.sum(axis=1) < 300) ^ (rng.random(10_000) < 0.2)
-    with mock.patch.object(tile_run, "tidied", wraps=tile_run.tidied) as tidied:
+    with mock.patch.object(tiles, "tidied", wraps=tiles.tidied) as tidied:
         release = PolygonUnionLearner(grid=256, epsilon=5.0, seed=4).fit(points, labels).release_
     public = dict(release.parameters)
     count, wrong = public["noisy_count"], public["wrong_labels"]

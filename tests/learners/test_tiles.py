@@ -26,7 +26,7 @@ from learners.core.releases import CoverRelease
 from learners.core.selection import Selected, Watch
 from learners.cover.polygons import fit_convex
 from learners.cover.set_cover import plan_budget
-from learners.envelope.concept_selection import ConceptDraw
+from learners.envelope.envelope_selection import ConceptDraw
 from learners.privacy.accounting import (
     ARITHMETIC,
     LEAST_DELTA,

@@ -20,7 +20,7 @@ import pytest
 import learners
 from learners import PolygonUnionLearner
 from learners.privacy.randomness import SeededRandom
-from learners.tiles import tile_run
+from learners.tiles import tiles
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -298,7 +298,7 @@ def test_a_run_draws_by_the_lines_of_the_page_alone(monkeypatch: pytest.MonkeyPa
     """Every call of the source comes through one of them, and each of them calls it."""
     source = Watched(1)
     source.asked = []
-    monkeypatch.setattr(tile_run, "open_source", lambda seed: source)
+    monkeypatch.setattr(tiles, "open_source", lambda seed: source)
     monkeypatch.setattr("learners.tiles.tile_choice.LEAST_PAYS", 50)
     rng = np.random.default_rng(1)
     points = rng.integers(0, 17, (400, 2))

@@ -27,9 +27,9 @@ from geodp import Examples, Frame
 from geodp_app.cli import main
 from geodp_app.commands.compare import learner_names
 from geodp_app.files.document_files import export_release
-from geodp_app.files.learned_file import learned_text
+from geodp_app.files.learned_file import learned_text, parts_text
 from geodp_app.files.points import format_examples
-from geodp_app.files.run_report import parts_text, release_figures, report
+from geodp_app.files.run_report import release_figures, report
 from learners import PrivateExperts, PrivateFiniteClassLearner
 from learners.catalogue import CATALOGUE
 from learners.core.codec import release_from_dict, release_to_dict

@@ -16,7 +16,7 @@ from quick_draws import QuickBits, one_sample
 
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.envelope.concept_selection import PRIOR, ConceptSelection
+from learners.envelope.envelope_selection import PRIOR, ConceptSelection
 from learners.envelope.target import NOTHING, Expected
 from learners.privacy.randomness import RandomSource
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope.paper_box import class_sheets, line_of, paper_box, proposals, readings
+from learners.envelope.boxes import class_sheets, line_of, paper_box, proposals, readings
 
 #: A halfplane of the class: sheet, u and v.
 Edge = tuple[int, int, int]

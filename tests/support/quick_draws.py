@@ -20,7 +20,7 @@ import pytest
 
 from geometry.counting import LineTables
 from geometry.grid_counts import GridCounts
-from learners.envelope import concept_selection, envelope_selection, piled_lines, race
+from learners.envelope import envelope_selection, piled_lines, race
 from learners.envelope.piled_lines import Sampler
 from learners.envelope.strands import Examples, Strand
 
@@ -110,7 +110,6 @@ def one_sample() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(piled_lines, "begin_sampler", begin)
         patch.setattr(envelope_selection, "start_strand", start)
-        patch.setattr(concept_selection, "start_strand", start)
         patch.setattr(Examples, "of", of)
         patch.setattr(race, "_POOL", _Now())
         # one after the other they cannot wait for each other

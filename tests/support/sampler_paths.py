@@ -30,8 +30,15 @@ from compiled import compiled
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.envelope import chunks as draws, core, factorised_boxes, factorised_moves
-from learners.envelope.boxes import ORDERS, SHEETS, edge_count, edge_in
-from learners.envelope.paper_box import line_of, paper_box, proposals
+from learners.envelope.boxes import (
+    ORDERS,
+    SHEETS,
+    edge_count,
+    edge_in,
+    line_of,
+    paper_box,
+    proposals,
+)
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN
 from learners.envelope.strands import Strand, piece_at
 from learners.envelope.target import NOTHING

@@ -17,14 +17,14 @@ from terminal import geodp, printed
 
 from geodp_app.cli import main
 from geodp_app.commands import running
-from geodp_app.files.learned_file import read_learned
+from geodp_app.files.learned_file import parts_text, read_learned
 from geodp_app.files.points import read_examples
-from geodp_app.files.run_report import parts_text, report
+from geodp_app.files.run_report import report
 from geometry.geojson import read_geojson
 from geometry.halfplane import HalfplaneLattice
 from learners.core.releases import CoverRelease, TilesRelease
+from learners.cover.cover_run import plan_sharpened
 from learners.cover.set_cover import plan_budget
-from learners.cover.sharpening import plan_sharpened
 from learners.privacy.composition import run_epsilon
 
 SEED = 987654321

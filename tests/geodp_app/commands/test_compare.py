@@ -18,8 +18,8 @@ import assets
 import geodp
 from geodp import Examples, Frame, InputError
 from geodp_app.cli import build_parser, main
-from geodp_app.commands import compare as command
-from geodp_app.commands.arguments import Parser, add_verb
+from geodp_app.commands import Parser, compare as command
+from geodp_app.commands.arguments import add_verb
 from geodp_app.document.examples import hold_out
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.points import format_examples, read_examples

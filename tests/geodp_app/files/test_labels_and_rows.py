@@ -99,8 +99,7 @@ FORMATS: dict[str, Callable[[Path], None]] = {
 
 def by_command(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Found:
     """The options as they are typed, up to what is learned from."""
-    from geodp_app.commands import points
-    from geodp_app.commands.arguments import Parser
+    from geodp_app.commands import Parser, points
 
     parser = Parser()
     points.add_points_options(parser, "grid")

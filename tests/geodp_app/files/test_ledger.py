@@ -11,8 +11,8 @@ import pytest
 from run_charges import run_charge, stated
 
 from geodp import InputError
-from geodp_app.files.ledger import Ledger, NewRun, Source, beside, ledger_of, past_run
-from geodp_app.files.ledger_recording import Recording
+from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
+from geodp_app.files.ledger_recording import Recording, beside, ledger_of
 from geodp_app.files.ledger_state import budget_words, share_spent
 from learners.core.selection import Cancelled
 from learners.privacy.accounting import Charge, PrivacySpent, of_persons, one_of_several

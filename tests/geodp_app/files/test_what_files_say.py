@@ -21,9 +21,9 @@ from geodp import Bounds, GridMap
 from geodp_app.commands.plugin import declared
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.document_files import export_release
-from geodp_app.files.learned_file import read_learned
+from geodp_app.files.learned_file import read_learned, wrong_labels_text
 from geodp_app.files.points import format_examples
-from geodp_app.files.run_report import support_caption, wrong_labels_text
+from geodp_app.files.run_report import support_caption
 from geodp_app.qgis.command import option_arguments
 from geometry.geojson import read_geojson
 from geometry.grid_counts import GridCounts

@@ -16,8 +16,8 @@ from tiny_samples import TYPES, Example, all_neighbours, most_moved
 from geometry.grid_counts import settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.core.records import inside_piece
-from learners.envelope import concept_selection, race, strands
-from learners.envelope.concept_selection import PRIOR, ConceptSelection
+from learners.envelope import race, strands
+from learners.envelope.envelope_selection import PRIOR, ConceptSelection
 from learners.envelope.target import NOTHING, Expected
 from learners.envelope.workspace import make_workspace
 from learners.privacy.randomness import SeededRandom
@@ -88,7 +88,7 @@ def test_a_piece_is_written_the_same_with_boxes_and_without(nats_by_chance: floa
 
 
 def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
-    factorise_everything(monkeypatch, concept_selection)
+    factorise_everything(monkeypatch)
     lattice = HalfplaneLattice(3, bits=4)
     points, labels = examples(3, 40, seed=5)
     selection = ConceptSelection(lattice, 2, table_bytes=ROOM, plain_boxes=0)
@@ -124,7 +124,7 @@ def test_pieces_weigh_less_where_they_differ_from_what_is_expected(
     measure: Measure, nats_by_chance: float, factorised: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if factorised:
-        factorise_everything(monkeypatch, concept_selection)
+        factorise_everything(monkeypatch)
     lattice, rate = HalfplaneLattice(2, measure, 0), 0.4
     selection = ConceptSelection(
         lattice, 2, table_bytes=ROOM, nats_by_chance=nats_by_chance, plain_boxes=0

@@ -18,9 +18,8 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.selection import PieceKind, Selected, set_cover_score
 from learners.envelope import partition, race, strands
-from learners.envelope.boxes import SHEETS, first_boxes
+from learners.envelope.boxes import SHEETS, first_boxes, readings
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.paper_box import readings
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN, box_type, grow, make_partition
 from learners.envelope.target import make_target
 from learners.privacy.randomness import SeededRandom

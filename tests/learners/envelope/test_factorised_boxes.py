@@ -26,8 +26,7 @@ from learners.envelope import (
     uncertain,
     workspace,
 )
-from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
-from learners.envelope.paper_box import readings
+from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets, readings
 from learners.envelope.target import Target
 from learners.envelope.uncertain import SEVERAL, amount_of, group_of, place_of
 from learners.envelope.workspace import CELLS, MIX, SIDE, make_workspace

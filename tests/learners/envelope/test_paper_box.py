@@ -13,9 +13,16 @@ from numba import njit
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
 from learners.core.selection import set_cover_score
-from learners.envelope.boxes import SHEETS, first_boxes
+from learners.envelope.boxes import (
+    SHEETS,
+    around,
+    first_boxes,
+    line_of,
+    paper_box,
+    proposals,
+    readings,
+)
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.paper_box import around, line_of, paper_box, proposals, readings
 from learners.privacy.randomness import SeededRandom
 
 TINY = [HalfplaneLattice(d, "paper", bits) for d, bits in ((1, 0), (1, 2), (2, 1), (3, 1), (4, 0))]
