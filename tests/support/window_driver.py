@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
+from geodp_app.files.run_record import RunRecord
 from geodp_app.palette import load_palette
 from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
@@ -159,7 +161,9 @@ class Lasting:
 
     def __init__(self, window: MainWindow) -> None:
         self.window = window
+        window.commands.by_id["shade_score"].trigger()  # as it is, but for its mark in the menu
         self._checked = self._switches()
+        self._runs: dict[object, tuple[Work, RunRecord]] = {}
 
     def as_new(self) -> MainWindow:
         """The window with nothing left of what a test did in it: an empty document, no run."""
@@ -188,6 +192,20 @@ class Lasting:
         window.document.edit("draw", drawing)
         window.document.set_sampling(n=n)
         window.document.set_run(**run)
+        return window
+
+    def after_run(self, qtbot: QtBot, drawing: Drawing, n: int, **settings: object) -> MainWindow:
+        """The window as new after a run to its end, which is made once; undo takes its sample."""
+        key = (drawing, n, *settings.items())
+        if key not in self._runs:
+            log = run(qtbot, self.drawn(drawing, n, **settings))
+            self._runs[key] = self.window.document.work, log.run
+        work, made = self._runs[key]
+        window = self.as_new()
+        window.document.new(replace(work, examples=None))
+        window.document.change("sample", examples=work.examples)
+        window.runs.adopt(made)
+        settle(qtbot, window)
         return window
 
     def _switches(self) -> dict[str, bool]:

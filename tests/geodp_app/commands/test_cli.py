@@ -68,14 +68,10 @@ def test_an_unusable_target_is_named(write, tmp_path, capsys, content, reason):
     ("option", "value", "reason"),
     [
         ("--n", "0", "--n: must be at least 1"),
-        ("--n", "1e5", "--n: '1e5' is not an integer"),
         ("--n", "1000000000", "--n: must be at most"),
         ("--grid", "0", "outside 1..1048576"),
-        ("--grid", "1048577", "where counting is exact"),
         ("--noise", "1.5", "--noise: must lie between 0 and 1"),
-        ("--noise", "nan", "not a finite number"),
         ("--seed", "-1", "must not be negative"),
-        ("--distribution", "even", "invalid choice: 'even'"),
         ("--distribution", "painted", "invalid choice: 'painted'"),
         ("--bounds", "1,2,3", "needs four numbers"),
         ("--bounds", "1,2,3,x", "'x' is not a finite number"),
@@ -310,7 +306,6 @@ def test_plan_and_learn_mean_the_same_learner(capsys):
     ("option", "value", "reason"),
     [
         ("--epsilon", "0", "--epsilon: must be above 0"),
-        ("--epsilon", "-1", "--epsilon: must be above 0"),
         ("--epsilon", "inf", "not a finite number"),
         ("--delta", "0", "--delta: must lie strictly between 0 and 1"),
         ("--delta", "1", "--delta: must lie strictly between 0 and 1"),
@@ -318,10 +313,8 @@ def test_plan_and_learn_mean_the_same_learner(capsys):
         ("--k", "0", "--k: must lie between 1 and 1000"),
         ("--k", "2.5", "'2.5' is not an integer"),
         ("--alpha", "1", "--alpha: must lie strictly"),
-        ("--beta", "0", "--beta: must lie strictly"),
         ("--grid", "1048577", "outside 1..1048576, where counting is exact"),
         ("--learner", "star", "unknown learner 'star': use cover"),
-        ("--measure", "area", "invalid choice: 'area'"),
         ("--neighbours", "none", "invalid choice: 'none'"),
     ],
 )

@@ -20,7 +20,7 @@ from geodp_app.commands.running import until_cancelled
 from geodp_app.files.learned_file import read_learned
 from geometry.lift import ConicLattice
 from learners.core.codec import release_to_dict
-from learners.registry import LEARNERS, offered
+from learners.registry import offered
 from learners.theory.cover_sizes import set_cover_examples
 
 every = pytest.mark.parametrize("learner", offered("learn"), ids=lambda learner: learner.id)
@@ -96,12 +96,6 @@ def test_options_of_other_learners_are_refused(learner, tmp_path, capsys):
         outcome = fails(capsys, *ask, "-o", tmp_path / "o.geojson", option, value)
         assert f"{option} means nothing to {learner.id}" in outcome, name
     assert os.listdir(tmp_path) == []
-
-
-def test_learners_of_other_places_are_named_by_those_of_this(tmp_path, capsys):
-    for learner in set(LEARNERS) - set(offered("learn")):
-        ask = ["learn", tmp_path / "p.csv", "--learner", learner.id, "-o", tmp_path / "o.geojson"]
-        assert f"unknown learner '{learner.id}': use cover, " in fails(capsys, *ask)
 
 
 @pytest.mark.parametrize(("learner", "kind"), [("discs", "disc"), ("ellipses", "ellipse")])

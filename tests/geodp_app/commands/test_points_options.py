@@ -249,12 +249,6 @@ def test_several_rows_are_of_a_person_and_of_no_check(tables, tmp_path, capsys):
     assert not (tmp_path / "l.geojson").exists()
 
 
-def test_a_convex_polygon_is_learned_from_a_table(tables, tmp_path):
-    argv = ["--table", f"parquet:{tables}/p.parquet", "--grid", 64, "--learner", "convex"]
-    assert geodp("learn", *argv, "--quiet", "-o", tmp_path / "l.geojson") == 0
-    assert read_learned(tmp_path / "l.geojson").release.role == "conjunction"
-
-
 REFUSED = [
     ([], "give either POINTS, a CSV file, or --table WHERE"),
     (["p.csv", "--table", "csv:p.csv"], "give either POINTS, a CSV file, or --table WHERE"),
@@ -287,13 +281,6 @@ def test_what_does_not_go_together_is_refused(tables, capsys, monkeypatch, argv,
     assert reason in outcome
     assert outcome.count("\n") == 1
     assert sorted(os.listdir(tables)) == before
-
-
-def test_help_tells_what_is_protected(capsys):
-    assert geodp("learn", "--help") == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "What is protected is one row." in shown
-    assert "with --id COLUMN one row of each person is counted" in shown
 
 
 def test_ctrl_c_stops_the_engine_at_once(tmp_path):

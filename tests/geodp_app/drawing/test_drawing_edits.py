@@ -13,13 +13,11 @@ from geodp_app.drawing.shapes import (
     Drawing,
     Ring,
     Shape,
-    added,
     translated,
     vertex_rows,
     with_inserted,
     with_ring,
     with_vertex,
-    without,
     without_vertex,
 )
 
@@ -79,16 +77,6 @@ def test_a_ring_of_three_goes_with_its_vertex() -> None:
     assert without_vertex(holed, 0, 1, 0).shapes == (Shape(SQUARE),)
 
 
-def test_an_outline_takes_its_shape_along_and_a_hole_does_not() -> None:
-    assert without(DRAWING, [(0, 1)]).shapes == (Shape(SQUARE), Shape(TRIANGLE))
-    assert without(DRAWING, [(0, 0)]).shapes == (Shape(TRIANGLE),)
-    assert without(DRAWING, [(0, 0), (0, 1), (1, 0)]).shapes == ()
-
-
-def test_new_shapes_lie_on_top() -> None:
-    assert added(DRAWING, Shape(HOLE)).shapes[-1] == Shape(HOLE)
-
-
 @given(st.integers(-40, 40), st.integers(-40, 40))
 def test_moves_stop_at_the_edge_of_the_grid(dx: int, dy: int) -> None:
     moved, by = translated(DRAWING, [(0, 0)], (dx, dy))
@@ -98,17 +86,6 @@ def test_moves_stop_at_the_edge_of_the_grid(dx: int, dy: int) -> None:
     )
     assert moved.shapes[1] == DRAWING.shapes[1]
     assert by == (max(-2, min(8, dx)), max(-2, min(8, dy)))
-
-
-def test_a_hole_moves_alone() -> None:
-    moved, by = translated(DRAWING, [(0, 1)], (1, 2))
-    assert by == (1, 2)
-    assert moved.shapes[0] == Shape(SQUARE, (((5, 6), (7, 6), (7, 8), (5, 8)),))
-
-
-def test_a_hole_inside_is_kept_vertex_by_vertex() -> None:
-    ring = ((8, 8), (10, 8), (10, 9), (9, 9), (9, 10))
-    assert cut(DRAWING, ring).shapes[0] == Shape(SQUARE, (HOLE, ring))
 
 
 def test_a_hole_partly_outside_is_subtracted() -> None:

@@ -16,8 +16,7 @@ import pytest
 import shapely
 from pyproj import Transformer
 
-from geodp import Bounds, Examples, Frame, InputError
-from geodp_app.files.import_rows import as_zero_or_one, check_rows, read_rows
+from geodp import Bounds, Examples, InputError
 from geodp_app.files.points import OUT_OF_BOUNDS, PointOptions, read_points
 from geometry.grid import checked_bounds
 
@@ -212,21 +211,6 @@ def test_a_person_more_is_at_most_one_example_more(write: Write) -> None:
     assert of(rows[::-1]) == everyone
     without = of([row for row in rows if row[0] != "2"])
     assert sorted([*without, *alone[2]]) == everyone
-
-
-def test_labels_keep_what_says_neither(write: Write) -> None:
-    from geodp_app.files.import_columns import Columns
-    from geodp_app.files.import_file import open_import
-    from geodp_app.files.import_rows import Meaning
-
-    path = write("p.csv", "x,y,label\n1,1,yes\n2,2,maybe\n3,3,No\n4,4,0\n")
-    rows = read_rows(open_import(path), Columns(0, 1, 2))
-    assert rows is not None
-    plain = as_zero_or_one(rows)
-    assert plain.labels == ("1", "0", "maybe")
-    checked = check_rows(plain, Meaning("grid", Frame(8), "1", "0"))
-    assert checked.examples.labels.tolist() == [1, 0, 0]
-    assert [m.reason for m in checked.misfits] == ["'maybe' means neither inside nor outside"]
 
 
 def test_places_of_a_file_that_states_its_grid_stay_there(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from finished_runs import GRID, finished
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from signatures import signature
-from window_driver import Lasting, action, click, finish_run, key
+from window_driver import Lasting, action, click, log_of, settle
 
 from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -26,13 +26,15 @@ from geodp_app.runs.questions import (
     report_question,
     shade_question,
 )
-from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import TileStep, halfplanes_of, inside_piece
 from learners.core.selection import Score, mistakes_score, set_cover_score
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
+#: Examples of the window, and its run.
+N = 60
+RUN = {"learner": "cover", "k": 2, "n_steps": 2, "epsilon": 8.0, "seed": 4, "finish": "none"}
 SAMPLE = Examples(np.array([[10, 10], [50, 60], [52, 60]]), np.array([0, 1, 0]), Frame(256))
 
 
@@ -65,20 +67,16 @@ def test_a_report_that_changes_nothing_says_why(reason: WhyNone) -> None:
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    return lasting.drawn(
-        TARGET, 60, learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none"
-    )
+    return lasting.drawn(TARGET, N, **RUN)
 
 
-def run(qtbot: QtBot, window: MainWindow) -> RunLog:
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
-    qtbot.waitUntil(lambda: window.display.at_rest)
-    log = window.runs.current
-    assert log is not None
-    window.runs.move_cursor(1)
-    qtbot.waitUntil(lambda: window.display.at_rest)
-    return log
+@pytest.fixture
+def finished_window(qtbot: QtBot, lasting: Lasting) -> MainWindow:
+    """At the first step of such a run."""
+    made = lasting.after_run(qtbot, TARGET, N, **RUN)
+    made.runs.move_cursor(1)
+    settle(qtbot, made)
+    return made
 
 
 def ratios(window: MainWindow) -> np.ndarray:
@@ -87,8 +85,8 @@ def ratios(window: MainWindow) -> np.ndarray:
     return found[np.isfinite(found)]
 
 
-def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(qtbot, window):
-    log = run(qtbot, window)
+def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(qtbot, finished_window):
+    window, log = finished_window, log_of(finished_window)
     action(window, "report")
     eta = log.figures(1).eta
     examples = window.document.work.examples
@@ -113,8 +111,8 @@ def test_a_click_shows_the_log_ratio_on_a_scale_fixed_at_eta(qtbot, window):
     assert np.abs(ratios(window)).max() <= eta * (1 + 1e-12)
 
 
-def test_another_tool_brings_the_shading_and_why_back(qtbot: QtBot, window: MainWindow) -> None:
-    run(qtbot, window)
+def test_another_tool_brings_the_shading_and_why_back(qtbot, finished_window):
+    window = finished_window
     why = window.why.what.text()
     action(window, "report")
     click(window, 100, 90)
@@ -132,8 +130,8 @@ def test_another_tool_brings_the_shading_and_why_back(qtbot: QtBot, window: Main
     )
 
 
-def test_the_release_view_shows_nothing_of_it(qtbot: QtBot, window: MainWindow) -> None:
-    run(qtbot, window)
+def test_the_release_view_shows_nothing_of_it(qtbot: QtBot, finished_window: MainWindow) -> None:
+    window = finished_window
     action(window, "report")
     click(window, 100, 90)
     qtbot.waitUntil(lambda: "times" in window.why.report.text())

@@ -65,7 +65,7 @@ def view(qtbot: QtBot) -> DualView:
 
 def settle(qtbot: QtBot, view: DualView) -> None:
     """Wait until windows rest and everything is drawn."""
-    qtbot.wait(60)
+    qtbot.wait(40)
     qtbot.waitUntil(lambda: not view.pictures.background.busy)
     QApplication.processEvents()
 

@@ -353,17 +353,6 @@ def test_curves_differ_by_dash_and_marker_not_by_colour_alone(chart: ErrorChart)
     assert empirical["symbol"] != test["symbol"]
 
 
-@pytest.mark.parametrize("name", ["light", "dark"])
-def test_a_long_run_and_a_narrow_chart_are_drawn(chart: ErrorChart, name) -> None:
-    chart.set_palette(load_palette(name))
-    points = tuple(with_errors(s, 0.4 / s, 0.1 / s, 0.3 / s, 0.5 / s) for s in range(1, 401))
-    chart.set_points(points, 400, 400)
-    chart.resize(220, 160)
-    labels = ticks(chart, "bottom")
-    assert 1 <= len(labels) <= 5
-    assert not chart.grab().isNull()
-
-
 def test_the_wheel_does_not_zoom(chart: ErrorChart, qtbot) -> None:
     chart.set_points(POINTS, 12, 8)
     before = chart.plot.viewRange()

@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import (
     L_SHAPE,
     LEFT,
+    Lasting,
     action,
     choose,
     choose_file,
@@ -33,7 +34,7 @@ from window_driver import (
 )
 
 from geodp_app.document.document import Document
-from geodp_app.document.work import FIRST_RUN, LEARNERS, Work
+from geodp_app.document.work import LEARNERS, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
@@ -48,10 +49,19 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 HOLE = ((60, 60), (80, 60), (80, 80), (60, 80))
 
 
+#: Of a cover whose runs take moments.
+N, RUN = 2_000, {"learner": "cover", "k": 2, "n_steps": 4, "finish": "none"}
+
+
 def quick(window: MainWindow, **run: object) -> None:
-    """Settings of a cover whose runs take moments."""
-    window.document.set_sampling(n=2_000)
-    window.document.set_run(**{"learner": "cover", "k": 2, "n_steps": 4, "finish": "none", **run})
+    window.document.set_sampling(n=N)
+    window.document.set_run(**{**RUN, **run})
+
+
+@pytest.fixture
+def finished(qtbot: QtBot, lasting: Lasting) -> MainWindow:
+    """After such a run."""
+    return lasting.after_run(qtbot, Drawing(256, (Shape(L_SHAPE),)), N, **RUN)
 
 
 def test_from_the_first_click_to_the_reopened_file(qtbot, window, tmp_path, monkeypatch):
@@ -159,12 +169,8 @@ def test_a_sample_that_cannot_be_drawn_or_is_imported_stays(window: MainWindow) 
     assert "imported and stay" in window.status_line.text()
 
 
-def test_no_run_follows_a_number_that_is_refused(qtbot: QtBot, window: MainWindow) -> None:
-    window.document.open_example("three")
-    quick(window)
-    key(window, Qt.Key.Key_F6)
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
+def test_no_run_follows_a_number_that_is_refused(qtbot: QtBot, finished: MainWindow) -> None:
+    window = finished
     assert window.runs.live
     log, work = window.runs.current, window.document.work
     fields = window.settings.count, window.settings.k, window.settings.epsilon
@@ -178,12 +184,8 @@ def test_no_run_follows_a_number_that_is_refused(qtbot: QtBot, window: MainWindo
     assert not window.runs.busy
 
 
-def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(qtbot, window):
-    draw_l(window)
-    quick(window)
-    key(window, Qt.Key.Key_F6)
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
+def test_the_keys_of_the_timeline_move_no_vertex_at_its_ends(finished: MainWindow) -> None:
+    window = finished
     key(window, Qt.Key.Key_D)
     click(window, *L_SHAPE[2])
     drawn, log = window.document.drawing, window.runs.current
@@ -285,24 +287,8 @@ def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
     assert window.editor.tool == "select"
 
 
-def test_every_setting_can_be_undone(window: MainWindow) -> None:
-    window.settings.epsilon.setValue(2.5)
-    index = window.settings.learner.findData("convex-cover")
-    window.settings.learner.setCurrentIndex(index)
-    window.settings.k.setValue(7)
-    run = window.document.work.run
-    assert (run["k"], run["epsilon"], run.learner) == (7, 2.5, "convex-cover")
-    for _ in range(3):
-        action(window, "undo")
-    assert window.document.work.run == FIRST_RUN
-    assert window.settings.k.value() == FIRST_RUN["k"]
-
-
-def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow) -> None:
-    draw_l(window)
-    quick(window)
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
+def test_the_release_view_hides_what_is_private(finished: MainWindow) -> None:
+    window = finished
     assert window.plane_pane.mark.isVisible()
     action(window, "release_view")
     assert not window.plane_pane.mark.isVisible()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
-from window_driver import Lasting, action, log_of, run, settle
+from window_driver import Lasting, action, log_of, settle
 
 from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -58,12 +58,8 @@ class Asked:
 @pytest.fixture
 def window(qtbot: QtBot, lasting: Lasting) -> MainWindow:
     """After a run by tiles, at a step with halfplanes."""
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=2_000)
-    made.document.set_run(learner="tiles", tiles=3, seed=5)
-    log = run(qtbot, made)
-    made.runs.move_cursor(divided(log)[0])
+    made = lasting.after_run(qtbot, TARGET, 2_000, learner="tiles", tiles=3, seed=5)
+    made.runs.move_cursor(divided(log_of(made))[0])
     settle(qtbot, made)
     return made
 

@@ -36,7 +36,6 @@ from geodp_app.palette import load_palette
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Sheet
-from learners.registry import offered
 
 CSV = "x,y,label\n3,4,1\n50,60,0\n"
 ANSWER = QMessageBox.StandardButton
@@ -78,7 +77,7 @@ WAYS = (by_open, drop, by_recent, by_example)
 
 
 @pytest.mark.parametrize(
-    ("kind", "way"), [*(("target", way) for way in WAYS), *(("examples", way) for way in WAYS[:3])]
+    ("kind", "way"), [*(("target", way) for way in WAYS), ("examples", by_open)]
 )
 def test_opening_something_else_leaves_the_session_and_its_file_alone(
     window, session, tmp_path, monkeypatch, way, kind
@@ -179,7 +178,8 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(qtbot, window
 # -- no examples --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", [each.id for each in offered("window") if each.private])
+#: Of each kind of what the views show; of every learner: test_cli_learn.py.
+@pytest.mark.parametrize("learner", ["cover", "tiles", "discs", "stability", "histogram"])
 def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
     qtbot, window, tmp_path, monkeypatch, learner
 ):

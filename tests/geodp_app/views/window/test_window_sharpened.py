@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
     Lasting,
     action,
-    front,
     key,
     layer,
     log_of,
-    open_window,
     painted,
     point_at,
     run,
@@ -43,45 +39,18 @@ TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (220, 150), (100, 230))),))
 STEPS = 3
 
 
-def set_up(window: MainWindow) -> None:
-    window.document.edit("draw", TARGET)
-    window.document.set_sampling(n=3_000)
-    window.document.set_run(
-        learner="cover", k=2, n_steps=STEPS, epsilon=2.0, seed=5, finish="sharpen"
-    )
+N, RUN = 3_000, {"k": 2, "n_steps": STEPS, "epsilon": 2.0, "seed": 5, "finish": "sharpen"}
 
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
-    front(lasting.window)
-    made = lasting.as_new()
-    set_up(made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def seen(
-    qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[MainWindow]:
-    """A window after its run, for all that only look."""
-    qtbot = QtBot(request)
-    with open_window(tmp_path_factory.mktemp("window")) as made:
-        set_up(made)
-        run(qtbot, made)
-        yield made
+    return lasting.drawn(TARGET, N, learner="cover", **RUN)
 
 
 @pytest.fixture
-def finished(qtbot: QtBot, seen: MainWindow) -> MainWindow:
-    """That window in the curator's view at the end of its run, with nothing pointed at."""
-    seen.set_release_view(False)
-    front(seen)
-    seen.runs.move_cursor(len(log_of(seen).records))
-    for view in (seen.plane, *(sheet.plot for sheet in seen.dual.sheets.values())):
-        QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
-    seen.dual.pointer.try_halfplane(None)
-    settle(qtbot, seen)
-    return seen
+def finished(qtbot: QtBot, lasting: Lasting) -> MainWindow:
+    """After a run."""
+    return lasting.after_run(qtbot, TARGET, N, learner="cover", **RUN)
 
 
 def zone_of(log: RunLog, step: int) -> EdgeZone:
@@ -137,8 +106,8 @@ def test_what_comes_at_the_end_is_chosen_in_the_panel_and_made_by_the_run(qtbot,
     assert not triangles.isChecked()
 
 
-def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: MainWindow) -> None:
-    log = run(qtbot, window)
+def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, finished: MainWindow) -> None:
+    window, log = finished, log_of(finished)
     window.runs.move_cursor(STEPS)
     assert painted(window, "tiling").isEmpty()
     assert not painted(window, "earlier").isEmpty()

@@ -54,6 +54,12 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     return run_to_end(qtbot, window)
 
 
+@pytest.fixture
+def finished(qtbot: QtBot, lasting: Lasting) -> MainWindow:
+    """After a run by sixteen tiles."""
+    return lasting.after_run(qtbot, TARGET, 4_000, learner="tiles", tiles=4, seed=5)
+
+
 def box_of(item) -> tuple[float, float, float, float]:
     """Left, bottom, right, top of a path on the plane."""
     bounds = item.path().boundingRect()
@@ -89,6 +95,7 @@ def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> 
 
 def test_tiles_arrive_one_by_one_and_can_be_walked_through(qtbot, window):
     window.document.set_run(tiles=3, seed=5)
+    assert window.dual.lattice == HalfplaneLattice(256)  # before a run, that of the whole square
     for step in (1, 2):
         key(window, Qt.Key.Key_F10)
         qtbot.waitUntil(
@@ -132,8 +139,8 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(qtbot, window):
     assert not painted(window, "tiling").isEmpty()
 
 
-def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: MainWindow) -> None:
-    log = run(qtbot, window)
+def test_examples_are_grey_once_their_tile_is_learned(finished: MainWindow) -> None:
+    window, log = finished, log_of(finished)
     for step in (0, 5, 16):
         window.runs.move_cursor(step)
         shown = window.plane.examples.shown
@@ -144,34 +151,11 @@ def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: Main
         assert (grey_or_wrong == learned).all()
 
 
-def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
-    log = run(qtbot, window, seed=None)
-    values = window.figures.budget.values
-    assert values["Account"].text().replace("\u00a0", " ") == "basic composition"
-    assert values["δ"].text() == "10⁻⁴⁰"
-    assert values["η per step"].text() == "1"
-    assert values["Noisy threshold"].text() == "–"
-    window.runs.move_cursor(1)
-    # every example lies in one tile: the first costs as much as all
-    assert window.figures.budget.spent.text() == "1 of ε = 1"
-    assert window.figures.step.heading.text() == "Tile 1 of 16"
-    window.runs.move_cursor(16)
-    errors = window.figures.errors.values
-    f = log.figures(16)
-    assert f.known.empirical_error < 0.06
-    share = 100 * f.positives_covered / log.positives
-    assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
-    assert len(window.chart.points) == 16
-    assert window.chart.points[-1].known.empirical_error == f.known.empirical_error
-    assert window.chart.points[0].known.empirical_error > 0.2
-
-
 # -- the dual plane ----------------------------------------------------------------------------
 
 
-def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWindow) -> None:
-    assert window.dual.lattice == HalfplaneLattice(256)  # before a run, that of the whole square
-    log = run(qtbot, window)
+def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, finished: MainWindow) -> None:
+    window, log = finished, log_of(finished)
     for step in (16, 7, 3):
         window.runs.move_cursor(step)
         settle(qtbot, window)
@@ -196,8 +180,8 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         assert [mark.sheet for mark in marks] == [halfplane.sheet for halfplane in piece]
 
 
-def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(qtbot, window):
-    log = run(qtbot, window)
+def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(finished):
+    window, log = finished, log_of(finished)
     window.runs.move_cursor(6)
     tile = log.shown[-1].tile
     middle = ((tile.x0 + tile.x1) // 2, (tile.y0 + tile.y1) // 2)
@@ -214,8 +198,8 @@ def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(qtbot, wind
     assert len(example.ends) == 0
 
 
-def test_an_edge_of_a_tile_can_be_asked_about(qtbot: QtBot, window: MainWindow) -> None:
-    log = run(qtbot, window)
+def test_an_edge_of_a_tile_can_be_asked_about(qtbot: QtBot, finished: MainWindow) -> None:
+    window, log = finished, log_of(finished)
     most = max(log.records, key=lambda record: len(record.release.piece))
     edges = len(most.release.piece)
     assert edges > 1
@@ -267,8 +251,8 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
 # -- release, files ----------------------------------------------------------------------------
 
 
-def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(qtbot, window):
-    log = run(qtbot, window)
+def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(finished):
+    window, log = finished, log_of(finished)
     step = next(record.step for record in log.records if record.release.piece)
     action(window, "release_view")
     assert log.cursor == 16  # where it rested depends on the examples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,17 @@ from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, finish_run, key, log_of, open_window, painted
+from window_driver import (
+    LEFT,
+    Lasting,
+    action,
+    finish_run,
+    front,
+    key,
+    log_of,
+    open_window,
+    painted,
+)
 
 from assets import Example
 from geodp import Examples
@@ -34,11 +43,13 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def window(tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.resize(1280, 800)
-        made.files.begin_with_example(None)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    """As it opens, but for the number of examples."""
+    made = front(lasting.window)
+    lasting.as_new()
+    made.resize(1280, 800)
+    made.files.begin_with_example(None)
+    return made
 
 
 def begin(qtbot: QtBot, window: MainWindow) -> None:
@@ -195,13 +206,15 @@ def test_without_a_positive_report_it_points_at_none(qtbot: QtBot, window: MainW
 
 
 @pytest.mark.parametrize("at", [1, 5])
-def test_the_window_can_be_closed_during_it(window: MainWindow, at: int) -> None:
-    action(window, "tour")
-    for _ in range(at):
-        press(window, Qt.Key.Key_Right)
-    window.close()
-    assert not window.isVisible()
-    assert is_over(window)
+def test_the_window_can_be_closed_during_it(tmp_path: Path, at: int) -> None:
+    with open_window(tmp_path) as window:
+        window.files.begin_with_example(None)
+        action(window, "tour")
+        for _ in range(at):
+            press(window, Qt.Key.Key_Right)
+        window.close()
+        assert not window.isVisible()
+        assert is_over(window)
 
 
 def test_run_ends_it_and_runs(qtbot: QtBot, window: MainWindow) -> None:
@@ -304,12 +317,3 @@ def test_the_card_covers_as_little_as_can_be() -> None:
     card = QRect(place_beside(size, room, [half]), size)
     assert room.contains(card)
     assert card.bottom() >= 580  # as far off as there is room for
-
-
-def test_every_stop_says_two_sentences() -> None:
-    assert len(STOPS) == 6
-    for stop in STOPS:
-        assert stop.words.endswith(".")
-        assert stop.words.count(". ") == 1
-        assert not stop.title.endswith(".")
-        assert len(stop.words) <= 240

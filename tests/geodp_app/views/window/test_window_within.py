@@ -13,6 +13,7 @@ from contrast import contrast
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
     NONE,
@@ -39,12 +40,18 @@ from geodp_app.views.window.main_window import MainWindow
 #: A square of the grid, and a map that leaves out its right half and a hole.
 TARGET = Drawing(256, (Shape(((40, 40), (216, 40), (216, 216), (40, 216))),))
 MAP = shapely.box(0, 20, 128, 240).difference(shapely.box(80, 80, 100, 100))
-LEARNERS = ("cover", "tiles", "discs")
+LEARNERS = ("tiles", "discs")
 
 
 @pytest.fixture
 def window(lasting: Lasting) -> MainWindow:
     return lasting.drawn(TARGET, 3_000, learner="tiles", seed=5)
+
+
+@pytest.fixture
+def finished(qtbot: QtBot, lasting: Lasting) -> MainWindow:
+    """After a run by tiles."""
+    return lasting.after_run(qtbot, TARGET, 3_000, learner="tiles", seed=5)
 
 
 def written(path: Path, shape: shapely.Geometry = MAP, **member: object) -> Path:
@@ -108,9 +115,9 @@ def test_the_learned_shape_is_drawn_and_exported_clipped(
     assert alike(file.target.on_grid(256), expected)
 
 
-def test_every_step_is_clipped_and_so_is_the_release_view(qtbot, window, tmp_path, monkeypatch):
+def test_every_step_is_clipped_and_so_is_the_release_view(finished, tmp_path, monkeypatch):
+    window, log = finished, log_of(finished)
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
-    log = run_to_end(qtbot, window)
     for step in range(1, len(log.records) + 1):
         window.runs.move_cursor(step)
         assert alike(drawn(window), log.region().intersection(MAP))
@@ -122,9 +129,9 @@ def test_every_step_is_clipped_and_so_is_the_release_view(qtbot, window, tmp_pat
 
 
 def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
-    qtbot, window, tmp_path, monkeypatch
+    finished, tmp_path, monkeypatch
 ):
-    log = run_to_end(qtbot, window)
+    window, log = finished, log_of(finished)
     window.runs.move_cursor(len(log.records))
     assert not window.commands.by_id["clip_no_more"].isEnabled()
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
@@ -148,8 +155,8 @@ def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
     assert window.runs.current is log
 
 
-def test_a_session_keeps_the_map_and_the_run_that_it_clips(qtbot, window, tmp_path, monkeypatch):
-    log = run_to_end(qtbot, window)
+def test_a_session_keeps_the_map_and_the_run_that_it_clips(finished, tmp_path, monkeypatch):
+    window, log = finished, log_of(finished)
     clip(window, monkeypatch, written(tmp_path / "map.geojson"))
     path = tmp_path / "kept.geodp"
     choose_file(monkeypatch, path)
