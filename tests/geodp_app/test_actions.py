@@ -23,35 +23,11 @@ from geodp_app.actions import (
 )
 from geodp_app.views.panels.dialogs import ShortcutSheet
 
-KEYS_OF_THE_DESIGN = {
-    "polygon": ("P",),
-    "hole": ("H",),
-    "rectangle": ("R",),
-    "freehand": ("Shift+P",),
-    "select": ("V",),
-    "vertices": ("D",),
-    "paint": ("B",),
-    "pan": ("Space",),
-    "undo": ("Ctrl+Z",),
-    "redo": ("Ctrl+Shift+Z", "Ctrl+Y"),
-    "snapping": ("S",),
-    "run": ("F5",),
-    "step": ("F10",),
-    "reset": ("Ctrl+R",),
-    "stop": ("Shift+F5",),
-    "fit": ("F",),
-}
-
 
 def test_no_two_actions_share_an_id_or_a_key() -> None:
     for names in ([each.id for each in ACTIONS],
                   [key.lower() for each in ACTIONS for key in each.keys]):  # fmt: skip
         assert len(set(names)) == len(names)
-
-
-@pytest.mark.parametrize("id", KEYS_OF_THE_DESIGN)
-def test_keys_are_those_of_the_design(id: str) -> None:
-    assert action(id).keys == KEYS_OF_THE_DESIGN[id]
 
 
 def test_every_key_is_one_that_qt_knows_and_writes_the_same_way() -> None:
@@ -65,10 +41,6 @@ def test_every_key_is_one_that_qt_knows_and_writes_the_same_way() -> None:
 def test_nothing_is_deleted_by_a_digit_or_a_letter() -> None:
     assert action("delete").keys == ("Delete",)
     assert not any(re.fullmatch(r"\d", key) for each in ACTIONS for key in each.keys)
-
-
-def test_only_a_key_that_is_held_is_kept_from_being_a_shortcut() -> None:
-    assert [each.id for each in ACTIONS if each.held] == ["pan"]
 
 
 def test_every_menu_has_actions_in_unbroken_blocks() -> None:
@@ -129,13 +101,6 @@ def test_the_documentation_is_the_table() -> None:
     written = Path(__file__).parents[2] / "docs" / "keys.md"
     # if not: write what markdown() gives into the file
     assert written.read_text(encoding="utf-8") == markdown()
-
-
-def test_the_documentation_has_every_key_and_gesture() -> None:
-    text = markdown()
-    for each in (*ACTIONS, *GESTURES):
-        assert each.text in text
-        assert all(f"`{key}`" in text for key in each.keys)
 
 
 # -- the sheet of keys -----------------------------------------------------------------------------

@@ -217,7 +217,7 @@ def all_told(path: Path, person: str | None) -> list[object]:
     return told
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(tables(), st.sampled_from([None, "who", "label", "x"]), st.sampled_from([3, 20, 1 << 18]))
 @example("who,lon,lat,label,note\na,14,43,1\na,14,43,1,b,c\n", None, 1 << 18)
 @example('x,y,label,note\n1,2,1,"a\n""b"", c"\n\n3,,0,"d"\n', None, 20)

@@ -34,7 +34,7 @@ from geometry.gis_files import SeveralLayersError
 from geometry.mask import Mask
 
 BOX = Bounds(500_000.0, 5_000_000.0, 600_000.0, 5_100_000.0, crs="EPSG:32633")
-FRAME = Frame(200, BOX)
+FRAME = Frame(100, BOX)
 #: A quadrangle with a hole, over the box's edge, in metres; no edge runs through a grid point.
 METRES = shapely.Polygon(
     [(480_130, 5_010_170), (570_310, 5_020_190), (560_290, 5_090_410), (510_330, 5_080_090)],
@@ -49,8 +49,10 @@ def in_degrees(shape: shapely.Geometry) -> shapely.Geometry:
     return shapely.transform(often, lambda xy: np.column_stack(TO_DEGREES.transform(*xy.T)))
 
 
-GRID = np.stack(np.meshgrid(np.arange(201), np.arange(201)), axis=-1).reshape(-1, 2)
-INSIDE = shapely.covers(METRES, shapely.points(GRID * 500.0 + BOX.low))
+GRID = np.stack(np.meshgrid(np.arange(101), np.arange(101)), axis=-1).reshape(-1, 2)
+#: Grid points in metres.
+PLACES = shapely.points(GRID * 1000.0 + BOX.low)
+INSIDE = shapely.covers(METRES, PLACES)
 FAR = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs=4326)
 
 
@@ -138,7 +140,7 @@ def by_command(source: Path, layer: str | None) -> NDArray[np.int64]:
 
 
 def by_window(source: Path, layer: str | None) -> NDArray[np.int64]:
-    drawing = Drawing(200, (Shape(((10, 10), (90, 10), (90, 90), (10, 90))),))
+    drawing = Drawing(100, (Shape(((10, 10), (90, 10), (90, 90), (10, 90))),))
     document = Document(Work(drawing=drawing, bounds=BOX))
     import_mask(source, document, layer)
     assert document.work.within is not None
@@ -270,8 +272,8 @@ def test_what_is_no_mask_is_refused_in_one_line(tmp_path, source, message):
 def clipped() -> LearnedShape:
     """A disc learned from reports, and clipped."""
     rng = np.random.default_rng(4)
-    points = rng.integers(0, 201, (20_000, 2))
-    labels = (np.hypot(*(points - 100).T) < 70).astype(np.int64)
+    points = rng.integers(0, 101, (20_000, 2))
+    labels = (np.hypot(*(points - 50).T) < 35).astype(np.int64)
     return geodp.learn(geodp.Examples(points, labels, FRAME), seed=1).clip(METRES)
 
 
@@ -284,11 +286,11 @@ def test_a_clipped_file_predicts_measures_and_draws_what_it_shows(
     shown = geopandas.read_file(path) if ending != "parquet" else geopandas.read_parquet(path)
     shown = shown.to_crs(32633).geometry.iloc[0]
     assert shown.difference(METRES).area < 1.0  # square metres
-    clear = shapely.distance(shown.boundary, shapely.points(GRID * 500.0 + BOX.low)) > 0.01
-    inside = shapely.contains(shown, shapely.points(GRID * 500.0 + BOX.low))
+    clear = shapely.distance(shown.boundary, PLACES) > 0.01
+    inside = shapely.contains(shown, PLACES)
 
     rows = "\n".join(f"{x},{y},{int(inside[i])}" for i, (x, y) in enumerate(GRID.tolist()))
-    header = f"# geodp {json.dumps({'grid': 200, 'bounds': BOX.to_json()})}\nx,y,label\n"
+    header = f"# geodp {json.dumps({'grid': 100, 'bounds': BOX.to_json()})}\nx,y,label\n"
     (tmp_path / "p.csv").write_text(f"{header}{rows}\n")
     argv = ["predict", path, tmp_path / "p.csv", "-o", tmp_path / "q.csv", "--quiet"]
     assert command(*argv) == 0
@@ -310,7 +312,7 @@ def test_a_clipped_file_predicts_measures_and_draws_what_it_shows(
         assert (again.labels(GRID) == predicted).all()
         assert again.polygons.symmetric_difference(shown).area < 1.0
         assert placed_shape(
-            again.layers()["learned"], 200, FRAME.place, degrees=False
+            again.layers()["learned"], 100, FRAME.place, degrees=False
         ).area == pytest.approx(shown.area, rel=1e-6)
     assert command("render", path, "-o", tmp_path / "h.svg", "--quiet") == 0
     assert (tmp_path / "h.svg").read_text().count("<path")

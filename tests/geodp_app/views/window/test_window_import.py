@@ -36,11 +36,8 @@ from window_driver import (
 )
 
 import geodp
-from geodp import Bounds, LearnedShape
-from geodp_app.files.document_files import export_release
+from geodp import Bounds
 from geodp_app.files.ledger import Ledger
-from geodp_app.files.run_report import report
-from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
 from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.import_dialog import ImportDialog
@@ -124,6 +121,25 @@ def fill(dialog: ImportDialog, *values: str) -> None:
     settle(dialog)
 
 
+@pytest.fixture
+def shown(window: MainWindow, tmp_path: Path) -> Iterator[Callable[[str], ImportDialog]]:
+    """A dialog about a file of such text, once it has read it."""
+    dialogs: list[ImportDialog] = []
+
+    def show(text: str) -> ImportDialog:
+        path, work = write(tmp_path / f"{len(dialogs)}.csv", text), window.document.work
+        dialog = ImportDialog(path, work, load_palette("light"), opening=True, parent=window)
+        dialogs.append(dialog)
+        dialog.show()
+        settle(dialog)
+        return dialog
+
+    yield show
+    for dialog in dialogs:
+        dialog.reject()
+        dialog.deleteLater()
+
+
 def close_all() -> list[ImportDialog]:
     """Close what would wait for ever; which dialogs these were."""
     dialog = QApplication.activeModalWidget()
@@ -179,35 +195,18 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
 #: Two places across 180 degrees, inside and outside.
 PLACES = shapely.points([[177.5, -17.5], [-177.5, -12.5]])
 _METRES = geopandas.GeoSeries(PLACES, crs=4326).to_crs(3460)  # Fiji's
-_FEATURES = [
-    {"type": "Feature", "properties": {"wet": wet},
-     "geometry": {"type": "Point", "coordinates": [point.x, point.y]}}
-    for point, wet in zip(PLACES, ("yes", "no"), strict=True)
-]  # fmt: skip
-_SYSTEM = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3460"}}
-#: Of each way into the dialog one; what else is read: tests/geodp_app/files/test_one_table.py.
-TEXTS: dict[str, str] = {
-    "sheet.csv": "sep=;\nlon;lat;wet\n177,5;-17,5;1,0\n-177,5;-12,5;0,0\n",
-    "mixed.csv": f'wkt,wet\n"SRID=3460;{_METRES[0].wkt}",1\n"SRID=4326;{PLACES[1].wkt}",0\n',
-    "stated.geojson": json.dumps({
-        "type": "FeatureCollection", "crs": _SYSTEM,
-        "features": [each | {"geometry": shapely.geometry.mapping(point)}
-                     for each, point in zip(_FEATURES, _METRES, strict=True)]}),
-}  # fmt: skip
-LAYERS = ["a!b.gpkg", "f.parquet"]
+#: A sheet; what else is read: tests/geodp_app/files/test_one_table.py.
+SHEET = "sep=;\nlon;lat;wet\n177,5;-17,5;1,0\n-177,5;-12,5;0,0\n"
 
 
-@pytest.mark.parametrize("name", [*TEXTS, *LAYERS])
+@pytest.mark.parametrize("name", ["sheet.csv", "a.gpkg", "f.parquet"])
 def test_a_file_of_any_kind_is_taken_by_clicks(window, tmp_path, monkeypatch, answering, name):
     path = tmp_path / name
-    if name in TEXTS:
-        path.write_text(TEXTS[name])
+    frame = geopandas.GeoDataFrame({"wet": ["yes", "no"]}, geometry=_METRES)
+    if path.suffix == ".csv":
+        path.write_text(SHEET)
     else:
-        frame = geopandas.GeoDataFrame({"wet": ["yes", "no"]}, geometry=_METRES)
-        plain = tmp_path / f"plain{path.suffix}"
-        frame.to_parquet(plain) if path.suffix == ".parquet" else frame.to_file(plain)
-        for part in tmp_path.glob("plain.*"):
-            part.rename(path.with_suffix(part.suffix))
+        frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_file(path)
     choose_file(monkeypatch, path)
 
     def take(dialog: ImportDialog) -> None:
@@ -256,48 +255,35 @@ def test_bad_rows_are_listed_and_left_out_only_on_demand(window, tmp_path, answe
     assert "2 rows left out" in window.status_line.text()
 
 
-def test_bounds_that_all_rows_miss_cannot_be_confirmed(window, tmp_path, answering):
-    path = write(tmp_path / "p.csv", REPORTS)
-    before = window.document.work
+def test_bounds_that_all_rows_miss_cannot_be_confirmed(shown) -> None:
+    dialog = shown(REPORTS)
+    fill(dialog, "-20", "-47", "-12", "-42")
+    assert not dialog.misfits.leave_out.isEnabled()
+    assert dialog.problem.text().startswith("No row fits")
+    assert not dialog.take.isEnabled()
+    dialog.accept()
+    assert dialog.isVisible()
 
-    def miss(dialog: ImportDialog) -> None:
-        fill(dialog, "-20", "-47", "-12", "-42")
-        assert not dialog.misfits.leave_out.isEnabled()
-        assert dialog.problem.text().startswith("No row fits")
+
+def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(shown) -> None:
+    dialog, said = shown(REPORTS), []
+    tries = [
+        ("12", "42", "20", ""),  # not typed yet: nothing is wrong
+        ("-", "42", "20", "47"),
+        ("east", "42", "20", "47"),
+        ("20", "42", "12", "47"),
+        ("12", "42", "20", "95"),
+        ("nan", "42", "20", "47"),
+    ]
+    for values in tries:
+        fill(dialog, *values)
         assert not dialog.take.isEnabled()
-        dialog.accept()
-        assert dialog.isVisible()
-
-    answering(miss)
-    assert not window.files.open(path)
-    assert window.document.work is before
-
-
-def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(window, tmp_path, answering):
-    path = write(tmp_path / "p.csv", REPORTS)
-    said: list[str] = []
-
-    def mistype(dialog: ImportDialog) -> None:
-        tries = [
-            ("12", "42", "20", ""),  # not typed yet: nothing is wrong
-            ("-", "42", "20", "47"),
-            ("east", "42", "20", "47"),
-            ("20", "42", "12", "47"),
-            ("12", "42", "20", "95"),
-            ("nan", "42", "20", "47"),
-        ]
-        for values in tries:
-            fill(dialog, *values)
-            assert not dialog.take.isEnabled()
-            said.append(dialog.problem.text() if dialog.problem.isVisible() else "")
-            assert dialog.hint.isVisible() != dialog.problem.isVisible()
-        # a minus sign and a decimal comma as a map's page has them
-        fill(dialog, "−12,5°", "42", "20", "47")
-        assert dialog.bounds.bounds() == Bounds(-12.5, 42, 20, 47)
-        assert dialog.take.isEnabled()
-
-    answering(mistype)
-    assert not window.files.open(path)
+        said.append(dialog.problem.text() if dialog.problem.isVisible() else "")
+        assert dialog.hint.isVisible() != dialog.problem.isVisible()
+    # a minus sign and a decimal comma as a map's page has them
+    fill(dialog, "−12,5°", "42", "20", "47")
+    assert dialog.bounds.bounds() == Bounds(-12.5, 42, 20, 47)
+    assert dialog.take.isEnabled()
     assert said[:2] == ["", ""]
     assert said[2].startswith("West: 'east' is not a number")
     assert "west < east" in said[3]
@@ -305,108 +291,83 @@ def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(window, tmp_path
     assert "finite" in said[5]
 
 
-def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(window, tmp_path, answering):
-    path = write(tmp_path / "p.csv", REPORTS)
-    pictures = []
-
-    def drag_box(dialog: ImportDialog) -> None:
-        chart = dialog.bounds.map
-        pictures.append(chart.grab().toImage())
-        start, end = (chart.to_widget(*place).toPoint() for place in ((10, 40), (30, 60)))
-        QTest.mousePress(chart, LEFT, NONE, start)
-        QTest.mouseMove(chart, (start + end) / 2)
-        QTest.mouseMove(chart, end)
-        QTest.mouseRelease(chart, LEFT, NONE, end)
-        settle(dialog)
-        dragged = dialog.bounds.bounds().as_tuple()
-        assert dragged == pytest.approx((10, 40, 30, 60), abs=4)
-        assert all(value == round(value) for value in dragged)  # round numbers
-        assert [float(field.text()) for field in dialog.bounds.fields.values()] == list(dragged)
-        assert dialog.take.isEnabled()
-
-    answering(drag_box)
-    window.files.open(path)
-    elsewhere = write(tmp_path / "q.csv", REPORTS.replace("13.5", "-70.5").replace("46", "-46"))
-    answering(lambda dialog: pictures.append(dialog.bounds.map.grab().toImage()))
-    window.files.open(elsewhere)
-    assert len(pictures) == 2
-    assert pictures[0] == pictures[1]
+def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(shown) -> None:
+    dialog = shown(REPORTS)
+    elsewhere = shown(REPORTS.replace("13.5", "-70.5").replace("46", "-46"))
+    chart = dialog.bounds.map
+    assert chart.grab().toImage() == elsewhere.bounds.map.grab().toImage()
+    start, end = (chart.to_widget(*place).toPoint() for place in ((10, 40), (30, 60)))
+    QTest.mousePress(chart, LEFT, NONE, start)
+    QTest.mouseMove(chart, (start + end) / 2)
+    QTest.mouseMove(chart, end)
+    QTest.mouseRelease(chart, LEFT, NONE, end)
+    settle(dialog)
+    dragged = dialog.bounds.bounds().as_tuple()
+    assert dragged == pytest.approx((10, 40, 30, 60), abs=4)
+    assert all(value == round(value) for value in dragged)  # round numbers
+    assert [float(field.text()) for field in dialog.bounds.fields.values()] == list(dragged)
+    assert dialog.take.isEnabled()
 
 
-def test_the_map_is_moved_and_zoomed_by_keys(window, tmp_path, answering):
-    path = write(tmp_path / "p.csv", REPORTS)
-
-    def steer(dialog: ImportDialog) -> None:
-        chart = dialog.bounds.map
-        chart.setFocus()
-        whole = chart.to_widget(10, 40)
-        QTest.keyClick(chart, Qt.Key.Key_Left)
-        assert chart.to_widget(10, 40) == whole  # there is nothing beyond
-        for name in (Qt.Key.Key_Plus, Qt.Key.Key_Plus, Qt.Key.Key_Right, Qt.Key.Key_Up):
-            before = chart.to_widget(10, 40)
-            QTest.keyClick(chart, name)
-            assert chart.to_widget(10, 40) != before
-        QTest.keyClick(chart, Qt.Key.Key_Home)
-        assert chart.to_widget(10, 40) == whole
-
-    answering(steer)
-    window.files.open(path)
+def test_the_map_is_moved_and_zoomed_by_keys(shown) -> None:
+    dialog = shown(REPORTS)
+    chart = dialog.bounds.map
+    chart.setFocus()
+    whole = chart.to_widget(10, 40)
+    QTest.keyClick(chart, Qt.Key.Key_Left)
+    assert chart.to_widget(10, 40) == whole  # there is nothing beyond
+    for name in (Qt.Key.Key_Plus, Qt.Key.Key_Plus, Qt.Key.Key_Right, Qt.Key.Key_Up):
+        before = chart.to_widget(10, 40)
+        QTest.keyClick(chart, name)
+        assert chart.to_widget(10, 40) != before
+    QTest.keyClick(chart, Qt.Key.Key_Home)
+    assert chart.to_widget(10, 40) == whole
 
 
-def test_columns_and_labels_that_nothing_tells_are_asked_for(window, tmp_path, answering):
-    path = write(tmp_path / "p.csv", "a,b,state,when\n3,4,dry,9\n50,60,wet,8\n7,8,wet,7\n")
-
-    def choose(dialog: ImportDialog) -> None:
-        choices = dialog.choices
-        assert dialog.hint.text() == "Choose the column of: Longitude, Latitude, Label."
-        for box, keys in ((choices.kind, "w"), (choices.first, "a"), (choices.second, "b")):
-            QTest.keyClicks(box, keys)
-        assert dialog.hint.text() == "Choose the column of: Label."
-        assert not dialog.bounds.isVisible()
-        QTest.keyClicks(choices.label, "s")
-        settle(dialog)
-        assert dialog.hint.text() == "Choose which label is inside and which is outside."
-        assert not dialog.take.isEnabled()
-        QTest.keyClicks(choices.inside, "w")
-        settle(dialog)
-        assert choices.outside.currentText() == "dry"
-        assert dialog.take.isEnabled()
-        choices.label.setCurrentText("a")  # the same column twice
-        assert "twice" in dialog.hint.text()
-        assert not dialog.take.isEnabled()
-        choices.label.setCurrentText("state")
-        settle(dialog)
-        choices.inside.setCurrentText("wet")
-        settle(dialog)
-        QTest.keyClick(dialog, Qt.Key.Key_Return)
-
-    answering(choose)
-    assert window.files.open(path)
-    examples = window.document.work.examples
+def test_columns_and_labels_that_nothing_tells_are_asked_for(shown) -> None:
+    dialog = shown("a,b,state,when\n3,4,dry,9\n50,60,wet,8\n7,8,wet,7\n")
+    choices = dialog.choices
+    assert dialog.hint.text() == "Choose the column of: Longitude, Latitude, Label."
+    for box, keys in ((choices.kind, "w"), (choices.first, "a"), (choices.second, "b")):
+        QTest.keyClicks(box, keys)
+    assert dialog.hint.text() == "Choose the column of: Label."
+    assert not dialog.bounds.isVisible()
+    QTest.keyClicks(choices.label, "s")
+    settle(dialog)
+    assert dialog.hint.text() == "Choose which label is inside and which is outside."
+    assert not dialog.take.isEnabled()
+    QTest.keyClicks(choices.inside, "w")
+    settle(dialog)
+    assert choices.outside.currentText() == "dry"
+    assert dialog.take.isEnabled()
+    choices.label.setCurrentText("a")  # the same column twice
+    assert "twice" in dialog.hint.text()
+    assert not dialog.take.isEnabled()
+    choices.label.setCurrentText("state")
+    settle(dialog)
+    choices.inside.setCurrentText("wet")
+    settle(dialog)
+    QTest.keyClick(dialog, Qt.Key.Key_Return)
+    assert not dialog.isVisible()
+    examples = dialog.checked.examples
     assert examples.points.tolist() == [[3, 4], [50, 60], [7, 8]]
     assert examples.labels.tolist() == [0, 1, 1]
 
 
-def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(window, tmp_path, answering):
+def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(window, tmp_path, shown):
     work = window.document.work
     window.document.new(replace(work, run=work.run.with_("tiles")))
-    path = write(tmp_path / "p.csv", REPORTS + "14,43,yes\n15,44,no\n" * 4000)
-    outcome: list[str] = []
-
-    def look(dialog: ImportDialog) -> None:
-        assert not dialog.expected.isVisible()
-        fill(dialog, "12", "42", "20", "47")
-        assert dialog.expected.isVisible()
-        outcome.append(dialog.expected.text())
-        QTest.mouseClick(dialog.take, LEFT)
-
-    answering(look)
-    assert window.files.open(path)
-    assert verdict(window.document.work).practice in outcome[0]
-    assert "8,002 examples" in outcome[0]
+    dialog = shown(REPORTS + "14,43,yes\n15,44,no\n" * 4000)
+    assert not dialog.expected.isVisible()
+    fill(dialog, "12", "42", "20", "47")
+    assert dialog.expected.isVisible()
+    outcome = dialog.expected.text()
+    assert "8,002 examples" in outcome
+    window.document.change("import", examples=dialog.checked.examples, simulated=False)
+    assert verdict(window.document.work).practice in outcome
 
 
-@pytest.mark.parametrize("way", [by_open, drop, by_import])
+@pytest.mark.parametrize("way", [by_open, by_import])
 def test_cancel_leaves_everything_as_it_was(
     window, tmp_path, monkeypatch, complaints, answering, way
 ):
@@ -431,15 +392,11 @@ def test_cancel_leaves_everything_as_it_was(
     assert complaints == []
 
 
-def test_the_bounds_of_the_target_are_the_first_offer(window, tmp_path, answering):
-    path = write(tmp_path / "p.csv", REPORTS)
+def test_the_bounds_of_the_target_are_the_first_offer(window, shown) -> None:
     window.files.open_example("croatia")
     bounds = window.document.work.bounds
     assert bounds is not None
-    offered: list[Bounds] = []
-    answering(lambda dialog: offered.append(dialog.bounds.bounds()))
-    window.files.open(path)
-    assert offered == [bounds]
+    assert shown(REPORTS).bounds.bounds() == bounds
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -520,33 +477,28 @@ def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
     dialog.deleteLater()
 
 
-def test_every_widget_that_takes_keys_has_a_name(window, tmp_path, answering):
-    path = write(tmp_path / "p.csv", BAD)
-
-    def look(dialog: ImportDialog) -> None:
-        fill(dialog, "12", "42", "20", "47")
-        kinds = (QComboBox, QLineEdit, QAbstractSpinBox, QCheckBox)
-        named = [
-            each
-            for kind in kinds
-            for each in dialog.findChildren(kind)
-            if each.focusPolicy() & Qt.FocusPolicy.TabFocus
-            and not isinstance(each.parent(), QAbstractSpinBox)
-        ]
-        others: list[QWidget] = [dialog.preview, dialog.misfits.table, dialog.bounds.map]
-        for each in (*named, *others):
-            assert each.accessibleName(), each
-        # the keyboard comes everywhere, and back
-        seen, at = set[QWidget](), dialog.focusWidget()
-        while at not in seen:
-            seen.add(at)
-            QTest.keyClick(at, Qt.Key.Key_Tab)
-            at = dialog.focusWidget()
-        assert {*others, *dialog.bounds.fields.values(), dialog.misfits.leave_out} <= seen
-        assert {dialog.choices.label, dialog.choices.grid, dialog.bounds.from_map} <= seen
-
-    answering(look)
-    window.files.open(path)
+def test_every_widget_that_takes_keys_has_a_name(shown) -> None:
+    dialog = shown(BAD)
+    fill(dialog, "12", "42", "20", "47")
+    kinds = (QComboBox, QLineEdit, QAbstractSpinBox, QCheckBox)
+    named = [
+        each
+        for kind in kinds
+        for each in dialog.findChildren(kind)
+        if each.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and not isinstance(each.parent(), QAbstractSpinBox)
+    ]
+    others: list[QWidget] = [dialog.preview, dialog.misfits.table, dialog.bounds.map]
+    for each in (*named, *others):
+        assert each.accessibleName(), each
+    # the keyboard comes everywhere, and back
+    seen, at = set[QWidget](), dialog.focusWidget()
+    while at not in seen:
+        seen.add(at)
+        QTest.keyClick(at, Qt.Key.Key_Tab)
+        at = dialog.focusWidget()
+    assert {*others, *dialog.bounds.fields.values(), dialog.misfits.leave_out} <= seen
+    assert {dialog.choices.label, dialog.choices.grid, dialog.bounds.from_map} <= seen
 
 
 PERSONS = "lon,lat,label,user_id\n12,42,1,7\n19,46,0,7\n20,47,1,8\n"
@@ -584,7 +536,7 @@ def test_whose_rows_are_and_bounds_of_the_points_are_asked_about(
     assert examples.labels.tolist() == [1, 0, 1]
 
 
-def test_of_each_person_one_row_is_taken_and_all_that_is_released_says_so(
+def test_of_each_person_one_row_is_taken_and_the_release_says_so(
     qtbot, window, tmp_path, answering, monkeypatch
 ):
     rows = [
@@ -630,20 +582,8 @@ def test_of_each_person_one_row_is_taken_and_all_that_is_released_says_so(
     finish_run(qtbot, window)
     assert [entry.end for entry in ledger.state().entries] == ["released"]
 
-    # the release, its file, its report, and a session of it
-    release = window.runs.log.release
-    assert LearnedShape(release, examples.frame).statement.endswith(
-        "An example is one row of each user_id."
-    )
-    export_release(tmp_path / "h.gpkg", release, examples.frame)
-    assert ("unit", "user_id") in geodp.load(tmp_path / "h.gpkg").release.parameters
-    assert report(release)["unit"].startswith("an example is one row of each user_id")
-    window.files.save_to(tmp_path / "s.geodp")
-    work, run = load_session(tmp_path / "s.geodp")
-    assert work.examples is not None
-    assert work.examples.unit == "user_id"
-    assert run is not None
-    assert run.release == release
+    # what files and reports say of it: test_points_options; what a session keeps: test_session
+    assert ("unit", "user_id") in window.runs.log.release.parameters
 
     # which row is taken depends on the labels
     failures: list[str] = []

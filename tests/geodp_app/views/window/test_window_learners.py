@@ -262,17 +262,6 @@ def test_the_lowest_k_of_triangles_is_one_that_the_run_finds(imported: MainWindo
     assert (document.work.run["k"], document.work.run["finish"]) == (1, "none")
 
 
-def test_other_learners_are_told_k(imported: MainWindow) -> None:
-    document, panel = imported.document, imported.settings
-    found = {}
-    for learner in ("discs", "convex-cover", "tiles", "cover"):
-        document.set_run(learner=learner)
-        found[learner] = document.work.run["k"]
-        if learner != "tiles":
-            assert panel.k.minimum() == (0 if learner == "cover" else 1)
-    assert (found["discs"], found["convex-cover"], found["cover"]) == (1, 4, "auto")
-
-
 def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(qtbot: QtBot, lasting: Lasting) -> None:
     window = lasting.as_new()
     window.document.edit("draw", Drawing(256, (SQUARE,)))
