@@ -442,9 +442,7 @@ def test_python_has_a_tidy_table_of_the_same() -> None:
         (["-o", "t.geojson"], "t.geojson"),
     ],
 )
-def test_wrong_options_of_a_rehearsal_are_named(
-    tmp_path: Path, capsys, monkeypatch, more, reason
-) -> None:
+def test_wrong_options_of_a_rehearsal_are_named(tmp_path, capsys, monkeypatch, more, reason):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(rehearsal, "rehearse", lambda *args, **kwargs: pytest.fail("learned first"))
     assert reason in fails(capsys, *rehearsed(*more))

@@ -276,9 +276,7 @@ def test_what_can_be_seen_before_costs_nothing(tmp_path, given, mistake, monkeyp
     ("library", "ending"),
     [("pyogrio", ".fgb"), ("pyogrio", ".gpkg"), ("pyarrow", ".parquet"), ("pyproj", ".parquet")],
 )
-def test_a_library_that_is_missing_costs_nothing(
-    tmp_path, given, library, ending, monkeypatch, capsys
-):
+def test_a_missing_library_costs_nothing(tmp_path, given, library, ending, monkeypatch, capsys):
     ledger = tmp_path / "a.ledger"
     assert main(["ledger", str(ledger), "--new"]) == 0
     monkeypatch.setitem(sys.modules, library, None)

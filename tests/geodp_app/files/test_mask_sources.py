@@ -278,9 +278,7 @@ def clipped() -> LearnedShape:
 
 
 @pytest.mark.parametrize("ending", ["geojson", "gpkg", "parquet", "fgb", "shp"])
-def test_a_clipped_file_predicts_measures_and_draws_what_it_shows(
-    clipped, tmp_path, ending, capsys
-):
+def test_a_clipped_file_labels_measures_and_draws_what_it_shows(clipped, tmp_path, ending, capsys):
     path = tmp_path / f"h.{ending}"
     geodp.save(clipped, path)
     shown = geopandas.read_file(path) if ending != "parquet" else geopandas.read_parquet(path)

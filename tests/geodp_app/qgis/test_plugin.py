@@ -148,9 +148,7 @@ class Shown:
         )
 
 
-def test_the_program_is_the_one_that_is_set_then_on_path_then_at_home(
-    program, tmp_path, monkeypatch
-):
+def test_the_program_is_the_one_set_then_on_path_then_at_home(program, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with pytest.raises(GeodpError, match="geodp was not found"):

@@ -279,9 +279,7 @@ def test_there_is_no_test_sample_for_imported_examples_or_for_nothing() -> None:
     ("n", "tiles", "support", "chose"),
     [(6_000, None, None, True), (N, None, None, False), (6_000, 2, 0.1, False)],
 )
-def test_the_rate_of_a_tile_leaves_out_what_the_choice_of_their_number_took(
-    n, tiles, support, chose
-):
+def test_the_rate_of_a_tile_leaves_out_what_choosing_their_number_took(n, tiles, support, chose):
     sample = examples(n, seed=1, noise=0.0)
     settings = RunSettings("tiles", epsilon=2.0, seed=2, tiles=tiles, support=support)
     model = make_learner(settings, GRID)

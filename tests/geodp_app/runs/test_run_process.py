@@ -115,9 +115,7 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
 
 
 @pytest.mark.parametrize("seed", [4, None])
-def test_a_run_that_was_prepared_for_is_the_run_that_is_started(
-    client: Client, seed: int | None
-) -> None:
+def test_a_run_that_was_prepared_for_is_the_run_that_is_started(client, seed):
     """With a seed it is the same run, and without one its boxes are there when it begins."""
     work = job(seed=seed, finish="none")
     client.send(Refine(work), Start(7, None), Next(7))
@@ -137,9 +135,7 @@ def test_a_run_that_was_prepared_for_is_the_run_that_is_started(
     client.until(Stepped)
 
 
-def test_preparing_gives_way_and_what_is_wrong_is_told_when_a_run_is_started(
-    client: Client,
-) -> None:
+def test_preparing_gives_way_and_what_is_wrong_is_told_when_a_run_starts(client: Client) -> None:
     slow, work = hopeless(), job()
     slow = replace(slow, settings=slow.settings.with_(seed=None))
     wrong = replace(work, settings=work.settings.with_(epsilon=-1.0))

@@ -66,9 +66,7 @@ def test_the_promise_is_the_theorems() -> None:
 
 @pytest.mark.parametrize(("epsilon", "rate"), [(1.0, 1.0), (100.0, 16.0)])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all_triangles(
-    epsilon, rate, neighbours
-):
+def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all(epsilon, rate, neighbours):
     """By the exponential mechanism's tail: no more than size * exp(-rate * mistakes) beyond."""
     n, lattice = 10_000, HalfplaneLattice(64)
     promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours, finish="sharpen")).promise

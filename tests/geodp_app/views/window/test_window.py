@@ -414,9 +414,7 @@ def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(qtbot, window
     assert threshold.text() != "–"
 
 
-def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
-    window, qtbot, monkeypatch
-):
+def test_what_is_told_stands_for_the_hint_and_gives_way_to_a_tip(window, qtbot, monkeypatch):
     line = window.status_line
     assert line.text()
     monkeypatch.setattr(layout, "TELL_FOR", 50)

@@ -354,17 +354,18 @@ def test_columns_and_labels_that_nothing_tells_are_asked_for(shown) -> None:
     assert examples.labels.tolist() == [0, 1, 1]
 
 
-def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(window, tmp_path, shown):
+def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(window, shown):
     work = window.document.work
     window.document.new(replace(work, run=work.run.with_("tiles")))
     dialog = shown(REPORTS + "14,43,yes\n15,44,no\n" * 4000)
     assert not dialog.expected.isVisible()
     fill(dialog, "12", "42", "20", "47")
     assert dialog.expected.isVisible()
-    outcome = dialog.expected.text()
+    outcome, examples = dialog.expected.text(), dialog.checked.examples
     assert "8,002 examples" in outcome
-    window.document.change("import", examples=dialog.checked.examples, simulated=False)
-    assert verdict(window.document.work).practice in outcome
+    where = {"bounds": Bounds(12, 42, 20, 47), "simulated": False}
+    taken = replace(window.document.work, examples=examples, **where)
+    assert verdict(taken).practice in outcome
 
 
 @pytest.mark.parametrize("way", [by_open, by_import])
@@ -453,9 +454,7 @@ def test_the_release_view_shows_no_rows(window, tmp_path, complaints, answering)
     assert "leave the release view first" in complaints[0]
 
 
-def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
-    window, tmp_path, answering
-):
+def test_a_million_rows_are_read_beside_the_window_until_cancelled(window, tmp_path, answering):
     text = "longitude,latitude,flooded\n" + "13.5,43.25,yes\n19.0,46.0,no\n" * 500_000
     path = write(tmp_path / "p.csv", text)
     before = window.document.work

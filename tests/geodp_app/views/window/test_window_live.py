@@ -336,9 +336,7 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
     assert visible_curves(window.chart) == 0
 
 
-def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses_none(
-    qtbot, window
-):
+def test_run_pressed_after_a_setting_changed_begins_no_second_run_and_pauses_none(qtbot, window):
     for learner in ("tiles", "cover"):
         if learner == "cover":
             window.document.set_sampling(n=400)  # its runs take longer

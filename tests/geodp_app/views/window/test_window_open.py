@@ -99,9 +99,7 @@ def test_opening_something_else_leaves_the_session_and_its_file_alone(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_unsaved_work_is_asked_about_before_something_else_is_opened(
-    window, session, monkeypatch, way
-):
+def test_unsaved_work_is_asked_about_before_something_else_opens(window, session, monkeypatch, way):
     draw_more = window.document.drawing
     key(window, Qt.Key.Key_R)
     drag(window, (210, 210), (220, 220), (240, 240))
@@ -127,9 +125,7 @@ def test_unsaved_work_is_asked_about_before_something_else_is_opened(
     assert window.document.drawing == changed
 
 
-def test_examples_are_opened_without_a_drawing_that_is_not_theirs(
-    window, session, tmp_path, monkeypatch
-):
+def test_examples_open_without_a_drawing_that_is_not_theirs(window, session, tmp_path, monkeypatch):
     (tmp_path / "reports.csv").write_text(CSV)
     choose_file(monkeypatch, tmp_path / "reports.csv")
     action(window, "open")
@@ -335,9 +331,7 @@ def test_the_window_goes_on_while_its_work_is_kept(qtbot, tmp_path, monkeypatch)
         assert window.document.work.name == "second"
 
 
-def test_what_is_saved_elsewhere_while_it_is_kept_is_not_kept_any_more(
-    qtbot, tmp_path, monkeypatch
-):
+def test_what_is_saved_elsewhere_while_it_is_kept_is_kept_no_more(qtbot, tmp_path, monkeypatch):
     with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         threading.Timer(0.1, disk.ready.set).start()
         window.recovery.forget()

@@ -80,9 +80,7 @@ def save(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> Non
     assert not window.document.history.dirty
 
 
-def test_runs_add_up_and_the_note_survives_saving_and_reopening(
-    qtbot, window, tmp_path, monkeypatch
-):
+def test_runs_add_up_and_the_note_survives_saving_and_opening(qtbot, window, tmp_path, monkeypatch):
     sampled(window)
     run(qtbot, window)
     assert note(window) == ""  # the statement of the one run says it all

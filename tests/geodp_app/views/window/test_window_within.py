@@ -128,9 +128,7 @@ def test_every_step_is_clipped_and_so_is_the_release_view(finished, tmp_path, mo
     assert window.plane_pane.note.text() == "clipped to map.geojson"
 
 
-def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
-    finished, tmp_path, monkeypatch
-):
+def test_it_goes_by_its_action_or_undo_and_comes_back_by_redo(finished, tmp_path, monkeypatch):
     window, log = finished, log_of(finished)
     window.runs.move_cursor(len(log.records))
     assert not window.commands.by_id["clip_no_more"].isEnabled()
