@@ -23,6 +23,7 @@ from geodp_app.runs.comparison import remarks, table
 from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
 from geometry.files import STDOUT, NewFile
 from learners.privacy.accounting import PrivacySpent
+from learners.privacy.privacy_filter import joint_relation
 from learners.privacy.privacy_loss import accounting_document
 from learners.registry import unknown_learner
 
@@ -206,13 +207,14 @@ def _document(
     options: argparse.Namespace, examples: Examples, rows: Sequence[comparison.Row]
 ) -> dict[str, Any]:
     epsilon, delta = comparison.total_spent(rows)
+    about = joint_relation(row.privacy.neighbours for row in rows if row.privacy is not None)
     return {
         "warning": "test errors come from private examples: for the curator's eyes",
         "examples": len(examples.labels),
         "test_examples": rows[0].tested,
         "held_out": options.test is None,
         "seeded": options.seed is not None,
-        "together": {"epsilon": epsilon, "delta": delta, "neighbours": options.neighbours},
+        "together": {"epsilon": epsilon, "delta": delta, "neighbours": about},
         "learners": [
             {
                 **row.record(),

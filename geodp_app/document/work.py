@@ -18,7 +18,7 @@ from geometry.mask import Mask
 from learners.cover.set_cover import default_steps
 from learners.declaration import Learner, Parameter
 from learners.privacy.accounting import Neighbours, PrivacySpent
-from learners.privacy.privacy_filter import added_up, joint_relation, restated
+from learners.privacy.privacy_filter import together
 from learners.registry import BY_ID, offered
 
 Distribution = Literal["uniform", "clustered", "gaussian", "painted"]
@@ -233,18 +233,6 @@ class RunCharge:
     finished: bool
 
 
-def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
-    """Epsilon and delta of all the runs together, by basic composition.
-
-    Where some add or remove an example and others replace one, or its label, the total is for
-    replacing: that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
-    Where some protect labels alone, so does the total: to replace a label is to replace an example.
-    """
-    stated = [charge.privacy for charge in charges]
-    relation = joint_relation(one.neighbours for one in stated)
-    return added_up(restated(one.epsilon, one.delta, one.neighbours, relation) for one in stated)
-
-
 def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
     """What the runs on one sample cost together; empty if there is but one and it was not given up.
 
@@ -253,10 +241,10 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
     given_up = sum(not charge.finished for charge in charges) - under_way
     if not charges or (len(charges) < 2 and not given_up):
         return ""
-    epsilon, delta = total(charges)
+    epsilon, delta = together(charge.privacy for charge in charges)
     labels = any(charge.privacy.neighbours == "replace-label" for charge in charges)
     one = "the label of one example" if labels else "one example"
     mixed = len({charge.privacy.neighbours for charge in charges}) > 1
     about = f" for replacing {one}" if labels or mixed else ""
-    together = "" if len(charges) == 1 else "together "
-    return f"{runs_words(len(charges), given_up)}: {together}{amounts(epsilon, delta)}{about}"
+    several = "" if len(charges) == 1 else "together "
+    return f"{runs_words(len(charges), given_up)}: {several}{amounts(epsilon, delta)}{about}"

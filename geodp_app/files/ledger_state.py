@@ -20,7 +20,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.strict_reading import FAULTS, one_line, read_json
 from learners.core.codec_parts import privacy_from_dict
 from learners.privacy.accounting import LEAST_DELTA, PrivacySpent, Relation
-from learners.privacy.privacy_filter import Budget, Rule, added_up, restated
+from learners.privacy.privacy_filter import Budget, Rule, added_up, together
 
 Line = dict[str, Any]
 
@@ -99,10 +99,7 @@ class State:
     @property
     def together(self) -> tuple[float, float]:
         """Epsilon and delta of these by basic composition."""
-        relation = self.rule.relation
-        return added_up(
-            restated(one.epsilon, one.delta, one.neighbours, relation) for one in self.spending
-        )
+        return together(self.spending, self.rule.relation)
 
     @property
     def counted(self) -> tuple[float, float]:

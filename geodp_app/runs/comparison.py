@@ -30,7 +30,7 @@ from geodp_app.formatting import aligned, count, csv_text, duration, percentage
 from geometry.files import atomic_write
 from learners.core.releases import Release, for_persons
 from learners.declaration import Learner
-from learners.privacy.privacy_filter import added_up
+from learners.privacy.privacy_filter import together
 from learners.privacy.randomness import new_run_id
 from learners.registry import offered, resolved_parameters
 
@@ -316,9 +316,7 @@ def _try_out(contender: Contender) -> None:
 
 def total_spent(rows: Iterable[Row]) -> tuple[float, float]:
     """Epsilon and delta of the private learners of these rows together (basic composition)."""
-    return added_up(
-        (row.privacy.epsilon, row.privacy.delta) for row in rows if row.privacy is not None
-    )
+    return together(row.privacy for row in rows if row.privacy is not None)
 
 
 def count_vertices(shape: BaseGeometry) -> int:

@@ -68,6 +68,22 @@ def added_up(costs: Iterable[tuple[float, float]]) -> tuple[float, float]:
     return float(epsilon), min(float(delta), 1.0)
 
 
+def together(runs: Iterable[PrivacySpent], relation: Relation | None = None) -> tuple[float, float]:
+    """Epsilon and delta of runs together by basic composition, for the neighbours of a relation.
+
+    By default these are those of the weakest statement among them: where some add or remove an
+    example and others replace one, or its label, the sum is for replacing.
+
+    Raises
+    ------
+    ValueError
+        If a statement says nothing about these neighbours.
+    """
+    stated = tuple(runs)
+    about = relation or joint_relation(run.neighbours for run in stated)
+    return added_up(restated(run.epsilon, run.delta, run.neighbours, about) for run in stated)
+
+
 def _sums(costs: Iterable[tuple[float, float]]) -> tuple[Fraction, Fraction]:
     epsilon = delta = Fraction(0)
     for one, other in costs:

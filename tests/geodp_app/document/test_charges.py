@@ -8,11 +8,17 @@ from collections.abc import Sequence
 import pytest
 from run_charges import run_charge
 
-from geodp_app.document.work import RunCharge, spent_words as outcome, total
+from geodp_app.document.work import RunCharge, spent_words as outcome
+from learners.privacy.privacy_filter import together
 
 ONE = run_charge(1.0, 1e-40, "add-remove", finished=True)
 HALF = run_charge(0.5, 1e-6, "add-remove", finished=False)
 SWAP = run_charge(2.0, 1e-6, "replace-one", finished=True)
+
+
+def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
+    """Epsilon and delta of all of them."""
+    return together(charge.privacy for charge in charges)
 
 
 def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
