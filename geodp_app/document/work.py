@@ -6,7 +6,7 @@ Nothing here is released.  A run and its records are kept apart (:mod:`geodp_app
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from geodp_app.document.examples import Examples, Frame
@@ -218,6 +218,13 @@ class Work:
     def frame(self) -> Frame:
         """The grid of the work, and its bounds in degrees if it has any."""
         return Frame(self.drawing.grid, self.bounds)
+
+    def is_charged(self, before: Work | None) -> bool:
+        """Whether it is the work as it was before, but for what runs spend."""
+        if before is None or before.spent is self.spent:
+            return False
+        kept = (each.name for each in fields(self) if each.name != "spent")
+        return all(getattr(self, name) is getattr(before, name) for name in kept)
 
 
 @dataclass(frozen=True, slots=True)

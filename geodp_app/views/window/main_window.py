@@ -16,6 +16,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEv
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from geodp_app.document.document import Document
+from geodp_app.document.work import Work
 from geodp_app.drawing.editor import TOOLS, Editor, ToolName
 from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
@@ -81,6 +82,8 @@ class MainWindow(WindowViews):
         complain = lambda what, why: self.complain(what, why)  # noqa: E731 - it may be another
         self.files = WindowFiles(self, self.runs, complain, palette)
         self.recovery = WindowRecovery(self, self.files, recovery)
+        #: What is shown of the document.
+        self._followed: Work | None = None
         self.comparison: CompareWindow | None = None
         self.vertices: VertexDialog | None = None
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
@@ -371,20 +374,27 @@ class MainWindow(WindowViews):
     # following
 
     def _document_changed(self) -> None:
-        work = self.document.work
+        work, before = self.document.work, self._followed
+        self._followed = work
+        if work.is_charged(before):
+            self.runs.follow_document()
+        else:
+            self._show_work(work)
+        self.spent.set_words(self.runs.spent_words)
+        name = self.document.path.name if self.document.path else work.name
+        self.setWindowTitle(f"{name}[*] — geodp")
+        self.setWindowModified(self.document.history.dirty)
+        self.recovery.later()
+
+    def _show_work(self, work: Work) -> None:
         self.plane.set_frame(work.frame)
         self.runs.follow_document()  # first, so that the learner works meanwhile
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
         self.theorem.show_work(work)
         self.again.follow_document()
-        self.spent.set_words(self.runs.spent_words)
         self._editor_changed()
         self.display.refresh()
-        name = self.document.path.name if self.document.path else work.name
-        self.setWindowTitle(f"{name}[*] — geodp")
-        self.setWindowModified(self.document.history.dirty)
-        self.recovery.later()
 
     def _run_changed(self, stepped: bool) -> None:
         if stepped and self.runs.busy:
