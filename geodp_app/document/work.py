@@ -105,8 +105,7 @@ class RunSettings:
         return self._own(name) or PARAMETERS[name][0]
 
     def _own(self, name: str) -> Parameter | None:
-        found = (each for each in offered("window") if each.id == self.learner)
-        learner = next(found, None)  # the name may be a file's, and nobody's
+        learner = BY_ID.get(self.learner)  # the name may be a file's, and nobody's
         return None if learner is None else learner.parameter(name)
 
     def to_dict(self) -> dict[str, Any]:

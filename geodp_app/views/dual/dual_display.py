@@ -314,7 +314,8 @@ class DualDisplay(QObject):
         """Centres of discs and ellipses; where the newest could be is private, and in the log."""
         chosen = tuple(one for piece in pieces for one in piece if isinstance(one, Conic))
         asked = conic_question(log, log.cursor) if log is not None and chosen else None
-        self._conics.show_run(chosen, asked)
+        if chosen or self._conics.centres.marks:
+            self._conics.show_run(chosen, asked)
 
     def _title(self) -> None:
         """Which sheet it is, and how many lines it has."""

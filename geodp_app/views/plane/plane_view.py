@@ -258,8 +258,9 @@ class PlaneView(GridPlot):
     def show_examples(self, examples: ExampleKinds | None) -> None:
         """Examples and what each is at the step shown."""
         self.examples.show(examples, self.grid)
-        self._has_examples = examples is not None
-        self._show_empty()
+        if (examples is not None) != self._has_examples:
+            self._has_examples = not self._has_examples
+            self._show_empty()
 
     def edge_at(self, at: tuple[float, float]) -> int:
         """The newest piece's edge at a place, from 0; -1 for none."""
@@ -274,6 +275,8 @@ class PlaneView(GridPlot):
 
     def set_release_view(self, release: bool) -> None:
         """Only the learned region may stay."""
+        if release == self._release:
+            return
         self._release = release
         self._show_empty()
         for layer in (self.examples, self.drawing, self.learned, self.votes, self.report):

@@ -402,7 +402,7 @@ class MainWindow(WindowViews):
         else:
             self.display.refresh(flash=stepped)
         self.spent.set_words(self.runs.spent_words)
-        self.commands.refresh()
+        self.commands.refresh_run()
         if stepped:
             self.recovery.later()
 

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from assets import example_path, examples
-from geodp_app.actions import ACTIONS, EXCLUSIVE, MENUS, Action, tool_tip
+from geodp_app.actions import ACTIONS, EXCLUSIVE, MENUS, Action, action, tool_tip
 from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import TOOLS, Editor
 from geodp_app.dual.sheets import ShadeMode
@@ -35,10 +35,13 @@ from geodp_app.views.window.window_files import WindowFiles
 from geometry.geojson import read_geojson
 
 _SPEED_NAMES = ("4 s a step", "2 s a step", "1 s a step", "⅓ s a step", "Full speed")
-#: What the one key and button do, and its sentence.
+#: What the one key and button do.
 _RUN_OR_PAUSE = {
-    "run": ("Run", "Run the learner, or go on with a run that is paused."),
-    "pause": ("Pause", "Pause the run after the step under way."),
+    name: replace(action("run"), text=text, tip=tip)
+    for name, text, tip in (
+        ("run", "Run", "Run the learner, or go on with a run that is paused."),
+        ("pause", "Pause", "Pause the run after the step under way."),
+    )
 }
 #: Buttons that have words beside their picture.
 _WITH_TEXT = {
@@ -75,6 +78,7 @@ class WindowActions:
         self._table = {each.id: each for each in ACTIONS}
         self._do = do
         self._named: tuple[str, str, float] | None = None
+        self._run_icons: dict[tuple[str, str, float], QIcon] = {}
         self._groups = {name: QActionGroup(window) for name in EXCLUSIVE}
         self.by_id = {each.id: self._make(each) for each in ACTIONS}
         self._make_menus()
@@ -92,42 +96,53 @@ class WindowActions:
 
     def refresh(self) -> None:
         """Enable and check what the window's state says."""
-        document, runs, editor, by_id = self._document, self._runs, self._editor, self.by_id
-        log, looked = runs.current, runs.stepped_through
+        document, editor, by_id = self._document, self._editor, self.by_id
         has_examples = document.work.examples is not None
-        enabled = {
-            "undo": bool(document.history.undo_label or editor.current.draft),
-            "redo": document.history.redo_label is not None,
-            "delete": bool(editor.current.selected),
-            "clear_examples": has_examples,
-            "export_examples": has_examples,
-            "clip_no_more": document.work.within is not None,
-            "ledger": has_examples and not document.work.simulated,
-            "export_drawing": bool(document.drawing.shapes),
-            "export_learned": log is not None and log.release is not None,
-            "export_steps": log is not None and bool(log.records),
-            "step": not runs.busy,
-            "stop": runs.busy,
-            "reset": log is not None,
-            "back": looked is not None and looked.cursor > 0,
-            "forward": looked is not None and looked.cursor < len(looked.records),
-            "again": self._again.possible,
-        }
-        enabled |= dict.fromkeys(("zoom_to_chosen", "zoom_to_streak"), enabled["back"])
-        for name, on in enabled.items():
-            by_id[name].setEnabled(on)
-        waits, export = self._files.export_waits, self._table["export_learned"]
-        by_id["export_learned"].setToolTip(waits or tool_tip(export))
-        by_id["export_learned"].setStatusTip(waits or export.tip)
+        self._enable(
+            undo=bool(document.history.undo_label or editor.current.draft),
+            redo=document.history.redo_label is not None,
+            delete=bool(editor.current.selected),
+            clear_examples=has_examples,
+            export_examples=has_examples,
+            clip_no_more=document.work.within is not None,
+            ledger=has_examples and not document.work.simulated,
+            export_drawing=bool(document.drawing.shapes),
+            again=self._again.possible,
+        )
         by_id[editor.tool].setChecked(True)
         by_id["snapping"].setChecked(editor.desk.snapping)
-        by_id["live"].setChecked(runs.live)
         by_id["dark_theme"].setChecked(self._palette.name == "dark")
         by_id["undo"].setText(f"Undo {document.history.undo_label or ''}".rstrip())
         by_id["redo"].setText(f"Redo {document.history.redo_label or ''}".rstrip())
-        self._name_run("pause" if runs.busy else "run")
         made_again = "Stop the runs" if self._again.controller.busy else self._table["again"].text
         by_id["again"].setText(made_again)
+        self.refresh_run()
+
+    def refresh_run(self) -> None:
+        """The same, of the run alone."""
+        runs, by_id = self._runs, self.by_id
+        log, looked = runs.current, runs.stepped_through
+        back = looked is not None and looked.cursor > 0
+        self._enable(
+            export_learned=log is not None and log.release is not None,
+            export_steps=log is not None and bool(log.records),
+            step=not runs.busy,
+            stop=runs.busy,
+            reset=log is not None,
+            back=back,
+            forward=looked is not None and looked.cursor < len(looked.records),
+            zoom_to_chosen=back,
+            zoom_to_streak=back,
+        )
+        waits, export = self._files.export_waits, self._table["export_learned"]
+        by_id["export_learned"].setToolTip(waits or tool_tip(export))
+        by_id["export_learned"].setStatusTip(waits or export.tip)
+        by_id["live"].setChecked(runs.live)
+        self._name_run("pause" if runs.busy else "run")
+
+    def _enable(self, **enabled: bool) -> None:
+        for name, on in enabled.items():
+            self.by_id[name].setEnabled(on)
 
     def _name_run(self, what: Literal["run", "pause"]) -> None:
         made, ink = self.by_id["run"], self._palette.on_accent
@@ -135,13 +150,15 @@ class WindowActions:
         if self._named == (what, ink, ratio):
             return  # every step of a run asks, and a new icon lays the tool bar out anew
         self._named = what, ink, ratio
-        text, tip = _RUN_OR_PAUSE[what]
-        made.setText(text)
-        made.setIconText(text)
-        made.setToolTip(tool_tip(replace(self._table["run"], text=text, tip=tip)))
-        made.setStatusTip(tip)
-        made.setIcon(QIcon(icon_pixmap(what, ink, ratio)))
-        self._run_button.setAccessibleName(text)
+        if self._named not in self._run_icons:
+            self._run_icons[self._named] = QIcon(icon_pixmap(what, ink, ratio))
+        named = _RUN_OR_PAUSE[what]
+        made.setText(named.text)
+        made.setIconText(named.text)
+        made.setToolTip(tool_tip(named))
+        made.setStatusTip(named.tip)
+        made.setIcon(self._run_icons[self._named])
+        self._run_button.setAccessibleName(named.text)
 
     def _make(self, each: Action) -> QAction:
         made = QAction(each.text, self._window)
